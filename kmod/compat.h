@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between the kernels this module builds for, 6.1 and later.
+ * The HPCCPP_HAVE_ macros come from compile probes, see Makefile.
+ */
+#ifndef HPCCPP_COMPAT_H
+#define HPCCPP_COMPAT_H
+
+#include <net/tcp.h>
+
+/* Arguments of cong_control() */
+#ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
+#define HPCCPP_CONG_CONTROL_ARGS \
+	struct sock *sk, u32 ack, int flag, const struct rate_sample *rs
+#else
+#define HPCCPP_CONG_CONTROL_ARGS \
+	struct sock *sk, const struct rate_sample *rs
+#endif
+
+/* Registration of a sysctl table of n entries, followed by an empty one */
+#ifdef HPCCPP_HAVE_NET_SYSCTL_SZ
+#define hpccpp_register_sysctl(net, path, table, n) \
+	register_net_sysctl_sz(net, path, table, n)
+#else
+#define hpccpp_register_sysctl(net, path, table, n) \
+	register_net_sysctl(net, path, table)
+#endif
+
+#endif /* HPCCPP_COMPAT_H */

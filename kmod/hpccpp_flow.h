@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * State of one hpccpp flow, and how a reader finds it: icsk_ca_priv of a
+ * socket whose icsk_ca_ops->name starts with "hpccpp" is a struct hpccpp_sock.
+ * `hpccpp flow show` reads it with an eBPF iterator under the socket lock.
+ */
+#ifndef HPCCPP_FLOW_H
+#define HPCCPP_FLOW_H
+
+#include "hpccpp_algo.h"
+
+/* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
+struct hpccpp_flow {
+	__u32 size;		/* sizeof(struct hpccpp_flow): version check */
+	__u32 T;		/* base RTT in use, us */
+	struct hpccpp_state s;	/* the draft's variables */
+	__u64 min_B;		/* smallest B of the path, bytes/s */
+	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
+	__u64 last_int;		/* when INT was last used, ns */
+	__u32 conserve;		/* tp->delivered that ends conservation */
+	__u32 last_update_seq;	/* line 24 */
+	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
+	__u32 prior_W;		/* W before that decrease, bytes, for undo */
+	__u32 acks;		/* ACKs seen by the algorithm */
+	__u32 updates;		/* of those, with INT that was used */
+	__u32 silent;		/* ACKs since the last INT */
+	__u32 fallbacks;	/* times INT went silent */
+	__u8  gen;		/* generation of the last reply */
+	__u8  conserving;	/* first round trip of recovery */
+	__u8  in_md;		/* a decrease since md_seq was sent: no other */
+	__u8  pad;
+};
+
+/* icsk_ca_priv; the scalars are for get_info, which holds no lock. */
+struct hpccpp_sock {
+	struct hpccpp_flow *flow;
+	unsigned long check;	/* of that pointer */
+	__u64 R;		/* bytes/s */
+	__u32 T;		/* us */
+	__u32 U;		/* 1/2^20 */
+	__u32 W;		/* bytes on the wire */
+	__u32 W_max;		/* bytes on the wire */
+	__u32 mode;		/* enum hpccpp_mode */
+};
+
+enum hpccpp_mode {
+	HPCCPP_OFF,		/* init has not run: all-zero private area */
+	HPCCPP_INT,		/* telemetry steers the window */
+	HPCCPP_RENO,		/* no telemetry: fallback */
+};
+
+#endif /* HPCCPP_FLOW_H */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * HPCC++ in-band telemetry (INT) on the wire of TCP.
+ *
+ * The one definition of the format, shared by the kernel module, the eBPF
+ * agents and the command; hpccpp_wire.rst beside it is the specification in
+ * words. The drafts mandate no format (draft-pan-tsvwg-hpccplus-02, 6.1).
+ *
+ * An experimental TCP option (RFC 6994) carries 1 to 3 records:
+ *
+ *   0                   1                   2                   3
+ *   0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *  +---------------+---------------+-------------------------------+
+ *  |   Kind 253    |  Length 4+12n |             ExID              |
+ *  +---------------+-------+-------+---------------+---------------+
+ *  |        link id        |          rate         |       U       |
+ *  +-----------------------+-----------------------+---------------+
+ *  |                      ts                       |  qlen (high)  |
+ *  +-----------------------------------------------+---------------+
+ *  |                    tx_bytes                   |  qlen (low)   |
+ *  +-----------------------------------------------+---------------+
+ *  :                    further records                            :
+ *
+ * A record whose rate is 0 is empty: nobody has written it yet.
+ */
+#ifndef HPCCPP_WIRE_H
+#define HPCCPP_WIRE_H
+
+#ifndef __VMLINUX_H__		/* eBPF programs have the types from there */
+#include <linux/types.h>
+#endif
+
+#define HPCCPP_OPT_KIND		253	/* RFC 4727, shared experiments */
+#define HPCCPP_OPT_HDR		4	/* bytes: kind, length, ExID */
+#define HPCCPP_REC_LEN		12	/* bytes of one record */
+#define HPCCPP_REC_MAX		3	/* 4 + 3 * 12 = 40, all there is */
+#define HPCCPP_OPT_LEN(n)	(HPCCPP_OPT_HDR + (n) * HPCCPP_REC_LEN)
+
+/*
+ * ExIDs, one per direction, so that a port never takes an echo for space to
+ * write into. Not registered with IANA.
+ */
+#define HPCCPP_EXID_COLLECT	0x4843	/* "HC": data direction, ports write */
+#define HPCCPP_EXID_ECHO	0x4845	/* "HE": ACK direction, read only */
+#define HPCCPP_EXID_WINDOW	0x4857	/* "HW": reserved for Rx-HPCC */
+
+/* Field units, as shifts: one step of the field is 2^shift of the unit. */
+#define HPCCPP_TS_SHIFT		4	/* 16 ns, 24 bits wrap at 268 ms */
+#define HPCCPP_TX_SHIFT		6	/* 64 bytes, 24 bits wrap at 1 GiB */
+#define HPCCPP_QLEN_SHIFT	6	/* 64 bytes, 16 bits saturate at 4 MiB */
+#define HPCCPP_U_SHIFT		6	/* 1/64, 8 bits saturate at 3.98 */
+
+#define HPCCPP_LINK_MAX		0xfff
+#define HPCCPP_MASK24		0xffffff
+#define HPCCPP_QLEN_MAX		0xffff
+#define HPCCPP_U_MAX		0xff
+
+/* Rates that the algorithm accepts, bit/s; outside is a record out of range */
+#define HPCCPP_RATE_MIN		10000ULL
+#define HPCCPP_RATE_MAX		4000000000000ULL
+
+/* One record, decoded to host order; still in the units of the wire. */
+struct hpccpp_int {
+	__u16 link;		/* link id: switch and port, 12 bits */
+	__u16 rate;		/* code of hpccpp_rate_decode(); 0 = empty */
+	__u32 ts;		/* time of the snapshot, 16 ns, 24 bits */
+	__u32 tx_bytes;		/* bytes sent by the port, 64 B, 24 bits */
+	__u16 qlen;		/* bytes waiting at the port, 64 B */
+	__u8  U;		/* the port's own normalised load, 1/64 */
+};
+
+/* A record's three words in host order to its fields, and back. */
+static inline void hpccpp_int_decode(struct hpccpp_int *r, __u32 w0, __u32 w1,
+				     __u32 w2)
+{
+	r->link = w0 >> 20;
+	r->rate = (w0 >> 8) & 0xfff;
+	r->U = w0 & 0xff;
+	r->ts = w1 >> 8;
+	r->tx_bytes = w2 >> 8;
+	r->qlen = (w1 & 0xff) << 8 | (w2 & 0xff);
+}
+
+static inline __u32 hpccpp_int_w0(const struct hpccpp_int *r)
+{
+	return (__u32)r->link << 20 | (__u32)r->rate << 8 | r->U;
+}
+
+static inline __u32 hpccpp_int_w1(const struct hpccpp_int *r)
+{
+	return r->ts << 8 | r->qlen >> 8;
+}
+
+static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
+{
+	return r->tx_bytes << 8 | (r->qlen & 0xff);
+}
+
+/*
+ * rate: 4-bit decimal exponent e, then 8-bit mantissa m, m * 10^e bit/s. Every
+ * speed of at most two significant digits, and of three up to 255, is exact
+ * (10M, 25G, 100G, 2.5G, 200M); any other is within 2 % (0.5 / 26). The
+ * encoder uses the smallest exponent, so that codes order as the rates do.
+ */
+static inline __u64 hpccpp_rate_decode(__u16 code)
+{
+	__u64 bps = code & 0xff;
+	__u8 e;
+
+	for (e = code >> 8 & 0xf; e; e--)
+		bps *= 10;
+	return bps;
+}
+
+/* A code within the above of a rate in bit/s; 0 only for 0, 0xfff the most. */
+static inline __u16 hpccpp_rate_encode(__u64 bps)
+{
+	__u64 m = bps;
+	__u64 pow = 1;
+	__u8 e = 0;
+
+	if (bps > 255000000000000000ULL)	/* keeps bps + pow in 64 bits */
+		return 0xfff;
+	while (e < 15 && m > 255) {
+		pow *= 10;
+		e++;
+		m = (bps + pow / 2) / pow;
+	}
+	return e << 8 | m;
+}
+
+/*
+ * Between module and host agent: the module asks with an own sock_ops op and
+ * args[0], the agent answers one u32 in reply. When no agent is attached the
+ * kernel hands args[0] back, -1 when a program failed, and a foreign program
+ * may reply anything: a first word without the tag is no telemetry.
+ *
+ * The op is far above the kernel's own (0 to 21 in 6.18).
+ */
+#define HPCCPP_SOCK_OP		200
+#define HPCCPP_ASK_WORD(rec, word)	((rec) * 4 + (word))
+#define HPCCPP_ASK_START	0x100	/* this socket is governed by hpccpp */
+#define HPCCPP_ASK_STOP		0x101	/* no longer */
+
+/*
+ * Word 0: tag 2 | records 2 | generation 4 | link 12 | rate 12
+ * Word 1: ts 24 | qlen 8 (high)		as on the wire
+ * Word 2: tx_bytes 24 | qlen 8 (low)		as on the wire
+ * Word 3: U
+ * Generation 0 means that nothing has arrived yet; it runs 1..15, 1..15.
+ */
+#define HPCCPP_REPLY_TAG	2U
+#define HPCCPP_REPLY(n, gen, link, rate) \
+	(HPCCPP_REPLY_TAG << 30 | (__u32)(n) << 28 | (__u32)(gen) << 24 | \
+	 (__u32)(link) << 12 | (rate))
+#define HPCCPP_REPLY_OK(w)	((__u32)(w) >> 30 == HPCCPP_REPLY_TAG)
+#define HPCCPP_REPLY_COUNT(w)	((__u32)(w) >> 28 & 3)
+#define HPCCPP_REPLY_GEN(w)	((__u32)(w) >> 24 & 0xf)
+#define HPCCPP_REPLY_LINK(w)	((__u32)(w) >> 12 & 0xfff)
+#define HPCCPP_REPLY_RATE(w)	((__u32)(w) & 0xfff)
+
+#endif /* HPCCPP_WIRE_H */

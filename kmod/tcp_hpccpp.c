@@ -1,0 +1,907 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * HPCC++: Enhanced High Precision Congestion Control for TCP
+ *
+ * Every hop writes the load of its egress port into the packet (in-band
+ * telemetry, INT), the receiver echoes it with the ACK, and the sender sets
+ * window and pacing rate so that the most loaded link of the path carries eta
+ * (95 %) of its bandwidth, in about one round trip:
+ *
+ *	U = max over links of  qlen / (B * T) + txRate / B
+ *	W = W_c / (U / eta) + W_ai,	R = W / T
+ *
+ * The arithmetic is hpccpp_algo.h, lines 1-27 of the draft; this file is its
+ * place in TCP. One record's way:
+ *
+ *	port agent	writes link, rate, qlen, tx_bytes, ts into the packet
+ *	receiver	its host agent echoes them in the ACK
+ *	sender		its host agent, a sock_ops program, parses the ACK's
+ *			option just before tcp_ack(), under the socket lock
+ *	this module	asks the agent for it with tcp_call_bpf(), word by
+ *			word, from cong_control() of that same ACK, and before
+ *			each burst it sends
+ *
+ * tcp_nv asks for BPF_SOCK_OPS_BASE_RTT the same way.
+ *
+ * Without telemetry (a peer or a path without agents, or none for several
+ * round trips) the flow is Reno's: as tcp_dctcp does, icsk_ca_ops is swapped
+ * for a second set of operations, "hpccpp-reno", and swapped back with the
+ * first record that can be used.
+ *
+ * References
+ *  draft-pan-tsvwg-hpccplus-02, "HPCC++: Enhanced High Precision Congestion
+ *	Control", 2020
+ *  Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019
+ *
+ * Differences from the draft (those of the arithmetic: hpccpp_algo.h)
+ *  1. Unless net.hpccpp.base_rtt_us fixes it, T is the flow's minimum RTT
+ *     plus the time of a full packet on the path's slowest link: a TCP host
+ *     does not know its path, and the minimum is a SYN's, which is shorter
+ *     than what W is made of. A T a little large is harmless; one too small
+ *     makes R too high, and the gaps that this leaves cost utilisation. The
+ *     minimum is TCP's, over 300 s: a path that gets longer is paced by the
+ *     old T until then.
+ *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
+ *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
+ *     what eta leaves. It is 2 at least, since a window of one packet waits
+ *     for the receiver's delayed ACK; a smaller W is kept by pacing.
+ *  3. W may exceed min(B) * T by 1/8: T may be a little small, as the SYN that
+ *     measured it is shorter than a full packet.
+ *  4. A window is not held down while the application limits the flow. That
+ *     is the draft's rule (new flows start at line rate); pacing bounds the
+ *     burst to W in T.
+ *  5. Loss. The draft leaves it to the transport: packets are conserved for
+ *     the first round trip of recovery, and loss sets W and W_c to half of
+ *     W_c, once per round trip, unless telemetry has asked for that already;
+ *     inc_stage begins anew. ECN marks and timeouts likewise. On a bottleneck
+ *     without a port agent the others' telemetry then brings W back to
+ *     min(B) * T after max_stage round trips without loss: such a path is
+ *     not what this is for.
+ *  6. A flow enters with W = min(B) * T when its handshake, or its first
+ *     flight, brought telemetry. After a fallback, or when it comes from
+ *     another congestion control, it enters with its cwnd.
+ *  7. Without telemetry it is Reno, see above.
+ *  8. Telemetry that came without an ACK of new data is used before the next
+ *     burst, not only in NewAck (line 21).
+ *
+ * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
+ * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
+ * about 0.5 ms net.ipv4.tcp_tso_rtt_log makes TCP send 64 KiB bursts: set it
+ * to 0 there.
+ */
+
+#include <linux/inet_diag.h>
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/random.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hpccpp_flow.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+/*
+ * INT is silent when this many ACKs in a row came without a record that could
+ * be used, and HPCCPP_STALE_T round trips went by: the first so that an idle
+ * flow is not, the second so that sparse INT and lost ACKs are not.
+ */
+#define HPCCPP_SILENT_ACKS	4
+
+/* W never falls under this, bytes: a floor of a packet is a standing queue. */
+#define HPCCPP_W_FLOOR		64U
+
+/* cwnd never falls under this, packets; difference 2. */
+#define HPCCPP_CWND_MIN		2U
+
+/* Headers that the link carries and TCP does not count: Ethernet's. */
+#define HPCCPP_L2_LEN		14
+
+/*
+ * A burst is at most about W / 2^this, in so far as that is not less than what
+ * goes out in 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: TCP small queues let no
+ * more wait in the device, and its completions take their time.
+ */
+#define HPCCPP_BURST_SHIFT	4
+#define HPCCPP_PACING_SHIFT	10	/* the kernel's own */
+#define HPCCPP_PACING_SHIFT_MAX	13
+
+enum hpccpp_stat {
+	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
+	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
+	HPCCPP_S_INT,			/* generations of records pulled */
+	HPCCPP_S_INT_TX,		/* of those, on transmit */
+	HPCCPP_S_UPDATES,		/* of those, used */
+	HPCCPP_S_NO_AGENT,		/* no agent answered at init */
+	HPCCPP_S_FOREIGN,		/* replies that are not an agent's */
+	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
+	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
+	HPCCPP_S_ENTER,			/* flows that came under INT */
+	HPCCPP_S_FALLBACK,		/* flows on which INT went silent */
+	HPCCPP_S_NO_INT,		/* flows that began without INT */
+	HPCCPP_S_MD_LOSS,		/* decreases on unexplained loss */
+	HPCCPP_S_MD_RTO,		/* on a retransmission timeout */
+	HPCCPP_S_MD_CWR,		/* on an ECN mark, or what TCP calls CWR */
+	HPCCPP_S_EXPLAINED,		/* loss and marks that INT explains */
+	HPCCPP_S_UNDO,			/* decreases taken back */
+	HPCCPP_S_MAX,
+};
+
+static const char * const hpccpp_guard_names[] = HPCCPP_GUARD_NAMES;
+
+static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
+	[HPCCPP_S_ACKS]		= "acks",
+	[HPCCPP_S_INT]		= "int",
+	[HPCCPP_S_INT_TX]	= "int_tx",
+	[HPCCPP_S_UPDATES]	= "updates",
+	[HPCCPP_S_NO_AGENT]	= "no_agent",
+	[HPCCPP_S_FOREIGN]	= "foreign",
+	[HPCCPP_S_NO_MEMORY]	= "no_memory",
+	[HPCCPP_S_BEFORE_INIT]	= "before_init",
+	[HPCCPP_S_ENTER]	= "enter",
+	[HPCCPP_S_FALLBACK]	= "fallback",
+	[HPCCPP_S_NO_INT]	= "no_int",
+	[HPCCPP_S_MD_LOSS]	= "md_loss",
+	[HPCCPP_S_MD_RTO]	= "md_rto",
+	[HPCCPP_S_MD_CWR]	= "md_cwr",
+	[HPCCPP_S_EXPLAINED]	= "explained",
+	[HPCCPP_S_UNDO]		= "undo",
+};
+
+struct hpccpp_stats {
+	u64 c[HPCCPP_S_MAX];
+};
+
+/* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
+struct hpccpp_net {
+	int eta;			/* percent */
+	int max_stage;
+	int flows;			/* N */
+	int w_ai;			/* bytes; 0: from flows */
+	int w_ai_min;			/* bytes */
+	int base_rtt_us;		/* 0: the flow's minimum RTT */
+	unsigned long min_rate;		/* bit/s */
+	struct ctl_table_header *sysctl;
+	struct hpccpp_stats __percpu *stats;
+};
+
+static unsigned int hpccpp_net_id __read_mostly;
+static unsigned long hpccpp_secret __read_mostly;	/* not 0 */
+static struct tcp_congestion_ops tcp_hpccpp_reno_ops;
+static struct tcp_congestion_ops tcp_hpccpp_ops;
+
+static struct hpccpp_net *hpccpp_net(const struct sock *sk)
+{
+	return net_generic(sock_net(sk), hpccpp_net_id);
+}
+
+static void hpccpp_count(const struct sock *sk, unsigned int stat)
+{
+	this_cpu_inc(hpccpp_net(sk)->stats->c[stat]);
+}
+
+/*
+ * The flow's state; NULL before init, without memory, and when the socket has
+ * another congestion control by now. Whenever an agent has been asked the
+ * answer may be new: other sock_ops programs of the cgroup ran too, and one
+ * that calls bpf_setsockopt(TCP_CONGESTION) took the socket from us. check
+ * tells our pointer from what a struct_ops congestion control may write into
+ * ca_priv after such a call from its own init.
+ */
+static struct hpccpp_flow *hpccpp_flow(const struct sock *sk)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+
+	if (ops != &tcp_hpccpp_ops && ops != &tcp_hpccpp_reno_ops)
+		return NULL;
+	if (ca->check != ((unsigned long)ca->flow ^ hpccpp_secret))
+		return NULL;
+	return ca->flow;
+}
+
+/* Bytes of a full packet on the wire; TCP options come out of the MSS. */
+static u32 hpccpp_wire_len(const struct sock *sk)
+{
+	return tcp_sk(sk)->mss_cache + tcp_sk(sk)->tcp_header_len +
+	       inet_csk(sk)->icsk_af_ops->net_header_len + HPCCPP_L2_LEN;
+}
+
+/* T in us, 0 while nothing is known: difference 1. */
+static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	u64 T = READ_ONCE(hpccpp_net(sk)->base_rtt_us);
+
+	if (!T) {
+		T = tcp_min_rtt(tcp_sk(sk));
+		if (T == ~0U)
+			return 0;
+		if (f->min_B)
+			T += div64_u64((u64)hpccpp_wire_len(sk) * USEC_PER_SEC,
+				       f->min_B);
+	}
+	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
+}
+
+/* W_init of the draft's section 5: what fills the path's smallest link. */
+static u32 hpccpp_w_init(const struct hpccpp_flow *f)
+{
+	return min_t(u64, hpccpp_bdp(f->min_B, f->T), HPCCPP_W_LIMIT);
+}
+
+/* The draft's parameters as they are now, from f->T and f->min_B. */
+static void hpccpp_get_params(const struct sock *sk,
+			      const struct hpccpp_flow *f,
+			      struct hpccpp_params *p)
+{
+	const struct hpccpp_net *hn = hpccpp_net(sk);
+	u32 w_init = hpccpp_w_init(f);
+	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
+	u32 eta = READ_ONCE(hn->eta);
+	u32 w_ai = READ_ONCE(hn->w_ai);
+
+	if (!w_ai) {
+		/* rule of thumb of section 5: W_init * (1 - eta) / N */
+		if (eta < 100)
+			w_ai = div_u64((u64)w_init * (100 - eta),
+				       100 * (u32)READ_ONCE(hn->flows));
+		w_ai = max_t(u32, w_ai, READ_ONCE(hn->w_ai_min));
+	}
+	p->T = f->T;
+	p->eta = eta * HPCCPP_ONE / 100;
+	p->max_stage = READ_ONCE(hn->max_stage);
+	p->W_ai = w_ai;
+	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
+	p->W_max = max(p->W_max, HPCCPP_W_FLOOR);
+	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), HPCCPP_W_FLOOR,
+			   p->W_max);
+}
+
+/* For get_info, which may run at any time without the lock. */
+static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
+			   u32 W_max)
+{
+	WRITE_ONCE(ca->R, f->R);
+	WRITE_ONCE(ca->T, f->T);
+	WRITE_ONCE(ca->U, f->s.U);
+	WRITE_ONCE(ca->W, f->s.W);
+	WRITE_ONCE(ca->W_max, W_max);
+}
+
+/* R = W/T (line 27) and how much of it one burst may be. */
+static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
+{
+	u64 rate = hpccpp_rate(f->s.W, f->T);
+	u32 shift;
+
+	f->R = rate;
+	/*
+	 * TCP's own pacing counts payload, fq what is on the wire. Data
+	 * segments carry the option whose echo we got.
+	 */
+	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
+		rate = div_u64(rate * (tcp_sk(sk)->mss_cache -
+				       HPCCPP_OPT_LEN(f->s.records)),
+			       hpccpp_wire_len(sk));
+	WRITE_ONCE(sk->sk_pacing_rate,
+		   min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
+	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
+	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
+	WRITE_ONCE(sk->sk_pacing_shift,
+		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
+			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/* cwnd from W; acked is what this ACK delivered, packets. */
+static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
+{
+	u32 cwnd = DIV_ROUND_UP(f->s.W, hpccpp_wire_len(sk)) + 1;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (f->conserving && (s32)(tp->delivered - f->conserve) >= 0)
+		f->conserving = 0;
+	if (f->conserving && acked)
+		cwnd = min(cwnd, tcp_packets_in_flight(tp) + acked);
+	else if (inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
+		/* what the loss took comes back with the ACKs' own clock */
+		cwnd = min(cwnd, tcp_snd_cwnd(tp) + acked);
+	cwnd = max(cwnd, HPCCPP_CWND_MIN);
+	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+}
+
+/* One word of telemetry from the host agent. */
+static u32 hpccpp_ask(struct sock *sk, u32 what)
+{
+	return tcp_call_bpf(sk, HPCCPP_SOCK_OP, 1, &what);
+}
+
+/*
+ * Ask the agent for records that arrived since we last asked. Returns their
+ * number and fills rec[]. The caller looks whether the flow is still ours.
+ */
+static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
+		       struct hpccpp_int *rec, u64 now)
+{
+	u32 w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(0, 0));
+	int i, n;
+
+	if (!HPCCPP_REPLY_OK(w0)) {
+		/* nobody answered: the question comes back; -1: an error */
+		if (w0 != HPCCPP_ASK_WORD(0, 0) && w0 != (u32)-1)
+			hpccpp_count(sk, HPCCPP_S_FOREIGN);
+		return 0;
+	}
+	if (hpccpp_flow(sk) != f || HPCCPP_REPLY_GEN(w0) == f->gen)
+		return 0;
+	f->gen = HPCCPP_REPLY_GEN(w0);
+	n = HPCCPP_REPLY_COUNT(w0);
+	if (!n)
+		return 0;
+	hpccpp_count(sk, HPCCPP_S_INT);
+
+	for (i = 0; i < n; i++) {
+		if (i) {
+			w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 0));
+			if (!HPCCPP_REPLY_OK(w0))
+				return 0;
+		}
+		hpccpp_int_decode(&rec[i],
+				  HPCCPP_REPLY_LINK(w0) << 20 |
+				  HPCCPP_REPLY_RATE(w0) << 8,
+				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 1)),
+				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 2)));
+		if (hpccpp_flow(sk) != f)
+			return 0;
+		if (hpccpp_wants_U(&f->s, &rec[i], f->T, now))
+			rec[i].U = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 3));
+	}
+	return hpccpp_flow(sk) == f ? n : 0;
+}
+
+/*
+ * Pull, and if something new can be used, lines 21-27. On the flow's first
+ * record, or the first after silence, enter: give W and W_c a start.
+ */
+static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 now = tp->tcp_clock_cache;
+	struct hpccpp_params p;
+	unsigned long hit;
+	bool update_wc, used;
+	unsigned int g;
+	u32 T;
+	int n;
+
+	T = hpccpp_base_rtt(sk, f);
+	if (!T)
+		return false;
+	f->T = T;
+	n = hpccpp_pull(sk, f, rec, now);
+	if (!n)
+		return false;
+	f->min_B = hpccpp_min_B(&f->s, rec, n, T, now) ?: f->min_B;
+	hpccpp_get_params(sk, f, &p);
+
+	if (ca->mode != HPCCPP_INT) {
+		u32 w_init = hpccpp_w_init(f);
+
+		/* a new flow is one in its first flight, without loss */
+		if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
+		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+			w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
+						    hpccpp_wire_len(sk));
+		f->s.W = clamp(w_init, p.W_min, p.W_max);
+		f->s.W_c = f->s.W;
+		f->s.inc_stage = 0;
+		f->last_update_seq = tp->snd_nxt;
+	}
+
+	update_wc = after(tp->snd_una, f->last_update_seq);	/* line 22 */
+	used = hpccpp_new_ack(&f->s, &p, rec, n, now, update_wc);
+	hit = f->s.hit;
+	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
+		hpccpp_count(sk, HPCCPP_S_GUARDS + g);
+	if (used) {
+		if (update_wc)
+			f->last_update_seq = tp->snd_nxt;	/* line 24 */
+		f->last_int = now;
+		f->silent = 0;
+		f->updates++;
+		hpccpp_count(sk, HPCCPP_S_UPDATES);
+		hpccpp_set_pacing(sk, f);
+		hpccpp_publish(ca, f, p.W_max);
+	}
+	trace_hpccpp_update(sk, f, &p, rec, update_wc, used);
+	return used;
+}
+
+/* A socket's operations follow its mode. */
+static void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+
+	WRITE_ONCE(ca->mode, mode);
+	WRITE_ONCE(inet_csk(sk)->icsk_ca_ops,
+		   mode == HPCCPP_INT ? &tcp_hpccpp_ops : &tcp_hpccpp_reno_ops);
+	if (mode == HPCCPP_INT) {
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
+		hpccpp_count(sk, HPCCPP_S_ENTER);
+	} else {
+		WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
+	}
+}
+
+/* Reno goes on from the window that telemetry had reached. */
+static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	f->fallbacks++;
+	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
+	hpccpp_set_mode(sk, HPCCPP_RENO);
+	hpccpp_count(sk, HPCCPP_S_FALLBACK);
+}
+
+static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt = max(f->T, tp->srtt_us >> 3);
+
+	/* ACKs full of SACK blocks have no room for an echo: not in recovery */
+	return f->silent >= HPCCPP_SILENT_ACKS &&
+	       inet_csk(sk)->icsk_ca_state < TCP_CA_CWR &&
+	       tp->tcp_clock_cache - f->last_int >
+	       (u64)rtt * HPCCPP_STALE_T * 1000;
+}
+
+/* Lost data has its one answer in the round trip that it is acked in. */
+static void hpccpp_end_decrease(const struct sock *sk, struct hpccpp_flow *f)
+{
+	if (f->in_md && !before(tcp_sk(sk)->snd_una, f->md_seq))
+		f->in_md = 0;
+}
+
+static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	/* an active opener's SYN-ACK is acknowledged before init */
+	if (!f) {
+		hpccpp_count(sk, HPCCPP_S_BEFORE_INIT);
+		return;
+	}
+	hpccpp_count(sk, HPCCPP_S_ACKS);
+	f->acks++;
+	hpccpp_end_decrease(sk, f);
+	if (!hpccpp_update(sk, f)) {
+		if (hpccpp_flow(sk) != f)
+			return;
+		f->silent++;
+		if (hpccpp_is_silent(sk, f)) {
+			hpccpp_fallback(sk, f);
+			return;
+		}
+	}
+	hpccpp_set_cwnd(sk, f, rs->acked_sacked);
+}
+
+/*
+ * Telemetry that did not come with an ACK of data acts within the round trip.
+ * TCP asks for the size of its bursts here; ours come from the pacing rate.
+ */
+static u32 hpccpp_min_tso_segs(struct sock *sk)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	if (f && hpccpp_update(sk, f)) {
+		hpccpp_count(sk, HPCCPP_S_INT_TX);
+		hpccpp_set_cwnd(sk, f, 0);
+	}
+	return 1;
+}
+
+/* In fallback: has INT come (back)? cong_control() of this ACK sets cwnd. */
+static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	if (f && hpccpp_update(sk, f))
+		hpccpp_set_mode(sk, HPCCPP_INT);
+}
+
+/*
+ * Loss, timeout or ECN mark, once per round trip: W becomes half of W_c. When
+ * telemetry of this round trip has asked for that much less already (line 13
+ * with U of twice eta), the loss is explained and answered.
+ */
+static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
+			    enum hpccpp_stat why)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 rtt_ns = max(f->T, tp->srtt_us >> 3) * 1000ULL;
+	struct hpccpp_params p;
+	u32 half;
+
+	hpccpp_end_decrease(sk, f);
+	if (f->in_md)
+		return;
+	f->prior_W = 0;
+	hpccpp_get_params(sk, f, &p);
+	if (f->s.U / 2 >= p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
+		hpccpp_count(sk, HPCCPP_S_EXPLAINED);
+		return;
+	}
+	hpccpp_count(sk, why);
+	/* a mark is no mistake that may turn out to be none */
+	f->prior_W = why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
+	f->in_md = 1;
+	f->md_seq = tp->snd_nxt;
+	/* as Reno's ssthresh, loss does not ask for less than two packets */
+	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
+	f->s.W = min(f->s.W, half);
+	f->s.W_c = f->s.W;
+	f->s.inc_stage = 0;
+	f->last_update_seq = tp->snd_nxt;
+	hpccpp_set_pacing(sk, f);
+	hpccpp_publish(ca, f, p.W_max);
+}
+
+static void hpccpp_set_state(struct sock *sk, u8 new_state)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!f)
+		return;
+	switch (new_state) {
+	case TCP_CA_Open:
+	case TCP_CA_Loss:	/* CA_EVENT_LOSS tells a timeout from the rest */
+		f->conserving = 0;
+		break;
+	case TCP_CA_CWR:	/* a mark, a loss that TLP mended, a full qdisc */
+		hpccpp_decrease(sk, f, HPCCPP_S_MD_CWR);
+		break;
+	case TCP_CA_Recovery:
+		hpccpp_decrease(sk, f, HPCCPP_S_MD_LOSS);
+		f->conserving = 1;
+		f->conserve = tp->delivered + tcp_packets_in_flight(tp);
+		break;
+	}
+}
+
+static void hpccpp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	if (f && event == CA_EVENT_LOSS)
+		hpccpp_decrease(sk, f, HPCCPP_S_MD_RTO);
+	/* the time that nothing was sent is no silence */
+	if (f && event == CA_EVENT_TX_START)
+		f->last_int = tcp_sk(sk)->tcp_clock_cache;
+}
+
+/* The loss was none: what it cost comes back. */
+static u32 hpccpp_undo_cwnd(struct sock *sk)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+	struct hpccpp_params p;
+
+	if (!f)
+		return tcp_reno_undo_cwnd(sk);
+	if (f->prior_W) {
+		hpccpp_get_params(sk, f, &p);
+		f->s.W = min(max(f->s.W, f->prior_W), p.W_max);
+		f->s.W_c = f->s.W;
+		f->prior_W = 0;
+		f->in_md = 0;
+		hpccpp_set_pacing(sk, f);
+		hpccpp_publish(inet_csk_ca(sk), f, p.W_max);
+		hpccpp_count(sk, HPCCPP_S_UNDO);
+	}
+	f->conserving = 0;
+	return max(tcp_snd_cwnd(tcp_sk(sk)),
+		   DIV_ROUND_UP(f->s.W, hpccpp_wire_len(sk)) + 1);
+}
+
+/* W is ours, ssthresh is not used: keep what a fallback finds. */
+static u32 hpccpp_ssthresh(struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+static void hpccpp_init(struct sock *sk)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	struct hpccpp_flow *f;
+	u32 reply;
+
+	/* may run in softirq; telemetry needs state, Reno needs none */
+	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_NOWARN);
+	ca->flow = f;
+	ca->check = (unsigned long)f ^ hpccpp_secret;
+	hpccpp_set_mode(sk, HPCCPP_RENO);
+	if (!f) {
+		hpccpp_count(sk, HPCCPP_S_NO_MEMORY);
+		return;
+	}
+	f->size = sizeof(*f);
+
+	reply = hpccpp_ask(sk, HPCCPP_ASK_START);
+	if (!HPCCPP_REPLY_OK(reply))
+		hpccpp_count(sk, HPCCPP_S_NO_AGENT);
+	if (hpccpp_flow(sk) != f)
+		return;
+
+	/* an active opener's SYN-ACK has brought the path's load and B */
+	if (hpccpp_update(sk, f)) {
+		hpccpp_set_mode(sk, HPCCPP_INT);
+		hpccpp_set_cwnd(sk, f, 0);
+	} else {
+		hpccpp_count(sk, HPCCPP_S_NO_INT);
+	}
+}
+
+static void hpccpp_release(struct sock *sk)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	ca->flow = NULL;
+	ca->check = 0;
+	if (!f)
+		return;
+	kfree(f);
+	WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
+	/* a closed socket has nothing to ask for, nor always a lock holder */
+	if (sk->sk_state != TCP_CLOSE)
+		hpccpp_ask(sk, HPCCPP_ASK_STOP);
+}
+
+/*
+ * ss prints tcp_bbr_info: bw is R, mrtt is T, pacing_gain is U and cwnd_gain
+ * is W / W_max, the last two in 1/256.
+ */
+static size_t hpccpp_get_info(struct sock *sk, u32 ext, int *attr,
+			      union tcp_cc_info *info)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 W_max = READ_ONCE(ca->W_max);
+	u64 R = READ_ONCE(ca->R);
+
+	if (!(ext & (1 << (INET_DIAG_BBRINFO - 1) |
+		     1 << (INET_DIAG_VEGASINFO - 1))) ||
+	    READ_ONCE(ca->mode) != HPCCPP_INT)
+		return 0;
+	memset(&info->bbr, 0, sizeof(info->bbr));
+	info->bbr.bbr_bw_lo = lower_32_bits(R);
+	info->bbr.bbr_bw_hi = upper_32_bits(R);
+	info->bbr.bbr_min_rtt = READ_ONCE(ca->T);
+	info->bbr.bbr_pacing_gain = READ_ONCE(ca->U) >> (HPCCPP_ONE_SHIFT - 8);
+	if (W_max)
+		info->bbr.bbr_cwnd_gain =
+			div_u64((u64)READ_ONCE(ca->W) << 8, W_max);
+	*attr = INET_DIAG_BBRINFO;
+	return sizeof(info->bbr);
+}
+
+static struct tcp_congestion_ops tcp_hpccpp_ops __read_mostly = {
+	/*
+	 * Or the sysctl of a namespace could not name it. A user who picks it
+	 * gains nothing by it without an agent, which takes an administrator:
+	 * the flow is Reno's then.
+	 */
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.name		= "hpccpp",
+	.owner		= THIS_MODULE,
+	.init		= hpccpp_init,
+	.release	= hpccpp_release,
+	.cong_control	= hpccpp_cong_control,
+	.min_tso_segs	= hpccpp_min_tso_segs,
+	.set_state	= hpccpp_set_state,
+	.cwnd_event	= hpccpp_cwnd_event,
+	.undo_cwnd	= hpccpp_undo_cwnd,
+	.ssthresh	= hpccpp_ssthresh,
+	.get_info	= hpccpp_get_info,
+};
+
+/* Not registered: sockets get here and back by hpccpp_set_mode() only. */
+static struct tcp_congestion_ops tcp_hpccpp_reno_ops __read_mostly = {
+	.name		= "hpccpp-reno",
+	.owner		= THIS_MODULE,
+	.init		= hpccpp_init,
+	.release	= hpccpp_release,
+	.in_ack_event	= hpccpp_reno_in_ack_event,
+	.cong_avoid	= tcp_reno_cong_avoid,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.ssthresh	= tcp_reno_ssthresh,
+	.get_info	= hpccpp_get_info,
+};
+
+static int hpccpp_one = 1;
+static int hpccpp_eta_min = 1;
+static int hpccpp_eta_max = 200;
+static int hpccpp_max_stage_max = 1000;
+static int hpccpp_flows_max = 1000000;
+static int hpccpp_w_ai_max = 1 << 20;
+static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
+static unsigned long hpccpp_min_rate_min;
+static unsigned long hpccpp_min_rate_max = 1000000000;
+
+#define hpccpp_do_int	proc_dointvec_minmax
+#define hpccpp_do_ulong	proc_doulongvec_minmax
+
+/* The one table of knobs; .data is an offset into struct hpccpp_net. */
+#define HPCCPP_KNOB(field, type, min, max) {				\
+	.procname	= #field,					\
+	.data		= (void *)offsetof(struct hpccpp_net, field),	\
+	.maxlen		= sizeof(type),					\
+	.mode		= 0644,						\
+	.proc_handler	= hpccpp_do_ ## type,				\
+	.extra1		= min,						\
+	.extra2		= max,						\
+}
+
+static const struct ctl_table hpccpp_knobs[] = {
+	/* target utilisation of the most loaded link, percent */
+	HPCCPP_KNOB(eta, int, &hpccpp_eta_min, &hpccpp_eta_max),
+	/* additive increases before a multiplicative one */
+	HPCCPP_KNOB(max_stage, int, SYSCTL_ZERO, &hpccpp_max_stage_max),
+	/* N: flows expected on a link at the same time */
+	HPCCPP_KNOB(flows, int, &hpccpp_one, &hpccpp_flows_max),
+	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
+	HPCCPP_KNOB(w_ai, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
+	/* least additive increase when w_ai is 0, bytes */
+	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
+	/* T, us; 0: the flow's minimum RTT */
+	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
+	/* R does not fall under this, bit/s */
+	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
+	{ }
+};
+
+static int hpccpp_sysctl_register(struct net *net, struct hpccpp_net *hn)
+{
+	struct ctl_table *table;
+	unsigned int i;
+
+	table = kmemdup(hpccpp_knobs, sizeof(hpccpp_knobs), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(hpccpp_knobs) - 1; i++)
+		table[i].data = (void *)hn + (unsigned long)table[i].data;
+	hn->sysctl = hpccpp_register_sysctl(net, "net/hpccpp", table,
+					    ARRAY_SIZE(hpccpp_knobs) - 1);
+	if (!hn->sysctl) {
+		kfree(table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void hpccpp_sysctl_unregister(struct hpccpp_net *hn)
+{
+	const struct ctl_table *table = hn->sysctl->ctl_table_arg;
+
+	unregister_net_sysctl_table(hn->sysctl);
+	kfree(table);
+}
+
+#ifdef CONFIG_PROC_FS
+static int hpccpp_proc_show(struct seq_file *seq, void *v)
+{
+	struct hpccpp_net *hn = net_generic(seq_file_single_net(seq),
+					    hpccpp_net_id);
+	unsigned int i;
+	int cpu;
+
+	for (i = 0; i < HPCCPP_S_MAX; i++) {
+		u64 sum = 0;
+
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(hn->stats, cpu)->c[i]);
+		if (i < HPCCPP_S_GUARDS + HPCCPP_G_MAX)
+			seq_printf(seq, "guard_%s %llu\n",
+				   hpccpp_guard_names[i - HPCCPP_S_GUARDS],
+				   sum);
+		else
+			seq_printf(seq, "%s %llu\n", hpccpp_stat_names[i], sum);
+	}
+	return 0;
+}
+#endif
+
+static int __net_init hpccpp_net_init(struct net *net)
+{
+	struct hpccpp_net *hn = net_generic(net, hpccpp_net_id);
+	int err;
+
+	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
+	hn->eta = 95;
+	hn->max_stage = 5;
+	hn->flows = 64;
+	hn->w_ai_min = 60;
+	hn->min_rate = 1000000;
+
+	hn->stats = alloc_percpu(struct hpccpp_stats);
+	if (!hn->stats)
+		return -ENOMEM;
+	err = hpccpp_sysctl_register(net, hn);
+	if (err)
+		goto err_stats;
+#ifdef CONFIG_PROC_FS
+	if (!proc_create_net_single("hpccpp", 0444, net->proc_net,
+				    hpccpp_proc_show, NULL)) {
+		err = -ENOMEM;
+		goto err_sysctl;
+	}
+#endif
+	return 0;
+
+#ifdef CONFIG_PROC_FS
+err_sysctl:
+	hpccpp_sysctl_unregister(hn);
+#endif
+err_stats:
+	free_percpu(hn->stats);
+	return err;
+}
+
+static void __net_exit hpccpp_net_exit(struct net *net)
+{
+	struct hpccpp_net *hn = net_generic(net, hpccpp_net_id);
+
+#ifdef CONFIG_PROC_FS
+	remove_proc_entry("hpccpp", net->proc_net);
+#endif
+	hpccpp_sysctl_unregister(hn);
+	free_percpu(hn->stats);
+}
+
+static struct pernet_operations hpccpp_net_ops = {
+	.init	= hpccpp_net_init,
+	.exit	= hpccpp_net_exit,
+	.id	= &hpccpp_net_id,
+	.size	= sizeof(struct hpccpp_net),
+};
+
+static int __init hpccpp_register(void)
+{
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct hpccpp_sock) > ICSK_CA_PRIV_SIZE);
+	BUILD_BUG_ON(ARRAY_SIZE(hpccpp_guard_names) != HPCCPP_G_MAX);
+
+	hpccpp_secret = get_random_long() | 1;
+
+	err = register_pernet_subsys(&hpccpp_net_ops);
+	if (err)
+		return err;
+	err = tcp_register_congestion_control(&tcp_hpccpp_ops);
+	if (err)
+		unregister_pernet_subsys(&hpccpp_net_ops);
+	return err;
+}
+
+static void __exit hpccpp_unregister(void)
+{
+	tcp_unregister_congestion_control(&tcp_hpccpp_ops);
+	unregister_pernet_subsys(&hpccpp_net_ops);
+}
+
+module_init(hpccpp_register);
+module_exit(hpccpp_unregister);
+
+MODULE_AUTHOR("The tcp_hpccpp authors");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("HPCC++: high precision congestion control from in-band telemetry");
+MODULE_VERSION("0.1");
