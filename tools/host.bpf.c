@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Host agent: offers INT, reads what came back, echoes what arrived.
+ *
+ * A sock_ops program on a cgroup. At the sender it reserves empty records in
+ * segments (option "collect") and keeps what the peer echoes for the module,
+ * which asks for it; at the receiver it puts the records of the last segment
+ * into the next ACK (option "echo"). Both are one program: a connection may
+ * carry data both ways.
+ *
+ *	SYN		collect, one record: what is free is 20 bytes; of flows
+ *			under hpccpp. Not in a retransmitted SYN, the first of
+ *			which a middlebox may have eaten.
+ *	SYN-ACK		echo of what the SYN collected; made from the SYN itself
+ *			so that a SYN cookie loses nothing
+ *	third ACK	collect, of any flow: tells the peer that we are here,
+ *			and would echo what it asks for, also a listener that
+ *			kept no SYN or is older than its agent
+ *	data		collect, from flows under hpccpp; an active opener asks
+ *			for HPCCPP_TRIES round trips and stops when no echo has
+ *			come by then, a passive one when the peer has shown INT;
+ *			after a timeout both ask like that again, and what is
+ *			retransmitted goes without
+ *	ACK, data	echo, when something was collected since the last one
+ *
+ * A segment carries one of the two: with timestamps there is no room for both.
+ * On data the echo goes first, then they take turns.
+ *
+ * What does not fit beside SACK blocks is cut to the most loaded records, then
+ * left out. The kernel does not tell the room, bpf_reserve_hdr_opt() says
+ * ENOSPC.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "hpccpp_agent.h"
+
+#define AF_INET		2
+#define AF_INET6	10
+
+#define SOL_TCP		6
+#define TCP_CONGESTION	13
+
+#define TCPHDR_SYN	0x02
+#define TCPHDR_ACK	0x10
+
+/* Round trips of data for which an unproven peer is asked. */
+#define HPCCPP_TRIES	4
+
+struct opt {
+	__u8 kind;
+	__u8 len;
+	__be16 exid;
+	__be32 rec[HPCCPP_REC_MAX][3];
+};
+
+/* What is kept per socket. */
+struct flow {
+	struct opt collected;	/* last collect that arrived, to be echoed */
+	struct opt echoed;	/* last echo that arrived, for the module */
+	__u32 round;		/* snd_nxt when this round trip began */
+	__u16 segs;		/* data segments since the last collect */
+	__u8 n_echoed;		/* records in echoed that ports wrote */
+	__u8 gen;		/* of echoed: 0 none yet, then 1..15 */
+	__u8 passive;		/* the peer opened the connection */
+	__u8 wanted;		/* the prefixes let us ask this peer */
+	__u8 governed;		/* the module has taken the flow */
+	__u8 proven;		/* the peer has sent INT: an agent is there */
+	__u8 tries;		/* round trips asked in vain */
+	__u8 doubted;		/* all was lost: only an echo proves now */
+	__u8 syn_sent;		/* the first SYN is out */
+	__u8 third;		/* the third ACK is due */
+	__u8 due;		/* collected has not been echoed yet */
+	__u8 turn;		/* the last data segment took an echo */
+	__u8 plan;		/* option of the segment being built */
+	__u8 own_write;		/* a listener's: its WRITE flag is ours */
+};
+
+/* flow.plan: what HDR_OPT_LEN reserved and WRITE_HDR_OPT writes */
+enum { PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_N = 0xf };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_host_cfg);
+} host SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_PREFIXES);
+	__type(key, struct hpccpp_prefix);
+	__type(value, __u8);
+} host_prefix SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HPCCPP_HS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} host_stats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	/* children learn from their listener whose WRITE flag they have */
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct flow);
+} host_sk SEC(".maps");
+
+static __always_inline void count(__u32 stat)
+{
+	__u64 *c = bpf_map_lookup_elem(&host_stats, &stat);
+
+	if (c)
+		(*c)++;
+}
+
+static __always_inline struct hpccpp_host_cfg *configuration(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&host, &zero);
+}
+
+static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
+{
+	struct bpf_sock *sk = skops->sk;
+	struct flow *f;
+
+	if (!sk)
+		return NULL;
+	f = bpf_sk_storage_get(&host_sk, sk, NULL,
+			       add ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (!f && add)
+		count(HPCCPP_HS_ERROR);
+	return f;
+}
+
+/* May this peer be asked for INT? */
+static __always_inline bool peer_wanted(struct bpf_sock_ops *skops,
+					const struct hpccpp_host_cfg *cfg)
+{
+	struct hpccpp_prefix key = { .prefixlen = 128 };
+	__u32 *a = (__u32 *)key.addr;
+
+	if (cfg->ask == HPCCPP_ASK_NEVER)
+		return false;
+	if (!cfg->prefixes)
+		return true;
+	if (skops->family == AF_INET) {
+		__u32 ip4 = skops->remote_ip4;
+
+		/* or clang joins the branches to one load with two offsets */
+		asm volatile("" : "+r"(ip4));
+		a[2] = bpf_htonl(0xffff);
+		a[3] = ip4;
+	} else {
+		a[0] = skops->remote_ip6[0];
+		a[1] = skops->remote_ip6[1];
+		a[2] = skops->remote_ip6[2];
+		a[3] = skops->remote_ip6[3];
+	}
+	return bpf_map_lookup_elem(&host_prefix, &key);
+}
+
+static __always_inline void set_flags(struct bpf_sock_ops *skops, int flags)
+{
+	int have = skops->bpf_sock_ops_cb_flags;
+
+	if ((have & flags) != flags)
+		bpf_sock_ops_cb_flags_set(skops, have | flags);
+}
+
+static __always_inline void clear_flags(struct bpf_sock_ops *skops, int flags)
+{
+	bpf_sock_ops_cb_flags_set(skops, skops->bpf_sock_ops_cb_flags & ~flags);
+}
+
+/*
+ * Load the option with this ExID from the segment, or from the SYN that a
+ * SYN-ACK answers. Returns the number of records, 0 when there is none.
+ */
+static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
+				__u16 exid, __u64 flags)
+{
+	int len;
+
+	/* kind and the two bytes of the ExID are what is searched for */
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_OPT_HDR;
+	o->exid = bpf_htons(exid);
+	len = bpf_load_hdr_opt(skops, o, sizeof(*o), flags);
+	if (len == HPCCPP_OPT_LEN(1))
+		return 1;
+	if (len == HPCCPP_OPT_LEN(2))
+		return 2;
+	if (len == HPCCPP_OPT_LEN(3))
+		return 3;
+	if (len > 0)
+		count(HPCCPP_HS_BAD);
+	return 0;
+}
+
+static __always_inline bool empty(const __be32 *rec)
+{
+	return !(bpf_ntohl(rec[0]) >> 8 & 0xfff);
+}
+
+static __always_inline int records_of(const struct opt *o)
+{
+	/* 4 + 12 n bytes: n, for the n there may be */
+	return o->len / (__u32)HPCCPP_REC_LEN;
+}
+
+/* Records that ports wrote: they stand first. */
+static __always_inline int written(const struct opt *o, int n)
+{
+	if (n < 1 || empty(o->rec[0]))
+		return 0;
+	if (n < 2 || empty(o->rec[1]))
+		return 1;
+	if (n < 3 || empty(o->rec[2]))
+		return 2;
+	return 3;
+}
+
+/* An echo arrived: keep it for the module, if a port has written into it. */
+static __always_inline void take_echo(struct flow *f, const struct opt *o,
+				      int n)
+{
+	count(HPCCPP_HS_ECHOES);
+	f->proven = 1;
+	f->doubted = 0;
+	n = written(o, n);
+	if (!n)
+		return;
+	f->echoed = *o;
+	f->n_echoed = n;
+	f->gen = f->gen % 15 + 1;
+}
+
+static __always_inline void take_collect(struct flow *f, const struct opt *o)
+{
+	count(HPCCPP_HS_COLLECTED);
+	f->collected = *o;
+	if (!f->doubted)
+		f->proven = 1;
+	f->due = 1;
+}
+
+/*
+ * Take what the segment in hand carries. A collect on a socket not yet known
+ * makes it known: its listener, or our attachment, may be younger.
+ */
+static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
+{
+	struct opt o = {};
+	int n;
+
+	if (f) {
+		n = load(skops, &o, HPCCPP_EXID_ECHO, 0);
+		if (n) {
+			take_echo(f, &o, n);
+			return;
+		}
+	}
+	n = load(skops, &o, HPCCPP_EXID_COLLECT, 0);
+	if (!n)
+		return;
+	if (!f)
+		f = find(skops, true);
+	if (!f)
+		return;
+	take_collect(f, &o);
+	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+}
+
+/* Does this flow ask for INT in its data now? */
+static __always_inline bool asking(const struct flow *f,
+				   const struct hpccpp_host_cfg *cfg)
+{
+	if (!f->wanted || !(f->governed || cfg->ask == HPCCPP_ASK_ALWAYS))
+		return false;
+	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
+}
+
+/* One more round trip asked in vain? */
+static __always_inline void count_tries(struct bpf_sock_ops *skops,
+					struct flow *f)
+{
+	if (f->proven)
+		return;
+	if (f->round && (__s32)(skops->snd_una - f->round) <= 0)
+		return;
+	if (f->round && ++f->tries == HPCCPP_TRIES)
+		count(HPCCPP_HS_GAVE_UP);
+	f->round = skops->snd_nxt;
+	if (!f->round)
+		f->round = 1;
+}
+
+/*
+ * All that is out is lost, so there was a timeout, and the option may be why: go
+ * on without it, and begin anew to ask whether the path brings echoes. What went
+ * without may arrive before the rest of what was lost has.
+ */
+static __always_inline bool timed_out(struct bpf_sock_ops *skops,
+				      struct flow *f)
+{
+	__u32 packets = skops->packets_out, lost = skops->lost_out;
+
+	if (!packets)
+		return false;
+	if (lost != packets)
+		return f->doubted && lost + skops->sacked_out == packets;
+	if (f->proven) {
+		f->proven = 0;
+		f->passive = 0;
+		f->tries = 0;
+		f->round = 0;
+	}
+	f->doubted = 1;
+	return true;
+}
+
+/* Reserve room for n records or, where it is short, for less: what fits. */
+static __always_inline int reserve(struct bpf_sock_ops *skops, int n)
+{
+	if (n >= 3 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(3), 0))
+		return 3;
+	if (n >= 2 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(2), 0))
+		return 2;
+	if (n >= 1 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(1), 0))
+		return 1;
+	return 0;
+}
+
+/* Records to echo: those written, or one to show that we are here. */
+static __always_inline int echo_records(const struct flow *f)
+{
+	int n = written(&f->collected, records_of(&f->collected));
+
+	return n ? n : 1;
+}
+
+/* Is the connection that this SYN opens going to ask for INT? */
+static __always_inline bool governed(struct bpf_sock_ops *skops,
+				     const struct hpccpp_host_cfg *cfg)
+{
+	char cc[16] = {};
+
+	if (cfg->ask == HPCCPP_ASK_ALWAYS)
+		return true;
+	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
+	return !bpf_strncmp(cc, 6, "hpccpp");
+}
+
+/* HDR_OPT_LEN: choose the option of this segment and reserve its room. */
+static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
+{
+	__u32 flags = skops->skb_tcp_flags;
+	struct hpccpp_host_cfg *cfg = configuration();
+	bool ask, data;
+	struct flow *f;
+	int n, fits;
+
+	/* a SYN-ACK has no socket yet, only the SYN it answers */
+	if (skops->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS &&
+	    (flags & TCPHDR_SYN) && (flags & TCPHDR_ACK)) {
+		struct opt o = {};
+
+		if (load(skops, &o, HPCCPP_EXID_COLLECT,
+			 BPF_LOAD_HDR_OPT_TCP_SYN))
+			bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(1), 0);
+		return;
+	}
+	f = find(skops, false);
+	if (!f || !cfg)
+		return;
+	ask = asking(f, cfg);
+
+	/*
+	 * How large the option of a data segment may get. Less than that and
+	 * segments would exceed the path's MTU.
+	 */
+	if (skops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS) {
+		n = ask ? cfg->records : 0;
+		if (f->collected.kind && n < records_of(&f->collected))
+			n = records_of(&f->collected);
+		reserve(skops, n);
+		return;
+	}
+
+	f->plan = PLAN_NONE;
+	if (flags & TCPHDR_SYN) {
+		if (f->wanted && !f->syn_sent && governed(skops, cfg) &&
+		    reserve(skops, 1))
+			f->plan = PLAN_COLLECT | 1;
+		f->syn_sent = 1;
+		return;
+	}
+	data = skops->skb_len;
+	if (f->third) {
+		f->third = 0;
+		if (!data && f->wanted && reserve(skops, 1)) {
+			f->plan = PLAN_COLLECT | 1;
+			return;
+		}
+	}
+	if (f->due && !(data && ask && f->turn)) {
+		n = echo_records(f);
+		fits = reserve(skops, n);
+		f->plan = !fits ? PLAN_NONE : PLAN_ECHO | fits;
+		if (!fits)
+			count(HPCCPP_HS_ECHO_NONE);
+		else
+			count(fits < n ? HPCCPP_HS_ECHO_SHORT :
+					 HPCCPP_HS_ECHOED);
+		if (data)
+			f->turn = 1;
+		return;
+	}
+	if (!data || !ask)
+		return;
+	f->turn = 0;
+	if (timed_out(skops, f))
+		return;
+	if (++f->segs < cfg->every)
+		return;
+	f->segs = 0;
+	count_tries(skops, f);
+	n = reserve(skops, cfg->records);
+	if (n)
+		f->plan = PLAN_COLLECT | n;
+}
+
+/* The most loaded records first: an echo that was cut short has these. */
+static __always_inline void most_loaded(struct opt *o)
+{
+	int i;
+
+	/* pairs (1, 2), (0, 1), (1, 2): that sorts three */
+#pragma unroll
+	for (i = 0; i < 3; i++) {
+		__be32 *a = o->rec[!(i & 1)], *b = a + 3;
+		__be32 t;
+
+		if (empty(b) || (bpf_ntohl(b[0]) & 0xff) <=
+				(bpf_ntohl(a[0]) & 0xff))
+			continue;
+		t = a[0], a[0] = b[0], b[0] = t;
+		t = a[1], a[1] = b[1], b[1] = t;
+		t = a[2], a[2] = b[2], b[2] = t;
+	}
+}
+
+static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
+				  __u16 exid, int n)
+{
+	int err;
+
+	o->kind = HPCCPP_OPT_KIND;
+	o->exid = bpf_htons(exid);
+	/* a constant length in each branch, for the verifier */
+	if (n == 3) {
+		o->len = HPCCPP_OPT_LEN(3);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(3), 0);
+	} else if (n == 2) {
+		o->len = HPCCPP_OPT_LEN(2);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(2), 0);
+	} else {
+		o->len = HPCCPP_OPT_LEN(1);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(1), 0);
+	}
+	if (err)
+		count(HPCCPP_HS_ERROR);
+}
+
+/* WRITE_HDR_OPT: write what HDR_OPT_LEN reserved. */
+static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
+{
+	__u32 flags = skops->skb_tcp_flags;
+	struct opt o = {};
+	struct flow *f;
+
+	if ((flags & TCPHDR_SYN) && (flags & TCPHDR_ACK)) {
+		if (!load(skops, &o, HPCCPP_EXID_COLLECT,
+			  BPF_LOAD_HDR_OPT_TCP_SYN))
+			return;
+		most_loaded(&o);
+		store(skops, &o, HPCCPP_EXID_ECHO, 1);
+		count(HPCCPP_HS_COLLECTED);
+		count(HPCCPP_HS_ECHOED);
+		return;
+	}
+	f = find(skops, false);
+	if (!f || f->plan == PLAN_NONE)
+		return;
+	if (f->plan & PLAN_ECHO) {
+		o = f->collected;
+		if ((f->plan & PLAN_N) < records_of(&o))
+			most_loaded(&o);
+		store(skops, &o, HPCCPP_EXID_ECHO, f->plan & PLAN_N);
+		f->due = 0;
+	} else {
+		store(skops, &o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
+		count(HPCCPP_HS_ASKED);
+	}
+	f->plan = PLAN_NONE;
+}
+
+/* The module asks: a word of the last echo, or that a flow begins or ends. */
+static __always_inline __u32 answer(struct bpf_sock_ops *skops,
+				    struct hpccpp_host_cfg *cfg)
+{
+	__u32 what = skops->args[0];
+	struct flow *f;
+	__u32 w0;
+	int i;
+
+	f = find(skops, false);
+	if (!f || (!f->governed && what != HPCCPP_ASK_STOP)) {
+		/* younger than the flow: ask, and see whether the peer echoes */
+		if (what == HPCCPP_ASK_STOP)
+			return -1;
+		if (!f)
+			f = find(skops, true);
+		if (!f)
+			return -1;
+		f->wanted = peer_wanted(skops, cfg);
+		what = HPCCPP_ASK_START;
+	}
+	if (what == HPCCPP_ASK_START) {
+		f->governed = 1;
+		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
+				 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		return HPCCPP_REPLY(0, 0, 0, 0);
+	}
+	if (what == HPCCPP_ASK_STOP) {
+		f->governed = 0;
+		return HPCCPP_REPLY(0, 0, 0, 0);
+	}
+	i = what >> 2;
+	if (i >= HPCCPP_REC_MAX)
+		return -1;
+	w0 = bpf_ntohl(f->echoed.rec[i][0]);
+	switch (what & 3) {
+	case 0:
+		if (!i)
+			count(HPCCPP_HS_PULLED);
+		return HPCCPP_REPLY(f->n_echoed, f->gen, w0 >> 20,
+				    w0 >> 8 & 0xfff);
+	case 1:
+		return bpf_ntohl(f->echoed.rec[i][1]);
+	case 2:
+		return bpf_ntohl(f->echoed.rec[i][2]);
+	default:
+		return w0 & 0xff;
+	}
+}
+
+SEC("sockops")
+int hpccpp_host(struct bpf_sock_ops *skops)
+{
+	struct hpccpp_host_cfg *cfg;
+	struct bpf_sock *sk;
+	struct flow *f;
+
+	switch (skops->op) {
+	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
+		hdr_opt_len(skops);
+		break;
+	case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
+		write_hdr_opt(skops);
+		break;
+	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
+		parse(skops, find(skops, false));
+		break;
+	case HPCCPP_SOCK_OP:
+		cfg = configuration();
+		if (cfg)
+			skops->reply = answer(skops, cfg);
+		break;
+	case BPF_SOCK_OPS_TCP_LISTEN_CB:
+		/* SYN-ACKs are written in the listener's name */
+		if (skops->bpf_sock_ops_cb_flags &
+		    BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
+			break;
+		f = find(skops, true);
+		if (!f)
+			break;
+		f->own_write = 1;
+		set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		break;
+	case BPF_SOCK_OPS_TCP_CONNECT_CB:
+		/* connected anew: nothing of the last peer holds */
+		sk = skops->sk;
+		if (sk)
+			bpf_sk_storage_delete(&host_sk, sk);
+		cfg = configuration();
+		if (!cfg || !peer_wanted(skops, cfg))
+			break;
+		f = find(skops, true);
+		if (!f)
+			break;
+		f->wanted = 1;
+		set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		break;
+	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
+		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
+		f = find(skops, false);
+		if (f) {
+			f->third = 1;
+			parse(skops, f);
+		}
+		break;
+	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
+		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
+		cfg = configuration();
+		f = cfg ? find(skops, true) : NULL;
+		if (f) {
+			f->passive = 1;
+			f->wanted = peer_wanted(skops, cfg);
+			parse(skops, f);
+			/* a peer without an agent: no call for its segments */
+			if (f->own_write && !f->proven)
+				clear_flags(skops,
+					    BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		}
+		break;
+	}
+	return 1;
+}
+
+char LICENSE[] SEC("license") = "GPL";

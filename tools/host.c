@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp host: the agent that asks for telemetry in the segments of a cgroup's
+ * sockets and echoes what comes. A sock_ops program, attached to the cgroup
+ * without a link so that it stays when the command ends, and found by that.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+
+#include "hpccpp.h"
+#include "host.skel.h"
+
+#define PROG_NAME	"hpccpp_host"
+#define PROGS		64	/* the kernel's BPF_CGROUP_MAX_PROGS */
+#define EVERY_MAX	65535
+
+static const char usage[] =
+"Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
+"                       [ records N ] [ every N ] [ prefix PREFIX ]...\n"
+"       hpccpp host delete cgroup PATH\n"
+"       hpccpp host [ show ] [ cgroup PATH ]\n"
+"\n"
+"PATH     a directory of cgroup2; its sockets and those below it are served\n"
+"ask      whose segments bring space for telemetry: auto, of flows under the\n"
+"         congestion control hpccpp (default); always, of every flow; never,\n"
+"         of none, and the agent only echoes what peers ask for\n"
+"records  how many hops there is space for, 1 to 3, default 1; 2 fit beside\n"
+"         timestamps, 3 only without\n"
+"every    ask in one of so many segments, 1 to 65535, default 1\n"
+"prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
+"\n"
+"JSON: cgroup ask records every prefixes stats\n";
+
+static const char *const asks[] = { "auto", "always", "never" };
+
+static int parse_prefix(const char *text, struct hpccpp_prefix *prefix)
+{
+	unsigned int max = 128, len, i;
+	char addr[INET6_ADDRSTRLEN];
+	const char *slash = strchrnul(text, '/');
+
+	memset(prefix, 0, sizeof(*prefix));
+	if ((size_t)(slash - text) >= sizeof(addr))
+		goto wrong;
+	memcpy(addr, text, slash - text);
+	addr[slash - text] = '\0';
+	if (inet_pton(AF_INET, addr, prefix->addr + 12) == 1) {
+		max = 32;
+		memset(prefix->addr + 10, 0xff, 2);
+	} else if (inet_pton(AF_INET6, addr, prefix->addr) != 1) {
+		goto wrong;
+	}
+	len = max;
+	if (*slash) {
+		int ret = parse_uint("prefix length", slash + 1, 0, max, &len);
+
+		if (ret)
+			return ret;
+	}
+	prefix->prefixlen = 128 - max + len;
+	for (i = prefix->prefixlen; i < 128; i++) {
+		if (prefix->addr[i / 8] & 0x80 >> i % 8)
+			return usage_error("prefix \"%s\" is wrong: allowed are no bits set after the first %u",
+					   text, len);
+	}
+	return EXIT_DONE;
+wrong:
+	return usage_error("prefix \"%s\" is wrong: allowed are IPv4 and IPv6 addresses with /LEN",
+			   text);
+}
+
+static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
+{
+	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	bool v4 = p->prefixlen >= 96 && !memcmp(p->addr, mapped, 12);
+	char addr[INET6_ADDRSTRLEN];
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? p->addr + 12 : p->addr, addr,
+		  sizeof(addr));
+	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
+}
+
+static int open_cgroup(const char *path, int *fd)
+{
+	struct statfs fs;
+
+	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0)
+		return errno_error(errno, "cannot open cgroup \"%s\"", path);
+	if (fstatfs(*fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
+		close(*fd);
+		return system_error("cgroup \"%s\" is wrong: allowed are directories of a file system of type cgroup2",
+				    path);
+	}
+	return EXIT_DONE;
+}
+
+/*
+ * Our program on a cgroup, an fd or -1; with BPF_F_QUERY_EFFECTIVE also one
+ * that it has from a parent.
+ */
+static int find_host(int cgroup, __u32 flags, __u32 *id, int *prog)
+{
+	__u32 ids[PROGS], n = PROGS, i;
+	int ret = EXIT_DONE;
+
+	*prog = -1;
+	if (bpf_prog_query(cgroup, BPF_CGROUP_SOCK_OPS, flags, NULL, ids, &n))
+		return errno_error(errno, "cannot query a cgroup's programs");
+	for (i = 0; i < n && *prog < 0 && !ret; i++) {
+		*id = ids[i];
+		ret = prog_open(ids[i], PROG_NAME, prog);
+	}
+	return ret;
+}
+
+static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
+		      const struct hpccpp_prefix *prefixes)
+{
+	static const __u8 one = 1;
+	__u32 i = 0;
+	int err;
+
+	err = bpf_map__update_elem(skel->maps.host, &i, sizeof(i), cfg,
+				   sizeof(*cfg), BPF_ANY);
+	for (; i < cfg->prefixes && !err; i++)
+		err = bpf_map__update_elem(skel->maps.host_prefix,
+					   &prefixes[i], sizeof(prefixes[i]),
+					   &one, sizeof(one), BPF_ANY);
+	return err;
+}
+
+static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
+		const struct hpccpp_prefix *prefixes)
+{
+	struct host_bpf *skel = host_bpf__open();
+	int err, ret = EXIT_DONE;
+
+	if (!skel)
+		return load_error(errno, "host");
+	err = host_bpf__load(skel);
+	if (err)
+		ret = load_error(err, "host");
+	if (!ret) {
+		err = write_maps(skel, cfg, prefixes);
+		if (err)
+			ret = errno_error(err, "cannot configure the host agent");
+	}
+	if (!ret) {
+		err = bpf_prog_attach(bpf_program__fd(skel->progs.hpccpp_host),
+				      cgroup, BPF_CGROUP_SOCK_OPS,
+				      BPF_F_ALLOW_MULTI);
+		if (err)
+			ret = errno_error(err, "cannot attach to cgroup \"%s\"%s",
+					  cfg->cgroup, err == -EPERM ?
+					  " beside an exclusive program, there or above" :
+					  "");
+	}
+	host_bpf__destroy(skel);
+	return ret;
+}
+
+/* Two agents would both answer one socket: neither twice nor below another. */
+static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
+		  const struct hpccpp_prefix *prefixes)
+{
+	int prog, ret;
+	__u32 id;
+
+	/* one `host add` at a time; the lock goes with the fd */
+	if (flock(cgroup, LOCK_EX))
+		return errno_error(errno, "cannot lock cgroup \"%s\"",
+				   cfg->cgroup);
+	ret = find_host(cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
+	if (ret)
+		return ret;
+	if (prog >= 0) {
+		close(prog);
+		return system_error("a host agent exists already on cgroup \"%s\" or above it",
+				    cfg->cgroup);
+	}
+	return load(cgroup, cfg, prefixes);
+}
+
+static int host_add(int argc, char **argv)
+{
+	const char *path = NULL, *ask = NULL, *records = NULL, *every = NULL;
+	const char *prefix[HPCCPP_PREFIXES];
+	struct argument args[] = {
+		{ .name = "cgroup", .value = &path, .max = 1 },
+		{ .name = "ask", .value = &ask, .max = 1 },
+		{ .name = "records", .value = &records, .max = 1 },
+		{ .name = "every", .value = &every, .max = 1 },
+		{ .name = "prefix", .value = prefix, .max = HPCCPP_PREFIXES },
+	};
+	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
+	struct hpccpp_host_cfg cfg = {};
+	unsigned int a = HPCCPP_ASK_AUTO, r = 1, e = 1, i;
+	char *full;
+	int fd, ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !path)
+		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
+	if (!ret && ask)
+		ret = parse_word("ask", ask, asks, ARRAY_SIZE(asks), &a);
+	if (!ret && records)
+		ret = parse_uint("records", records, 1, HPCCPP_REC_MAX, &r);
+	if (!ret && every)
+		ret = parse_uint("every", every, 1, EVERY_MAX, &e);
+	for (i = 0; i < args[4].n && !ret; i++)
+		ret = parse_prefix(prefix[i], &prefixes[i]);
+	if (!ret)
+		ret = open_cgroup(path, &fd);
+	if (ret)
+		return ret;
+
+	cfg.ask = a;
+	cfg.records = r;
+	cfg.every = e;
+	cfg.prefixes = i;
+	/* absolute: show may run elsewhere */
+	full = realpath(path, NULL);
+	if (!full)
+		ret = errno_error(errno, "cannot resolve cgroup \"%s\"", path);
+	else if (strlen(full) >= sizeof(cfg.cgroup))
+		ret = system_error("cgroup \"%s\" is wrong: allowed are paths of up to %u characters",
+				   full, HPCCPP_CGROUP_LEN - 1);
+	if (!ret) {
+		strcpy(cfg.cgroup, full);
+		ret = add_to(fd, &cfg, prefixes);
+	}
+	free(full);
+	close(fd);
+	return ret;
+}
+
+static int host_delete(int argc, char **argv)
+{
+	const char *path = NULL;
+	struct argument args[] = {
+		{ .name = "cgroup", .value = &path, .max = 1 },
+	};
+	int fd, prog, ret;
+	__u32 id;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !path)
+		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
+	if (!ret)
+		ret = open_cgroup(path, &fd);
+	if (ret)
+		return ret;
+	ret = find_host(fd, 0, &id, &prog);
+	if (!ret && prog < 0)
+		ret = system_error("there is no host agent on cgroup \"%s\"",
+				   path);
+	if (prog >= 0) {
+		if (bpf_prog_detach2(prog, fd, BPF_CGROUP_SOCK_OPS))
+			ret = errno_error(errno, "cannot remove the host agent of cgroup \"%s\"",
+					  path);
+		close(prog);
+	}
+	close(fd);
+	return ret;
+}
+
+static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
+				    struct json_object *prefixes)
+{
+	struct json_object *row = json_object_new_object();
+
+	put_str(row, "cgroup", cfg->cgroup);
+	put_str(row, "ask", asks[cfg->ask % ARRAY_SIZE(asks)]);
+	put_num(row, "records", cfg->records);
+	put_num(row, "every", cfg->every);
+	json_object_object_add(row, "prefixes", prefixes);
+	return row;
+}
+
+static const char *as_string(struct json_object *array, size_t i)
+{
+	return json_object_get_string(json_object_array_get_idx(array, i));
+}
+
+static void host_print(const struct hpccpp_host_cfg *cfg,
+		       struct json_object *prefixes)
+{
+	size_t i;
+
+	printf("%s ask %s records %u every %u", cfg->cgroup,
+	       asks[cfg->ask % ARRAY_SIZE(asks)], cfg->records, cfg->every);
+	for (i = 0; i < json_object_array_length(prefixes); i++)
+		printf(" prefix %s", as_string(prefixes, i));
+	putchar('\n');
+}
+
+static struct json_object *read_prefixes(int map)
+{
+	struct json_object *all = json_object_new_array();
+	struct hpccpp_prefix prefix;
+	char text[INET6_ADDRSTRLEN + 8];
+	void *prev = NULL;
+
+	while (!bpf_map_get_next_key(map, prev, &prefix)) {
+		prefix_text(text, sizeof(text), &prefix);
+		json_object_array_add(all, json_object_new_string(text));
+		prev = &prefix;
+	}
+	return all;
+}
+
+static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
+{
+	int map = prog_map(prog, "host", sizeof(*cfg));
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return prog_map_error("host");
+	err = bpf_map_lookup_elem(map, &zero, cfg);
+	close(map);
+	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
+	return err ? prog_map_error("host") : EXIT_DONE;
+}
+
+static int show_host(int prog, struct json_object *rows)
+{
+	static const char *const names[] = HPCCPP_HOST_STAT_NAMES;
+	struct json_object *prefixes, *row;
+	__u64 stats[HPCCPP_HS_MAX];
+	struct hpccpp_host_cfg cfg;
+	int map, ret;
+
+	ret = read_cfg(prog, &cfg);
+	if (!ret)
+		ret = prog_stats(prog, "host_stats", stats, HPCCPP_HS_MAX);
+	if (ret)
+		return ret;
+	map = prog_map(prog, "host_prefix", sizeof(__u8));
+	if (map < 0)
+		return prog_map_error("host_prefix");
+	prefixes = read_prefixes(map);
+	close(map);
+	if (rows) {
+		row = host_row(&cfg, prefixes);
+		put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
+		json_object_array_add(rows, row);
+		return EXIT_DONE;
+	}
+	host_print(&cfg, prefixes);
+	json_object_put(prefixes);
+	if (opt.stats)
+		print_counts(names, stats, HPCCPP_HS_MAX);
+	return EXIT_DONE;
+}
+
+/* Whether a program is where its map says; the cgroup may be out of sight. */
+static bool attached(int prog, __u32 id)
+{
+	struct hpccpp_host_cfg cfg;
+	int fd, found = -1;
+	__u32 there = 0;
+
+	if (read_cfg(prog, &cfg))
+		return false;
+	fd = open(cfg.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (find_host(fd, 0, &there, &found))
+		there = 0;
+	if (found >= 0)
+		close(found);
+	close(fd);
+	return there == id;
+}
+
+static int host_show(int argc, char **argv)
+{
+	const char *path = NULL;
+	struct argument args[] = {
+		{ .name = "cgroup", .value = &path, .max = 1 },
+	};
+	struct json_object *rows = NULL;
+	int fd, prog, ret;
+	__u32 id = 0;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && path)
+		ret = open_cgroup(path, &fd);
+	if (ret)
+		return ret;
+	if (opt.json)
+		rows = json_object_new_array();
+	if (path) {
+		ret = find_host(fd, 0, &id, &prog);
+		if (prog >= 0) {
+			ret = show_host(prog, rows);
+			close(prog);
+		}
+		close(fd);
+		return print_rows(rows, ret);
+	}
+	while (!ret && !bpf_prog_get_next_id(id, &id)) {
+		ret = prog_open(id, PROG_NAME, &prog);
+		if (prog < 0)
+			continue;
+		if (attached(prog, id))
+			ret = show_host(prog, rows);
+		close(prog);
+	}
+	if (!ret && errno != ENOENT)
+		ret = errno_error(errno, "cannot list eBPF programs");
+	return print_rows(rows, ret);
+}
+
+int host_main(int argc, char **argv)
+{
+	static const struct command cmds[] = {
+		{ "add", host_add },
+		{ "delete", host_delete },
+		{ "show", host_show },
+		{ "list", host_show },
+		{ "help", NULL },
+	};
+
+	return run_command(cmds, ARRAY_SIZE(cmds), "host", usage, argc, argv);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the parts of the command `hpccpp` share: exit statuses, arguments, rows
+ * of output, access to loaded programs, and queueing disciplines.
+ */
+#ifndef HPCCPP_H
+#define HPCCPP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <net/if.h>
+#include <linux/bpf.h>
+#include <json-c/json.h>
+
+#include "hpccpp_agent.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/*
+ * Exit statuses, iproute2's. A function that returns int returns one of these,
+ * and has said why in one line on stderr when it is not EXIT_DONE.
+ */
+enum {
+	EXIT_DONE = 0,
+	EXIT_SYSTEM = 2,	/* the kernel refused, or it is not there */
+	EXIT_USAGE = 255,	/* the command line is wrong, or help */
+};
+
+struct options {
+	bool json;
+	bool pretty;
+	bool stats;
+	bool verbose;
+};
+
+extern struct options opt;
+
+int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int errno_error(int err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+int load_error(int err, const char *agent);
+
+/* Command line: one table for each set of words; any unique prefix will do. */
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+};
+
+/* A keyword and the value after it, which may be given max times. */
+struct argument {
+	const char *name;
+	const char **value;
+	unsigned int max;
+	unsigned int n;
+};
+
+int run_command(const struct command *cmds, size_t n, const char *object,
+		const char *usage, int argc, char **argv);
+int parse_arguments(struct argument *args, size_t n, int argc, char **argv);
+int parse_word(const char *name, const char *text, const char *const *words,
+	       size_t n, unsigned int *value);
+int parse_uint(const char *name, const char *text, unsigned int min,
+	       unsigned int max, unsigned int *value);
+int parse_rate(const char *name, const char *text, __u64 *bps);
+int parse_time(const char *name, const char *text, unsigned int *us);
+
+/* Into a namespace of `ip netns`; stays where it is without a name. */
+int netns_enter(const char *name);
+
+/* Output: rows are made into an array of JSON or are printed as they come. */
+#define RATE_LEN	32
+const char *rate_text(char *buf, __u64 bps);
+const char *time_text(char *buf, unsigned int us);
+void put_num(struct json_object *row, const char *key, __u64 value);
+void put_fixed(struct json_object *row, const char *key, __u32 value);
+void put_str(struct json_object *row, const char *key, const char *value);
+void put_bool(struct json_object *row, const char *key, bool value);
+void put_counts(struct json_object *row, const char *key,
+		const char *const *names, const __u64 *value, size_t n);
+void print_counts(const char *const *names, const __u64 *value, size_t n);
+int print_rows(struct json_object *rows, int status);
+
+/* Programs that are loaded, and their maps: an fd, or -1 for none. */
+int prog_open(__u32 id, const char *name, int *fd);
+int prog_map(int prog, const char *name, size_t value_size);
+int prog_map_error(const char *name);
+int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
+
+/* qdisc.c */
+struct qdisc {
+	int ifindex;
+	__u32 handle;
+	__u32 parent;
+	char kind[IFNAMSIZ];
+	__u64 rate;		/* bit/s it shapes to; 0: not known */
+	bool delay;		/* a netem with delay */
+};
+
+struct filters {
+	unsigned int count;	/* all, in both directions */
+	bool taken;		/* there is one where ours goes */
+	__u32 prog;		/* its program; 0: not eBPF */
+};
+
+int qdisc_list(struct qdisc **list, size_t *n);
+int qdisc_htb_rate(const char *dev, struct qdisc *q);
+int clsact_filters(int ifindex, struct filters *f);
+
+int port_main(int argc, char **argv);
+int host_main(int argc, char **argv);
+int flow_main(int argc, char **argv);
+
+#endif /* HPCCPP_H */

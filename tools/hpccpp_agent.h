@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Maps of the agents: what the command writes and shows, and the programs use.
+ * Nothing is pinned: the command finds a port's program by its TC filter and a
+ * host's by its cgroup, and the maps by the program (by name, below).
+ */
+#ifndef HPCCPP_AGENT_H
+#define HPCCPP_AGENT_H
+
+#include "../kmod/hpccpp_algo.h"
+
+/* Port agent: program "hpccpp_port", one TC egress filter on the device. */
+
+#define HPCCPP_TC_PRIO		0x4850	/* preference of the filter */
+#define HPCCPP_TC_HANDLE	1
+
+enum hpccpp_queue {
+	HPCCPP_QUEUE_QDISC,	/* backlog and bytes of the root qdisc */
+	HPCCPP_QUEUE_VIRTUAL,	/* a FIFO of the port's rate, integrated */
+};
+
+/* How the root qdisc keeps its counters. */
+enum hpccpp_root {
+	HPCCPP_ROOT_FLAT,	/* backlog is what waits: tbf, htb, ... */
+	HPCCPP_ROOT_HEAD,	/* backlog has the packet in service: netem */
+	HPCCPP_ROOT_MQ,		/* counters are dead: read a queue's qdisc */
+};
+
+/*
+ * Map "port", an array of one entry per tx queue (one, unless the root is mq).
+ * The configuration part is written once by the command before attaching.
+ */
+struct hpccpp_port_cfg {
+	__u64 rate;		/* bit/s, of one queue */
+	__u32 base_rtt;		/* us, T of the port's own U */
+	__u16 link;		/* link id of queue 0; queue q has link + q */
+	__u16 rate_code;	/* rate as on the wire */
+	__u8  queue;		/* enum hpccpp_queue */
+	__u8  root;		/* enum hpccpp_root, of the queue's own qdisc */
+	__u8  mq;		/* the device's root is mq: choose a queue */
+	__u8  own_clsact;	/* clsact was added by `port add` */
+	__u32 queues;		/* entries in the map */
+	__u32 rate_given;	/* 1: on the command line, 0: read */
+};
+
+struct hpccpp_port {
+	struct bpf_spin_lock lock;
+	__u32 U;		/* 1/2^20, averaged over base_rtt */
+	struct hpccpp_port_cfg cfg;
+	struct hpccpp_link last;	/* last snapshot */
+	__u64 v_now;		/* virtual queue: time of v_qlen, ns */
+	__u64 v_qlen;		/* 1/256 bytes in it then, or in service */
+	__u64 v_in;		/* 1/256 bytes that entered so far */
+	__u64 v_last;		/* 1/256 bytes of the last packet in */
+};
+
+/* Map "port_stats", per-CPU array indexed by this. Packets. */
+enum hpccpp_port_stat {
+	HPCCPP_PS_STAMPED,	/* written into an empty record */
+	HPCCPP_PS_REPLACED,	/* written over a less loaded record */
+	HPCCPP_PS_KEPT,		/* all records there are more loaded */
+	HPCCPP_PS_PASSED,	/* no space to write in was offered */
+	HPCCPP_PS_BAD,		/* malformed option, left alone */
+	HPCCPP_PS_ERROR,	/* a helper failed: packet left alone */
+	HPCCPP_PS_MAX,
+};
+
+#define HPCCPP_PORT_STAT_NAMES { \
+	"stamped", "replaced", "kept", "passed", "bad", "error" }
+
+/* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
+
+enum hpccpp_ask {
+	HPCCPP_ASK_AUTO,	/* flows under hpccpp */
+	HPCCPP_ASK_ALWAYS,	/* every flow, for tests and measurements */
+	HPCCPP_ASK_NEVER,	/* only echo */
+};
+
+#define HPCCPP_CGROUP_LEN	256
+
+/* Map "host", an array of one entry; written by the command. */
+struct hpccpp_host_cfg {
+	__u8  ask;		/* enum hpccpp_ask */
+	__u8  records;		/* records to ask for, 1..HPCCPP_REC_MAX */
+	__u16 every;		/* ask in one of so many segments, 1.. */
+	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
+	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
+};
+
+/* Map "host_prefix", LPM trie: peers to ask; IPv4 as ::ffff:a.b.c.d (96+n) */
+#define HPCCPP_PREFIXES		64
+struct hpccpp_prefix {
+	__u32 prefixlen;
+	__u8  addr[16];
+};
+
+/* Map "host_stats", per-CPU array indexed by this. */
+enum hpccpp_host_stat {
+	HPCCPP_HS_ASKED,	/* collect options written */
+	HPCCPP_HS_COLLECTED,	/* collect options that arrived */
+	HPCCPP_HS_ECHOED,	/* echo options written, all records */
+	HPCCPP_HS_ECHO_SHORT,	/* echoes cut to the most loaded record */
+	HPCCPP_HS_ECHO_NONE,	/* due, and no room */
+	HPCCPP_HS_ECHOES,	/* echo options that arrived */
+	HPCCPP_HS_PULLED,	/* first words handed to the module */
+	HPCCPP_HS_GAVE_UP,	/* flows that stopped asking: no echo came */
+	HPCCPP_HS_BAD,		/* malformed options that arrived */
+	HPCCPP_HS_ERROR,	/* no memory, or a helper failed */
+	HPCCPP_HS_MAX,
+};
+
+#define HPCCPP_HOST_STAT_NAMES { \
+	"asked", "collected", "echoed", "echo_short", "echo_none", \
+	"echoes", "pulled", "gave_up", "bad", "error" }
+
+/* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */
+struct hpccpp_flow_rec {
+	__u8  family;		/* AF_INET, AF_INET6 */
+	__u8  state;		/* TCP state */
+	__u8  mode;		/* enum hpccpp_mode of hpccpp_flow.h */
+	__u8  links;		/* entries of L in use */
+	__u16 sport, dport;	/* host order */
+	__u8  saddr[16], daddr[16];	/* IPv4 in the first 4 bytes */
+	__u32 cwnd;		/* packets */
+	__u32 srtt_us;
+	__u32 size;		/* sizeof(struct hpccpp_flow) of the module */
+	__u32 T;		/* us */
+	__u32 U, W, W_c;	/* as in struct hpccpp_state */
+	__u32 inc_stage;
+	__u32 acks, updates, fallbacks;
+	__u64 R;		/* bytes/s */
+	__u64 min_B;		/* bytes/s */
+	__u64 ino;		/* socket inode: tells flows apart */
+	__u16 bottleneck, records;
+	__u32 guards[HPCCPP_G_MAX];
+};
+
+#endif /* HPCCPP_AGENT_H */

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Port agent: writes the load of a device's egress port into TCP segments that
+ * bring space for it (draft -02 section 3, "Network nodes"; 6.1, one snapshot).
+ *
+ * A classifier on the device's clsact egress hook. It runs before the packet
+ * is queued, and before segmentation: a GSO packet gets one stamp. What it
+ * writes is the port as this packet finds it, without this packet.
+ *
+ * With several records in the option a port takes the first empty one; when
+ * none is empty it takes the least loaded one, if its own load is higher
+ * (draft -00 section 3). Of two equal loads the slower link's stays: on an
+ * idle path the record then names the link that limits a new flow.
+ *
+ * The TCP checksum is mended by bpf_l4_csum_replace(): the one way that is
+ * right for complete and for partial checksums, whoever finishes them.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "hpccpp_agent.h"
+
+#define ETH_P_IP	0x0800
+#define ETH_P_IPV6	0x86DD
+#define ETH_P_8021Q	0x8100
+#define ETH_P_8021AD	0x88A8
+#define IP_OFFSET	0x1fff
+#define TC_ACT_UNSPEC	-1	/* go on with the next filter */
+
+#define TCPHDR_SYN	0x02
+#define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_port);
+} port SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HPCCPP_PS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} port_stats SEC(".maps");
+
+/* How the option stands in the header: as one word, network order. */
+#define OPT_WORD(len) \
+	bpf_htonl(HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
+
+struct rec {
+	__be32 w[3];
+};
+
+static __always_inline void count(__u32 stat)
+{
+	__u64 *c = bpf_map_lookup_elem(&port_stats, &stat);
+
+	if (c)
+		(*c)++;
+}
+
+/* Offset of the TCP header, 0 when this is not TCP or not its beginning. */
+static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
+{
+	__u32 off = sizeof(struct ethhdr);
+	__u16 proto = skb->protocol;
+	struct ipv6hdr ip6;
+	struct iphdr ip;
+	struct {
+		__be16 tci;
+		__be16 proto;
+	} tag;
+	int i;
+
+	/* tags in the packet; one in skb->vlan_tci is not in the way */
+	for (i = 0; i < 2; i++) {
+		if (proto != bpf_htons(ETH_P_8021Q) &&
+		    proto != bpf_htons(ETH_P_8021AD))
+			break;
+		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
+			return 0;
+		proto = tag.proto;
+		off += sizeof(tag);
+	}
+	if (proto == bpf_htons(ETH_P_IP)) {
+		if (bpf_skb_load_bytes(skb, off, &ip, sizeof(ip)) ||
+		    ip.protocol != IPPROTO_TCP || ip.ihl < 5 ||
+		    ip.frag_off & bpf_htons(IP_OFFSET))
+			return 0;
+		return off + ip.ihl * 4;
+	}
+	if (proto == bpf_htons(ETH_P_IPV6)) {
+		if (bpf_skb_load_bytes(skb, off, &ip6, sizeof(ip6)) ||
+		    ip6.nexthdr != IPPROTO_TCP)
+			return 0;
+		return off + sizeof(ip6);
+	}
+	return 0;
+}
+
+/*
+ * Offset of the collect option from the TCP header and its length, 0 when
+ * there is none. sock_ops options stand last, behind what the kernel itself
+ * writes, which is one of few layouts, in words. No other place will do: what
+ * looks like the option there is a time stamp, an edge of a SACK block.
+ */
+static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
+					 __u32 *len)
+{
+	__be32 hdr[15] = {};
+	__u32 doff, n, i = 5;
+
+	if (bpf_skb_load_bytes(skb, tcp, hdr, sizeof(struct tcphdr)))
+		return 0;
+	doff = ((__u8 *)hdr)[12] >> 4 << 2;
+	if (doff < sizeof(struct tcphdr) + HPCCPP_OPT_LEN(1))
+		return 0;
+	n = doff - sizeof(struct tcphdr);
+	/* n <= 40: said again for the verifier, which lost it */
+	asm volatile("" : "+r"(n));
+	if (n > 40 || n < HPCCPP_OPT_LEN(1))
+		return 0;
+	if (bpf_skb_load_bytes(skb, tcp + sizeof(struct tcphdr), hdr + 5, n))
+		return 0;
+
+#define WORD(a, b, c, d) bpf_htonl((a) << 24 | (b) << 16 | (c) << 8 | (d))
+	if (((__u8 *)hdr)[13] & TCPHDR_SYN) {
+		if ((hdr[5] & bpf_htonl(0xffff0000)) != WORD(2, 4, 0, 0))
+			return 0;		/* MSS is first in a SYN */
+		i = 6;
+		if (hdr[6] == WORD(4, 2, 8, 10) || hdr[6] == WORD(1, 1, 8, 10))
+			i = 9;			/* SACK allowed, timestamps */
+		else if (hdr[6] == WORD(1, 1, 4, 2))
+			i = 7;			/* SACK allowed */
+		if ((hdr[i] & bpf_htonl(0xffffff00)) == WORD(1, 3, 3, 0))
+			i++;			/* window scale */
+	} else {
+		if (hdr[5] == WORD(1, 1, 8, 10))
+			i = 8;			/* timestamps */
+		if (hdr[i] == WORD(1, 1, 5, 10))
+			i += 3;			/* one SACK block */
+		else if (hdr[i] == WORD(1, 1, 5, 18))
+			i += 5;			/* two */
+	}
+#undef WORD
+	/* the last place for one of 16 bytes is word 11 */
+	if (i > 11 ||
+	    (hdr[i] & bpf_htonl(0xff00ffff)) != OPT_WORD(0))
+		return 0;
+	*len = bpf_ntohl(hdr[i]) >> 16 & 0xff;
+	if ((*len != HPCCPP_OPT_LEN(1) && *len != HPCCPP_OPT_LEN(2) &&
+	     *len != HPCCPP_OPT_LEN(3)) || i * 4 + *len > doff) {
+		count(HPCCPP_PS_BAD);
+		return 0;
+	}
+	return i * 4;
+}
+
+/* Backlog and bytes of a queue's qdisc, in one go. */
+static __always_inline void read_qdisc(struct __sk_buff *skb,
+				       const struct hpccpp_port_cfg *cfg,
+				       __u32 queue, __u64 *tx, __u64 *qlen)
+{
+	struct sk_buff *kskb = (struct sk_buff *)skb;
+	struct net_device *dev = BPF_CORE_READ(kskb, dev);
+	__u32 backlog, packets;
+	struct Qdisc *q;
+
+	if (cfg->mq) {
+		struct netdev_queue *txq = BPF_CORE_READ(dev, _tx);
+
+		bpf_probe_read_kernel(&q, sizeof(q), (void *)txq +
+				      queue * bpf_core_type_size(*txq) +
+				      bpf_core_field_offset(txq->qdisc));
+	} else {
+		q = BPF_CORE_READ(dev, qdisc);
+	}
+	backlog = BPF_CORE_READ(q, qstats.backlog);
+	bpf_core_read(tx, sizeof(*tx), &q->bstats.bytes);
+	if (cfg->root == HPCCPP_ROOT_HEAD) {
+		/* what is on the wire does not wait: one mean packet */
+		packets = BPF_CORE_READ(q, q.qlen);
+		backlog = packets ? backlog - backlog / packets : 0;
+	}
+	*qlen = backlog;
+}
+
+/*
+ * A FIFO of rate B bytes/s over all that passes, in 1/256 bytes: what the
+ * port's queue holds now, then this packet joins. Packets that the device
+ * drops later are counted as sent.
+ */
+static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
+					  __u64 now, __u32 wire_len,
+					  __u64 *tx, __u64 *qlen)
+{
+	__u64 ns = now > p->v_now ? now - p->v_now : 0;
+	__u64 gone;
+
+	/* bytes * 256 in ns: ns * B * 256 / 1e9; coarser where it overflows */
+	if (ns < 1 << 24)
+		gone = ns * B / 3906250;
+	else if (ns < 1ULL << 36)
+		gone = (ns >> 12) * B / 953;
+	else
+		gone = p->v_qlen;
+	p->v_qlen = gone < p->v_qlen ? p->v_qlen - gone : 0;
+	p->v_now += ns;
+	*tx = (p->v_in - p->v_qlen) >> 8;
+	/* the packet in service does not wait */
+	*qlen = p->v_qlen > p->v_last ? (p->v_qlen - p->v_last) >> 8 : 0;
+	p->v_last = (__u64)wire_len << 8;
+	p->v_in += p->v_last;
+	p->v_qlen += p->v_last;
+}
+
+/* The port's load now, as a record; accounts for this packet. */
+static __always_inline void snapshot(struct __sk_buff *skb,
+				     struct hpccpp_port *p, __u32 queue,
+				     struct hpccpp_int *r)
+{
+	__u64 B = p->cfg.rate / 8;
+	struct hpccpp_link cur = {
+		.B = B,
+		.rate = p->cfg.rate_code,
+	};
+	__u64 tx = 0, qlen = 0, now;
+	__u32 wire_len = skb->wire_len;
+	bool virt = p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
+	long u;
+
+	if (!virt)
+		read_qdisc(skb, &p->cfg, queue, &tx, &qlen);
+	now = bpf_ktime_get_ns();
+	cur.seen = now;
+	cur.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24;
+
+	bpf_spin_lock(&p->lock);
+	if (virt)
+		virtual_queue(p, B, now, wire_len, &tx, &qlen);
+	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
+	qlen >>= HPCCPP_QLEN_SHIFT;
+	cur.qlen = qlen < HPCCPP_QLEN_MAX ? qlen : HPCCPP_QLEN_MAX;
+	if (cur.seen >= p->last.seen) {
+		u = hpccpp_link_u(&p->last, &cur, p->cfg.base_rtt);
+		if (u >= 0)
+			p->U = hpccpp_ewma(p->U, u, cur.ts - p->last.ts &
+					   HPCCPP_MASK24, p->cfg.base_rtt);
+		else if (u == -HPCCPP_G_STALE || u == -HPCCPP_G_WRAP)
+			p->U = 0;	/* nothing passed for a long time */
+		if (u != -HPCCPP_G_NOT_NEW)
+			p->last = cur;
+	}
+	r->U = p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) < HPCCPP_U_MAX ?
+	       p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) : HPCCPP_U_MAX;
+	bpf_spin_unlock(&p->lock);
+
+	r->link = (p->cfg.link + queue) & HPCCPP_LINK_MAX;
+	r->rate = cur.rate;
+	r->ts = cur.ts;
+	r->tx_bytes = cur.tx_bytes;
+	r->qlen = cur.qlen;
+}
+
+/* Does record a, in the packet, give way to ours before record b does? */
+static __always_inline bool less_loaded(__u32 a, __u32 b)
+{
+	__u8 ua = a, ub = b;
+
+	if (ua != ub)
+		return ua < ub;
+	return (a >> 8 & 0xfff) > (b >> 8 & 0xfff);	/* order as rates do */
+}
+
+static __always_inline void stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
+				  __u32 len, const struct hpccpp_int *r)
+{
+	struct rec rec[HPCCPP_REC_MAX] = {}, old, new = {
+		.w[0] = bpf_htonl(hpccpp_int_w0(r)),
+		.w[1] = bpf_htonl(hpccpp_int_w1(r)),
+		.w[2] = bpf_htonl(hpccpp_int_w2(r)),
+	};
+	__u32 at = tcp + off + HPCCPP_OPT_HDR;
+	__u32 least = hpccpp_int_w0(r);
+	int i, n = 1, victim = -1;
+	bool empty = false;
+	__s64 diff;
+
+	/* the length is a constant in each branch, for the verifier */
+	if (len == HPCCPP_OPT_LEN(3)) {
+		n = 3;
+		if (bpf_skb_load_bytes(skb, at, rec, 3 * HPCCPP_REC_LEN))
+			goto error;
+	} else if (len == HPCCPP_OPT_LEN(2)) {
+		n = 2;
+		if (bpf_skb_load_bytes(skb, at, rec, 2 * HPCCPP_REC_LEN))
+			goto error;
+	} else if (bpf_skb_load_bytes(skb, at, rec, HPCCPP_REC_LEN)) {
+		goto error;
+	}
+
+#pragma unroll
+	for (i = 0; i < HPCCPP_REC_MAX; i++) {
+		__u32 w0 = bpf_ntohl(rec[i].w[0]);
+
+		if (i >= n || empty)
+			continue;
+		if (!(w0 >> 8 & 0xfff)) {
+			empty = true;
+		} else {
+			if (!less_loaded(w0, least))
+				continue;
+			least = w0;
+		}
+		victim = i;
+		old = rec[i];
+	}
+	if (victim < 0) {
+		count(HPCCPP_PS_KEPT);
+		return;
+	}
+	diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
+	if (diff < 0 ||
+	    bpf_skb_store_bytes(skb, at + victim * HPCCPP_REC_LEN, &new,
+				sizeof(new), 0) ||
+	    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
+		goto error;
+	count(empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
+	return;
+error:
+	count(HPCCPP_PS_ERROR);
+}
+
+SEC("tc")
+int hpccpp_port(struct __sk_buff *skb)
+{
+	struct hpccpp_int r = {};
+	__u32 queue = 0, queues, tcp, off, len = 0;
+	struct hpccpp_port *p;
+
+	p = bpf_map_lookup_elem(&port, &queue);
+	if (!p)
+		return TC_ACT_UNSPEC;
+	if (p->cfg.mq) {
+		/*
+		 * The stack would choose the queue after us; what we choose
+		 * by the flow's hash it keeps.
+		 */
+		queues = p->cfg.queues;
+		if (skb->queue_mapping)
+			queue = skb->queue_mapping - 1;
+		else
+			queue = bpf_get_hash_recalc(skb);
+		if (queues)
+			queue %= queues;
+		skb->queue_mapping = queue + 1;
+		p = bpf_map_lookup_elem(&port, &queue);
+		if (!p)
+			return TC_ACT_UNSPEC;
+	}
+
+	tcp = tcp_offset(skb);
+	off = tcp ? find_option(skb, tcp, &len) : 0;
+	if (!off) {
+		if (tcp)
+			count(HPCCPP_PS_PASSED);
+		/* a virtual queue holds every packet, asked or not */
+		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL)
+			return TC_ACT_UNSPEC;
+	}
+	snapshot(skb, p, queue, &r);
+	if (off)
+		stamp(skb, tcp, off, len, &r);
+	return TC_ACT_UNSPEC;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp port: the agent on a device's egress that writes the load of that
+ * device into passing packets. It is a TC filter and stays when the command
+ * ends; the filter is also how it is found again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
+#include <linux/sockios.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "hpccpp.h"
+#include "port.skel.h"
+
+#define PROG_NAME	"hpccpp_port"
+#define BASE_RTT	1000	/* us, the default */
+
+static const char usage[] =
+"Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
+"                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
+"                       [ netns NAME ]\n"
+"       hpccpp port delete dev DEV [ netns NAME ]\n"
+"       hpccpp port [ show ] [ dev DEV ] [ netns NAME ]\n"
+"\n"
+"RATE  the port's speed, 10kbit to 4tbit: bit, kbit, mbit, gbit, tbit (kibit...)\n"
+"      or, of bytes, bps, kbps... Default: that of the root qdisc (netem, tbf,\n"
+"      htb, or these under mq: of one queue), else the speed in ethtool\n"
+"ID    link id, 0 to 4095, unique on the paths of a flow; tx queue N under mq\n"
+"      has ID + N. Default: 1 to 4095 by a hash of boot id, namespace and\n"
+"      device; it stays while these do. Two ports may hash to the same\n"
+"queue where the queue is seen: in the root qdisc's counters, or in a FIFO of\n"
+"      RATE that is computed. Default: qdisc when it shapes, else virtual\n"
+"TIME  the T over which the port averages its own U, 1us to 4s, default 1ms\n"
+"\n"
+"qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
+"modulo 1 GiB. -s adds packets: stamped, replaced (another hop's record), kept\n"
+"(records more loaded than the port), passed (no space brought), bad, error.\n"
+"\n"
+"JSON: dev txq id rate rate_given queue root mq base_rtt U qlen tx_bytes stats,\n"
+"and age after the first stamp; one object per tx queue under mq, with the\n"
+"device's stats in that of queue 0.\n";
+
+static const char *const queues[] = { "qdisc", "virtual" };
+static const char *const roots[] = { "flat", "head", "mq" };
+
+/* Root qdiscs that keep a backlog, and how. Only the first three shape. */
+static const struct {
+	const char *kind;
+	enum hpccpp_root root;
+} kinds[] = {
+	{ "netem", HPCCPP_ROOT_HEAD },
+	{ "tbf", HPCCPP_ROOT_FLAT },
+	{ "htb", HPCCPP_ROOT_FLAT },
+	{ "fq", HPCCPP_ROOT_FLAT },
+	{ "fq_codel", HPCCPP_ROOT_FLAT },
+	{ "codel", HPCCPP_ROOT_FLAT },
+	{ "pfifo", HPCCPP_ROOT_FLAT },
+	{ "bfifo", HPCCPP_ROOT_FLAT },
+	{ "red", HPCCPP_ROOT_FLAT },
+	{ "sfq", HPCCPP_ROOT_FLAT },
+	{ "prio", HPCCPP_ROOT_FLAT },
+	{ "drr", HPCCPP_ROOT_FLAT },
+};
+
+#define KINDS	"netem, tbf, htb, fq, fq_codel, codel, pfifo, bfifo, red, sfq, prio, drr, or one of these under mq"
+
+static const struct qdisc *find_qdisc(const struct qdisc *list, size_t n,
+				      int ifindex, __u32 parent)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (list[i].ifindex == ifindex && list[i].parent == parent)
+			return &list[i];
+	}
+	return NULL;
+}
+
+/* What hangs where a clsact does: NULL, a clsact or an ingress. */
+static const struct qdisc *find_clsact(const struct qdisc *list, size_t n,
+				       int ifindex)
+{
+	return find_qdisc(list, n, ifindex, TC_H_INGRESS);
+}
+
+/* What is known of a port before it is set up. */
+struct plan {
+	const char *dev;
+	int ifindex;
+	bool mq;		/* qdisc is that of each of its queues */
+	struct qdisc qdisc;	/* kind "noqueue" when there is none */
+	unsigned int queues;
+};
+
+/*
+ * The children of an mq stand for each other: they must be alike, unless
+ * nothing is taken from them.
+ */
+static int read_children(struct plan *p, const struct qdisc *list, size_t n,
+			 const struct qdisc *mq, bool want_rate, bool alike)
+{
+	const struct qdisc *child;
+	struct qdisc q;
+	int ret;
+
+	for (;; p->queues++) {
+		child = find_qdisc(list, n, p->ifindex,
+				   TC_H_MAJ(mq->handle) | (p->queues + 1));
+		if (!child)
+			break;
+		q = *child;
+		if (want_rate && !strcmp(q.kind, "htb")) {
+			ret = qdisc_htb_rate(p->dev, &q);
+			if (ret)
+				return ret;
+		}
+		if (!p->queues)
+			p->qdisc = q;
+		if (alike && (strcmp(q.kind, p->qdisc.kind) ||
+			      q.rate != p->qdisc.rate))
+			return system_error("the queues of %s differ: %s at %llu bit/s in queue 0, %s at %llu bit/s in queue %u",
+					    p->dev, p->qdisc.kind,
+					    p->qdisc.rate, q.kind, q.rate,
+					    p->queues);
+	}
+	if (!p->queues)
+		return system_error("mq on %s has no queues: is it up?",
+				    p->dev);
+	return EXIT_DONE;
+}
+
+static int read_root(struct plan *p, const struct qdisc *list, size_t n,
+		     bool want_rate, bool want_queue)
+{
+	const struct qdisc *root = find_qdisc(list, n, p->ifindex, TC_H_ROOT);
+
+	strcpy(p->qdisc.kind, "noqueue");
+	if (root && !strcmp(root->kind, "mq")) {
+		p->mq = true;
+		return read_children(p, list, n, root, want_rate,
+				     want_rate || want_queue);
+	}
+	p->queues = 1;
+	if (root)
+		p->qdisc = *root;
+	if (root && want_rate && !strcmp(root->kind, "htb"))
+		return qdisc_htb_rate(p->dev, &p->qdisc);
+	return EXIT_DONE;
+}
+
+/* Speed of a link in bit/s; 0 when the driver does not know. */
+static __u64 ethtool_rate(const char *dev)
+{
+	/* Three bit masks of at most 127 words each follow it. */
+	union {
+		struct ethtool_link_settings req;
+		__u32 space[sizeof(struct ethtool_link_settings) / 4 + 3 * 127];
+	} e = { .req.cmd = ETHTOOL_GLINKSETTINGS };
+	struct ifreq ifr = { .ifr_data = (void *)&e };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	__u64 rate = 0;
+
+	if (fd < 0)
+		return 0;
+	strncpy(ifr.ifr_name, dev, IFNAMSIZ - 1);
+	/* Asked with no words, it answers minus the number that it wants. */
+	if (!ioctl(fd, SIOCETHTOOL, &ifr) && e.req.link_mode_masks_nwords < 0) {
+		e.req.link_mode_masks_nwords = -e.req.link_mode_masks_nwords;
+		e.req.cmd = ETHTOOL_GLINKSETTINGS;
+		if (!ioctl(fd, SIOCETHTOOL, &ifr) &&
+		    e.req.speed != (__u32)SPEED_UNKNOWN)
+			rate = e.req.speed * 1000000ULL;
+	}
+	close(fd);
+	return rate;
+}
+
+static __u32 hash(__u32 h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	while (len--)				/* FNV-1a */
+		h = (h ^ *p++) * 16777619;
+	return h;
+}
+
+/* 1..max, the same each time for one device as long as the host is up. */
+static __u16 default_id(const struct plan *p, unsigned int max)
+{
+	__u32 h = 2166136261U;
+	char boot[64];
+	struct stat st;
+	ssize_t len;
+	int fd;
+
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		len = read(fd, boot, sizeof(boot));
+		if (len > 0)
+			h = hash(h, boot, len);
+		close(fd);
+	}
+	if (!stat("/proc/self/ns/net", &st))
+		h = hash(h, &st.st_ino, sizeof(st.st_ino));
+	h = hash(h, &p->ifindex, sizeof(p->ifindex));
+	h = hash(h, p->dev, strlen(p->dev));
+	return 1 + h % max;
+}
+
+/*
+ * Completes cfg, in which 0 stands for what was not given. A virtual queue is
+ * the port's, as its queues share one wire; qdiscs are seen one by one.
+ */
+static int choose(struct plan *p, struct hpccpp_port_cfg *cfg,
+		  const char *queue)
+{
+	const char *kind = p->qdisc.kind;
+	unsigned int which;
+	size_t i = 0;
+	int ret;
+
+	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].kind, kind))
+		i++;
+	which = p->qdisc.rate || !strcmp(kind, "htb") ? HPCCPP_QUEUE_QDISC :
+							HPCCPP_QUEUE_VIRTUAL;
+	if (queue) {
+		ret = parse_word("queue", queue, queues, ARRAY_SIZE(queues),
+				 &which);
+		if (ret)
+			return ret;
+	}
+	cfg->queue = which;
+	cfg->queues = 1;
+	cfg->root = HPCCPP_ROOT_FLAT;
+	if (which == HPCCPP_QUEUE_QDISC) {
+		if (i == ARRAY_SIZE(kinds))
+			return system_error("queue \"qdisc\" is wrong: the qdisc of %s is %s, allowed are "
+					    KINDS, p->dev, kind);
+		cfg->root = kinds[i].root;
+		cfg->mq = p->mq;
+		cfg->queues = p->queues;
+	}
+
+	if (!cfg->rate)
+		cfg->rate = p->qdisc.rate * (p->queues / cfg->queues);
+	if (!cfg->rate && !cfg->mq)
+		cfg->rate = ethtool_rate(p->dev);
+	if (!cfg->rate)
+		return system_error("no rate known for %s: give one%s with rate RATE",
+				    p->dev, cfg->mq ? ", of one queue," : "");
+	if (cfg->rate < HPCCPP_RATE_MIN || cfg->rate > HPCCPP_RATE_MAX)
+		return system_error("the rate of %s is %llu bit/s: allowed are 10kbit to 4tbit, give one with rate RATE",
+				    p->dev, cfg->rate);
+	cfg->rate_code = hpccpp_rate_encode(cfg->rate);
+	if (which == HPCCPP_QUEUE_QDISC && p->qdisc.delay)
+		fprintf(stderr, "Warning: netem on %s has a delay: packets on the wire count as waiting. Put it on another device.\n",
+			p->dev);
+	return EXIT_DONE;
+}
+
+static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
+{
+	struct hpccpp_port port = { .cfg = *cfg };
+	__u32 i;
+
+	for (i = 0; i < cfg->queues; i++) {
+		port.cfg.link = cfg->link + i;
+		if (bpf_map_update_elem(map, &i, &port, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+/* A clsact of ours goes with its last filter, which may be somebody's. */
+static int remove_clsact(const char *dev, int ifindex)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	struct filters f;
+	int err, ret;
+
+	ret = clsact_filters(ifindex, &f);
+	if (ret || f.count)
+		return ret;
+	err = bpf_tc_hook_destroy(&hook);
+	return err ? errno_error(err, "cannot remove the clsact on %s", dev) :
+		     EXIT_DONE;
+}
+
+/*
+ * From making a clsact to attaching no signal is to end us: nobody would
+ * remember that the clsact was ours.
+ */
+static int attach_filter(struct port_bpf *skel, const struct plan *p,
+			 struct hpccpp_port_cfg *cfg)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = p->ifindex,
+			    .attach_point = BPF_TC_EGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = HPCCPP_TC_PRIO);
+	sigset_t all, old;
+	int err;
+
+	opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_port);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	err = bpf_tc_hook_create(&hook);
+	cfg->own_clsact = !err;
+	if (err == -EEXIST)
+		err = 0;
+	if (!err) {
+		err = write_cfg(bpf_map__fd(skel->maps.port), cfg);
+		if (!err)
+			err = bpf_tc_attach(&hook, &opts);
+		if (err && cfg->own_clsact)
+			remove_clsact(p->dev, p->ifindex);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (err == -EEXIST)
+		return system_error("a port exists already on %s", p->dev);
+	return err ? errno_error(err, "cannot attach to %s", p->dev) :
+		     EXIT_DONE;
+}
+
+static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
+{
+	struct port_bpf *skel = port_bpf__open();
+	int ret;
+
+	if (!skel)
+		return load_error(errno, "port");
+	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
+	if (!ret)
+		ret = port_bpf__load(skel);
+	ret = ret ? load_error(ret, "port") : attach_filter(skel, p, cfg);
+	port_bpf__destroy(skel);
+	return ret;
+}
+
+/* Our program on a device, an fd or -1, and all filters there. */
+static int find_port(const struct qdisc *list, size_t n, int ifindex,
+		     struct filters *f, int *prog)
+{
+	const struct qdisc *clsact = find_clsact(list, n, ifindex);
+	int ret;
+
+	*prog = -1;
+	memset(f, 0, sizeof(*f));
+	if (!clsact || strcmp(clsact->kind, "clsact"))
+		return EXIT_DONE;
+	ret = clsact_filters(ifindex, f);
+	if (ret || !f->prog)
+		return ret;
+	return prog_open(f->prog, PROG_NAME, prog);
+}
+
+/* Whether a port can be attached: the place is free. */
+static int check_place(const struct plan *p, const struct qdisc *list, size_t n)
+{
+	const struct qdisc *clsact = find_clsact(list, n, p->ifindex);
+	struct filters f;
+	int prog, ret;
+
+	if (clsact && strcmp(clsact->kind, "clsact"))
+		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
+				    p->dev, clsact->kind);
+	ret = find_port(list, n, p->ifindex, &f, &prog);
+	if (ret)
+		return ret;
+	if (prog >= 0) {
+		close(prog);
+		return system_error("a port exists already on %s", p->dev);
+	}
+	if (f.taken)
+		return system_error("%s has another's egress filter at preference %u, where a port's goes",
+				    p->dev, HPCCPP_TC_PRIO);
+	return EXIT_DONE;
+}
+
+static int find_dev(const char *dev, const char *netns, int *ifindex)
+{
+	int ret = netns_enter(netns);
+
+	if (ret || !dev)
+		return ret;
+	*ifindex = if_nametoindex(dev);
+	if (!*ifindex)
+		return system_error("cannot find device \"%s\"", dev);
+	return EXIT_DONE;
+}
+
+/*
+ * One at a time changes ports of a namespace: else one could take away the
+ * clsact that another found there. Held until the process ends.
+ */
+static int lock_netns(void)
+{
+	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX))
+		return errno_error(errno, "cannot lock the namespace's ports");
+	return EXIT_DONE;
+}
+
+static int port_add(int argc, char **argv)
+{
+	const char *rate = NULL, *id = NULL, *queue = NULL, *rtt = NULL;
+	const char *netns = NULL;
+	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
+	struct plan p = {};
+	struct argument args[] = {
+		{ .name = "dev", .value = &p.dev, .max = 1 },
+		{ .name = "rate", .value = &rate, .max = 1 },
+		{ .name = "id", .value = &id, .max = 1 },
+		{ .name = "queue", .value = &queue, .max = 1 },
+		{ .name = "base-rtt", .value = &rtt, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	unsigned int link = 0, which;
+	struct qdisc *list;
+	size_t n;
+	int ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !p.dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp port help\"");
+	if (!ret && rate)
+		ret = parse_rate("rate", rate, &cfg.rate);
+	if (!ret && id)
+		ret = parse_uint("id", id, 0, HPCCPP_LINK_MAX, &link);
+	if (!ret && queue)
+		ret = parse_word("queue", queue, queues, ARRAY_SIZE(queues),
+				 &which);
+	if (!ret && rtt)
+		ret = parse_time("base-rtt", rtt, &cfg.base_rtt);
+	if (!ret)
+		ret = find_dev(p.dev, netns, &p.ifindex);
+	if (!ret)
+		ret = lock_netns();
+	if (ret)
+		return ret;
+	cfg.rate_given = !!rate;
+
+	ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	ret = check_place(&p, list, n);
+	if (!ret)
+		ret = read_root(&p, list, n, !rate,
+				!queue || which == HPCCPP_QUEUE_QDISC);
+	if (!ret)
+		ret = choose(&p, &cfg, queue);
+	free(list);
+	if (ret)
+		return ret;
+
+	if (link + cfg.queues - 1 > HPCCPP_LINK_MAX)
+		return usage_error("id \"%s\" is wrong: with %u queues allowed are 0 to %u",
+				   id, cfg.queues,
+				   HPCCPP_LINK_MAX - cfg.queues + 1);
+	cfg.link = id ? link :
+		   default_id(&p, HPCCPP_LINK_MAX - cfg.queues + 1);
+	return load(&p, &cfg);
+}
+
+static int detach(const char *dev, int ifindex, int prog)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = BPF_TC_EGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = HPCCPP_TC_PRIO);
+	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
+	struct hpccpp_port port = {};
+	__u32 zero = 0;
+	int err;
+
+	/* An agent of another version goes too, but its clsact stays. */
+	if (map >= 0) {
+		bpf_map_lookup_elem(map, &zero, &port);
+		close(map);
+	}
+	err = bpf_tc_detach(&hook, &opts);
+	if (err)
+		return errno_error(err, "cannot remove the port on %s", dev);
+	return port.cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+}
+
+static int port_delete(int argc, char **argv)
+{
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ .name = "dev", .value = &dev, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	struct qdisc *list;
+	struct filters f;
+	int ifindex, prog, ret;
+	size_t n;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp port help\"");
+	if (!ret)
+		ret = find_dev(dev, netns, &ifindex);
+	if (!ret)
+		ret = lock_netns();
+	if (!ret)
+		ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	ret = find_port(list, n, ifindex, &f, &prog);
+	free(list);
+	if (ret)
+		return ret;
+	if (prog < 0)
+		return system_error("there is no port on %s", dev);
+	ret = detach(dev, ifindex, prog);
+	close(prog);
+	return ret;
+}
+
+/* us since the last stamp; -1 before the first. */
+static long long stamp_age(const struct hpccpp_port *port)
+{
+	struct timespec now;
+
+	if (!port->last.seen)
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((long long)now.tv_sec * 1000000000 + now.tv_nsec -
+		(long long)port->last.seen) / 1000;
+}
+
+static struct json_object *port_row(const char *dev, __u32 queue,
+				    const struct hpccpp_port *port)
+{
+	const struct hpccpp_port_cfg *cfg = &port->cfg;
+	struct json_object *row = json_object_new_object();
+
+	put_str(row, "dev", dev);
+	put_num(row, "txq", queue);
+	put_num(row, "id", cfg->link);
+	put_num(row, "rate", cfg->rate);
+	put_bool(row, "rate_given", cfg->rate_given);
+	put_str(row, "queue", queues[cfg->queue % ARRAY_SIZE(queues)]);
+	put_str(row, "root", roots[cfg->root % ARRAY_SIZE(roots)]);
+	put_bool(row, "mq", cfg->mq);
+	put_num(row, "base_rtt", cfg->base_rtt);
+	put_fixed(row, "U", port->U);
+	put_num(row, "qlen", (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
+	put_num(row, "tx_bytes",
+		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
+	if (port->last.seen)
+		put_num(row, "age", stamp_age(port));
+	return row;
+}
+
+static void port_print(const char *dev, __u32 queue,
+		       const struct hpccpp_port *port)
+{
+	const struct hpccpp_port_cfg *cfg = &port->cfg;
+	char rate[RATE_LEN], rtt[RATE_LEN];
+
+	printf("%s", dev);
+	if (cfg->mq)
+		printf(" txq %u", queue);
+	printf(" id %u rate %s%s queue %s", cfg->link,
+	       rate_text(rate, cfg->rate),
+	       cfg->rate_given ? "" : " (read)",
+	       queues[cfg->queue % ARRAY_SIZE(queues)]);
+	if (cfg->queue == HPCCPP_QUEUE_QDISC)
+		printf(" root %s", roots[cfg->root % ARRAY_SIZE(roots)]);
+	printf(" base-rtt %s\n    U %.3f qlen %ub tx %llub",
+	       time_text(rtt, cfg->base_rtt), (double)port->U / HPCCPP_ONE,
+	       port->last.qlen << HPCCPP_QLEN_SHIFT,
+	       (__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
+	if (port->last.seen)
+		printf(" age %lldus\n", stamp_age(port));
+	else
+		puts(" age never");
+}
+
+static int show_port(const char *dev, int prog, struct json_object *rows)
+{
+	static const char *const names[] = HPCCPP_PORT_STAT_NAMES;
+	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
+	__u64 stats[HPCCPP_PS_MAX];
+	struct json_object *row;
+	struct hpccpp_port port;
+	__u32 i = 0;
+	int ret;
+
+	ret = map < 0 ? prog_map_error("port") :
+			prog_stats(prog, "port_stats", stats, HPCCPP_PS_MAX);
+	while (!ret) {
+		if (bpf_map_lookup_elem_flags(map, &i, &port, BPF_F_LOCK)) {
+			ret = prog_map_error("port");
+			break;
+		}
+		if (rows) {
+			row = port_row(dev, i, &port);
+			if (!i)
+				put_counts(row, "stats", names, stats,
+					   HPCCPP_PS_MAX);
+			json_object_array_add(rows, row);
+		} else {
+			port_print(dev, i, &port);
+		}
+		if (++i >= port.cfg.queues)
+			break;
+	}
+	if (!ret && !rows && opt.stats)
+		print_counts(names, stats, HPCCPP_PS_MAX);
+	if (map >= 0)
+		close(map);
+	return ret;
+}
+
+static int port_show(int argc, char **argv)
+{
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ .name = "dev", .value = &dev, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	struct json_object *rows = NULL;
+	struct qdisc *list = NULL;
+	char name[IF_NAMESIZE];
+	int ifindex = 0, prog;
+	struct filters f;
+	size_t n = 0, i;
+	int ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret)
+		ret = find_dev(dev, netns, &ifindex);
+	if (!ret)
+		ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	if (opt.json)
+		rows = json_object_new_array();
+	for (i = 0; i < n && !ret; i++) {
+		if (list[i].parent != TC_H_INGRESS ||
+		    (dev && list[i].ifindex != ifindex) ||
+		    !if_indextoname(list[i].ifindex, name))
+			continue;
+		ret = find_port(list, n, list[i].ifindex, &f, &prog);
+		if (prog < 0)
+			continue;
+		ret = show_port(name, prog, rows);
+		close(prog);
+	}
+	free(list);
+	return print_rows(rows, ret);
+}
+
+int port_main(int argc, char **argv)
+{
+	static const struct command cmds[] = {
+		{ "add", port_add },
+		{ "delete", port_delete },
+		{ "show", port_show },
+		{ "list", port_show },
+		{ "help", NULL },
+	};
+
+	return run_command(cmds, ARRAY_SIZE(cmds), "port", usage, argc, argv);
+}

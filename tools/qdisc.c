@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queueing disciplines and filters of devices, read by rtnetlink: the rate that
+ * a port shapes to, and what else hangs on a clsact besides our filter.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+#include "hpccpp.h"
+
+/*
+ * One dump of struct tcmsg; cb returns MNL_CB_OK, or MNL_CB_ERROR with errno.
+ * -EINTR when something changed meanwhile: the caller makes it again.
+ */
+static int dump(__u16 type, int ifindex, __u32 parent, mnl_cb_t cb, void *data)
+{
+	char buf[32768];		/* what the kernel fills at most */
+	struct mnl_socket *nl;
+	struct nlmsghdr *nlh;
+	struct tcmsg *tcm;
+	unsigned int seq = 1;
+	ssize_t len;
+	int ret;
+
+	nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (!nl)
+		return -errno;
+	nlh = mnl_nlmsg_put_header(buf);
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	nlh->nlmsg_seq = seq;
+	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+	tcm->tcm_family = AF_UNSPEC;
+	tcm->tcm_ifindex = ifindex;
+	tcm->tcm_parent = parent;
+
+	ret = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID);
+	if (!ret)
+		ret = mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0 ? -1 : 1;
+	while (ret > 0) {
+		len = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+		ret = len < 0 ? -1 :
+		      mnl_cb_run(buf, len, seq, mnl_socket_get_portid(nl), cb,
+				 data);
+	}
+	ret = ret < 0 ? -errno : 0;
+	mnl_socket_close(nl);
+	return ret;
+}
+
+/* The payload of an attribute of this type, when it is at least this long. */
+static const void *find_attr(const struct nlattr *first, size_t len,
+			     __u16 type, size_t size)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_payload(first, len) {
+		if (mnl_attr_get_type(attr) == type &&
+		    mnl_attr_get_payload_len(attr) >= size)
+			return mnl_attr_get_payload(attr);
+	}
+	return NULL;
+}
+
+static __u64 u64_attr(const struct nlattr *first, size_t len, __u16 type)
+{
+	const void *p = find_attr(first, len, type, sizeof(__u64));
+	__u64 v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* bit/s of a rate of tc, whose 32 bits are full when there is one of 64. */
+static __u64 tc_rate(__u32 rate, __u64 rate64)
+{
+	return (rate64 ? rate64 : rate) * 8;
+}
+
+static void read_netem(struct qdisc *q, const struct nlattr *options)
+{
+	const struct tc_netem_qopt *opts = mnl_attr_get_payload(options);
+	size_t len = mnl_attr_get_payload_len(options);
+	const struct tc_netem_rate *rate;
+	const struct nlattr *first;
+
+	if (len < sizeof(*opts))
+		return;
+	q->delay = opts->latency;
+	first = (const void *)((const char *)opts + MNL_ALIGN(sizeof(*opts)));
+	len -= MNL_ALIGN(sizeof(*opts));
+	rate = find_attr(first, len, TCA_NETEM_RATE, sizeof(*rate));
+	if (rate)
+		q->rate = tc_rate(rate->rate,
+				  u64_attr(first, len, TCA_NETEM_RATE64));
+}
+
+static void read_tbf(struct qdisc *q, const struct nlattr *options)
+{
+	const struct nlattr *first = mnl_attr_get_payload(options);
+	size_t len = mnl_attr_get_payload_len(options);
+	const struct tc_tbf_qopt *parms;
+
+	parms = find_attr(first, len, TCA_TBF_PARMS, sizeof(*parms));
+	if (parms)
+		q->rate = tc_rate(parms->rate.rate,
+				  u64_attr(first, len, TCA_TBF_RATE64));
+}
+
+/* What a message about a qdisc, class or filter says: its kind and options. */
+static const char *tca_kind(const struct nlmsghdr *nlh,
+			    const struct nlattr **options)
+{
+	const struct nlattr *attr;
+	const char *kind = "";
+
+	*options = NULL;
+	mnl_attr_for_each(attr, nlh, sizeof(struct tcmsg)) {
+		if (mnl_attr_get_type(attr) == TCA_KIND &&
+		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
+			kind = mnl_attr_get_str(attr);
+		else if (mnl_attr_get_type(attr) == TCA_OPTIONS)
+			*options = attr;
+	}
+	return kind;
+}
+
+struct qdiscs {
+	struct qdisc *q;
+	size_t n;
+};
+
+static int qdisc_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *options;
+	struct qdiscs *all = data;
+	struct qdisc *q;
+
+	q = realloc(all->q, (all->n + 1) * sizeof(*q));
+	if (!q)
+		return MNL_CB_ERROR;
+	all->q = q;
+	q += all->n++;
+	memset(q, 0, sizeof(*q));
+	q->ifindex = tcm->tcm_ifindex;
+	q->handle = tcm->tcm_handle;
+	q->parent = tcm->tcm_parent;
+	strncpy(q->kind, tca_kind(nlh, &options), sizeof(q->kind) - 1);
+	if (options && !strcmp(q->kind, "netem"))
+		read_netem(q, options);
+	else if (options && !strcmp(q->kind, "tbf"))
+		read_tbf(q, options);
+	return MNL_CB_OK;
+}
+
+/* All of the namespace: kernels do not filter this dump. */
+int qdisc_list(struct qdisc **list, size_t *n)
+{
+	struct qdiscs all = {};
+	int err;
+
+	do {
+		all.n = 0;
+		err = dump(RTM_GETQDISC, 0, 0, qdisc_cb, &all);
+	} while (err == -EINTR);
+	if (err) {
+		free(all.q);
+		return errno_error(err, "cannot read the qdiscs");
+	}
+	*list = all.q;
+	*n = all.n;
+	return EXIT_DONE;
+}
+
+struct htb {
+	__u32 handle;
+	unsigned int roots;
+	__u64 rate;
+};
+
+static int htb_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *options, *first;
+	const struct tc_htb_opt *parms;
+	struct htb *htb = data;
+	__u64 ceil;
+	size_t len;
+
+	tca_kind(nlh, &options);
+	if (TC_H_MAJ(tcm->tcm_handle) != htb->handle || !options ||
+	    tcm->tcm_parent != TC_H_ROOT)
+		return MNL_CB_OK;
+	first = mnl_attr_get_payload(options);
+	len = mnl_attr_get_payload_len(options);
+	parms = find_attr(first, len, TCA_HTB_PARMS, sizeof(*parms));
+	if (!parms)
+		return MNL_CB_OK;
+	htb->roots++;
+	htb->rate = tc_rate(parms->rate.rate,
+			    u64_attr(first, len, TCA_HTB_RATE64));
+	ceil = tc_rate(parms->ceil.rate, u64_attr(first, len, TCA_HTB_CEIL64));
+	if (ceil < htb->rate)
+		htb->rate = ceil;
+	return MNL_CB_OK;
+}
+
+/*
+ * htb shapes to what its root class may send. That is its rate: a class goes
+ * up to its ceil with what it borrows from a parent, and it has none.
+ */
+int qdisc_htb_rate(const char *dev, struct qdisc *q)
+{
+	struct htb htb;
+	int err;
+
+	do {
+		htb = (struct htb){ .handle = q->handle };
+		err = dump(RTM_GETTCLASS, q->ifindex, 0, htb_cb, &htb);
+	} while (err == -EINTR);
+	if (err)
+		return errno_error(err, "cannot read the classes of %s", dev);
+	if (htb.roots != 1)
+		return system_error("htb on %s has %u root classes: for its rate to be known it must be one",
+				    dev, htb.roots);
+	q->rate = htb.rate;
+	return EXIT_DONE;
+}
+
+/* Two of the same preference must be of one kind: another's is in the way. */
+static int filter_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *options;
+	struct filters *f = data;
+	const __u32 *id;
+	bool bpf;
+
+	f->count++;
+	bpf = !strcmp(tca_kind(nlh, &options), "bpf");
+	if (TC_H_MAJ(tcm->tcm_info) >> 16 != HPCCPP_TC_PRIO ||
+	    TC_H_MIN(tcm->tcm_parent) != TC_H_MIN_EGRESS ||
+	    (bpf && tcm->tcm_handle != HPCCPP_TC_HANDLE))
+		return MNL_CB_OK;
+	f->taken = true;
+	if (!bpf || !options)
+		return MNL_CB_OK;
+	id = find_attr(mnl_attr_get_payload(options),
+		       mnl_attr_get_payload_len(options), TCA_BPF_ID,
+		       sizeof(*id));
+	if (id)
+		f->prog = *id;
+	return MNL_CB_OK;
+}
+
+/* Needs a clsact there. */
+int clsact_filters(int ifindex, struct filters *f)
+{
+	int err;
+
+	do {
+		memset(f, 0, sizeof(*f));
+		err = dump(RTM_GETTFILTER, ifindex,
+			   TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), filter_cb,
+			   f);
+		if (!err)
+			err = dump(RTM_GETTFILTER, ifindex,
+				   TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS),
+				   filter_cb, f);
+	} while (err == -EINTR);
+	if (err)
+		return errno_error(err, "cannot read the filters of a clsact");
+	return EXIT_DONE;
+}
