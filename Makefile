@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+
+KDIR	?= /lib/modules/$(shell uname -r)/build
+PREFIX	?= /usr/local
+SBINDIR	?= $(PREFIX)/sbin
+
+MAKEFLAGS += --no-print-directory
+q := $(if $(V),,@)
+
+# Kernels that the module must build for, wherever the tests run.
+kernels := 6.1 6.12
+# Where demo and check run: "native", or the VM's kernel.
+place = $(shell scripts/place.sh --print)
+
+all: modules tools
+
+modules modules_install:
+	@test -d $(KDIR) || { echo 'KDIR=$(KDIR): no kernel headers there' >&2; exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $@
+
+tools: .build/native/vmlinux.h
+	$(q)$(MAKE) build-tools out=.build/native vmlinux_h=$<
+
+install: modules_install
+	install -D -m 755 .build/native/tools/hpccpp $(DESTDIR)$(SBINDIR)/hpccpp
+	$(if $(DESTDIR),,depmod $(release))
+
+uninstall:
+	rm -f $(DESTDIR)$(SBINDIR)/hpccpp
+	[ ! -d $(DESTDIR)/lib/modules/$(release) ] || \
+		find $(DESTDIR)/lib/modules/$(release) -name 'tcp_hpccpp.ko*' -delete
+	$(if $(DESTDIR),,depmod $(release))
+
+# Not `make kernelrelease`: with Debian's headers that is another name than what
+# modules_install and modprobe go by.
+release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null), \
+	$(error KDIR=$(KDIR): no kernel headers there))
+
+demo: deps
+	$(q)$(MAKE) build-$(place) build-bin
+	$(q)mkdir -p results
+	$(q)RESULTS=$(CURDIR)/results scripts/demo.sh
+
+check: deps
+	$(q)scripts/check.sh --names $(TESTS)
+	$(q)$(MAKE) build-$(place) build-bin
+	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out $(place),$(kernels)))
+	$(q)scripts/check.sh $(TESTS)
+
+deps:
+	$(q)scripts/deps.sh
+
+# One build for each kernel in .build/<kernel>/: the module from a copy of its
+# sources, as the kernel's build writes its products beside them. BTF for a module
+# takes the kernel's vmlinux, which Debian's headers come without.
+build-native: .build/native/vmlinux.h
+	$(q)$(MAKE) build-kmod build-tools out=.build/native kdir=$(KDIR) vmlinux_h=$<
+
+build-%:
+	$(q)tree=$$(scripts/kernel.sh $*) && $(MAKE) build-kmod build-tools \
+		out=.build/$* kdir=$$tree/build vmlinux_h=$$tree/vmlinux.h
+
+headers-%:
+	$(q)tree=$$(scripts/kernel.sh --headers $*) && $(MAKE) build-kmod \
+		out=.build/$* kdir=$$tree/build
+
+build-kmod:
+	$(q)mkdir -p $(out)
+	$(q)find kmod \( -name '*.[ch]' ! -name '*.mod.c' -o -name Makefile -o -name Kbuild \) \
+		| cpio --quiet -pdm $(out) 2>/dev/null
+	@echo '  MODULE  $(out)/kmod/tcp_hpccpp.ko'
+	$(q)$(MAKE) -C $(kdir) M=$(abspath $(out)/kmod) CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+		$(if $(V),,>$(out)/kmod.log || { cat $(out)/kmod.log; exit 1; })
+
+build-tools:
+	$(q)mkdir -p $(out)/tools
+	@echo '  TOOLS   $(out)/tools/hpccpp'
+	$(q)$(MAKE) $(if $(V),,-s) -C tools O=$(abspath $(out)/tools) VMLINUX_H=$(abspath $(vmlinux_h))
+
+# what the tests and the demo run beside the command
+build-bin:
+	@echo '  TOOLS   .build/bin'
+	$(q)$(MAKE) $(if $(V),,-s) -C selftests O=$(CURDIR)/.build/bin
+
+.build/native/vmlinux.h:
+	$(q)mkdir -p $(@D)
+	$(q)bpftool btf dump file /sys/kernel/btf/vmlinux format c >$@.tmp
+	$(q)mv $@.tmp $@
+
+clean:
+	rm -rf .build
+	find kmod \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' \) -delete
+	rm -f modules.order Module.symvers .*.cmd kmod/modules.order kmod/Module.symvers
+
+help:
+	@echo 'For a kernel that loads modules, its headers in KDIR ($(KDIR)):'
+	@echo '  all         - the module and the command (the default)'
+	@echo '  modules     - tcp_hpccpp.ko, in kmod/'
+	@echo '  tools       - hpccpp, in .build/native/tools/'
+	@echo '  install     - both: as make modules_install does, and to SBINDIR ($(SBINDIR));'
+	@echo '                DESTDIR is honoured'
+	@echo '  uninstall   - remove them'
+	@echo
+	@echo 'Anywhere (Debian 12; installs the packages that are missing, when root):'
+	@echo '  demo        - show it at work; writes to results/'
+	@echo "  check       - run the selftests; TESTS='name...' runs these only"
+	@echo '  PLACE=vm    - ... with a stock Debian kernel in QEMU; the default where this'
+	@echo '                kernel cannot load modules. PLACE=native: with this kernel'
+	@echo '  KERNEL=6.12 - ... with this series in the VM ($(kernels)); default 6.1'
+	@echo '  V=1         - ... and show all that is run and said'
+	@echo
+	@echo '  clean       - remove what was built'
+
+.PHONY: all modules modules_install tools install uninstall demo check deps
+.PHONY: build-native build-kmod build-tools build-bin clean help

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Run the selftests named (all without a name) with prove, and say before its
+# closing lines what was skipped and why. With --names first: only check the names.
+set -euo pipefail
+cd "${BASH_SOURCE%/*}/.."
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. scripts/common.sh
+
+names_only=
+if [[ ${1-} == --names ]]; then
+	names_only=1
+	shift
+fi
+known=()
+for file in selftests/*.sh; do
+	[[ ! -x $file ]] || known+=("$(basename "$file" .sh)")
+done
+for name; do
+	[[ " ${known[*]} " == *" $name "* ]] || bad "no test '$name' (tests: ${known[*]})"
+done
+[[ -z $names_only ]] || exit 0
+[[ $# -gt 0 ]] || set -- "${known[@]}"
+
+rm -rf .build/check
+mkdir -p .build/check
+skips()
+{
+	local name count
+	for name; do
+		[[ -e .build/check/$name.tap ]] || continue
+		count=$(grep -ciE '^(ok|1\.\.0).*# *skip' ".build/check/$name.tap") || continue
+		echo "Skipped: $name: $count"
+		sed -nE 's/^(ok|1\.\.0)(.*[^ ])? *# *[sS][kK][iI][pP]/\t\2:/p' ".build/check/$name.tap"
+	done
+}
+files=("${@/#/selftests/}")
+prove -j2 --timer --exec scripts/run-test.sh "${files[@]/%/.sh}" |
+while IFS= read -r line; do
+	case $line in
+	'All tests successful'*|'Test Summary Report'*|'Files='*)
+		[[ -n ${said-} ]] || skips "$@"
+		said=1 ;;
+	esac
+	printf '%s\n' "$line"
+done

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Put a stock Debian kernel of the given series and its headers into the cache,
+# unpacked from their packages: nothing is installed and apt's own configuration
+# and lists stay as they are. Prints the directory. In it:
+#
+#	release			what uname -r says there
+#	build/			headers: make -C .../build M=... modules
+#	vmlinux, vmlinux.h	the kernel and its types (not with --headers)
+#	lib/modules/<release>/	its modules (not with --headers)
+#
+# What is there stays; remove the directory's link linux-<series> to have the
+# archive asked for a newer one.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "${BASH_SOURCE%/*}/common.sh"
+
+usage="usage: kernel.sh [--headers] 6.1|6.12"
+image=1
+if [[ ${1-} == --headers ]]; then
+	image=
+	shift
+fi
+[[ $# -eq 1 ]] || bad "$usage"
+series=$1
+check_series "$series"
+
+link=$cache/linux-$series
+tmp=
+
+complete()
+{
+	[[ -e $link/build && ( -z $image || -e $link/vmlinux.h ) ]]
+}
+
+# sources SUITE...: apt lines for these Debian 12 suites, at the addresses where
+# this machine finds the like suites of its own release.
+sources()
+{
+	local own suite keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	# shellcheck source=/dev/null
+	own=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+	for suite; do
+		apt-get indextargets --no-release-info --format "\$(RELEASE) \$(REPO_URI)" \
+			'Created-By: Packages' 'Component: main' |
+		awk -v like="${suite/bookworm/$own}" -v suite="$suite" -v keyring="$keyring" '
+			$1 == like || $1 "-backports" == like {
+				print "deb [signed-by=" keyring "] " $2 " " suite " main"
+				exit
+			}'
+	done
+}
+
+private_apt()
+{
+	local tool=$1
+	shift
+	"$tool" -qq -o Dir::Etc::SourceList="$tmp/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+		-o Dir::State::Lists="$tmp/lists" -o Dir::Cache="$tmp/cache" \
+		-o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+}
+
+depends_on() # PACKAGE REGEX: its first dependency whose name is like that
+{
+	private_apt apt-cache depends "$1" 2>/dev/null |
+		sed -nE "s/^ *Depends: ($2)\$/\\1/p" | sed -n 1p
+}
+
+fetch() # PACKAGE...: download and unpack into $tmp/root
+{
+	local package
+	for package; do
+		step FETCH "$package"
+		( cd "$tmp/debs" && private_apt apt-get download "$package" ) >&2
+	done
+	for package in "$tmp"/debs/*.deb; do
+		dpkg-deb -x "$package" "$tmp/root"
+		rm "$package"
+	done
+}
+
+# A vmlinuz is a small ELF loader with the compressed kernel inside: try what a
+# packer's magic number may start, the way the kernel's extract-vmlinux does.
+extract_vmlinux() # VMLINUZ VMLINUX
+{
+	local magic unpack at
+	while read -r magic unpack; do
+		while read -r at; do
+			tail -c +$((at + 1)) "$1" | $unpack >"$2" 2>/dev/null || true
+			if [[ $(head -c 4 "$2" | tr -d '\0') == $'\x7fELF' ]]; then
+				return 0
+			fi
+		done < <(LC_ALL=C grep -abo -P "$magic" "$1" | cut -d: -f1)
+	done <<-'END'
+		\xfd7zXZ\x00 xz -dc
+		\x28\xb5\x2f\xfd zstd -dc
+		\x1f\x8b\x08 gzip -dc
+		\x02!L\x18 lz4 -dc
+		BZh bzip2 -dc
+	END
+	return 1
+}
+
+if ! complete; then
+	mkdir -p "$cache"
+	exec 9>"$cache/linux-$series.lock"
+	flock 9
+fi
+if ! complete; then
+	tmp=$(mktemp -d "$cache/tmp.XXXXXX")
+	trap 'rm -rf "$tmp"' EXIT
+	mkdir -p "$tmp"/{root,debs,lists/partial,cache/archives/partial}
+	case $series in
+	6.1)	sources bookworm bookworm-security ;;
+	6.12)	sources bookworm-backports ;;
+	esac >"$tmp/sources.list"
+	[[ -s $tmp/sources.list ]] || die "no Debian entry in /etc/apt to take an address from"
+	private_apt apt-get update >&2
+
+	if [[ -e $link/release ]]; then
+		release=$(<"$link/release")
+	else
+		release=$(depends_on linux-headers-amd64 'linux-headers-.*')
+		release=${release#linux-headers-}
+	fi
+	[[ $release == "$series".* ]] ||
+		die "the archive's kernel is '$release', not of series $series"
+	dir=$cache/linux-$release
+	mkdir -p "$dir"
+
+	if [[ ! -e $dir/build ]]; then
+		headers=linux-headers-$release
+		fetch "$headers" "$(depends_on "$headers" 'linux-headers-.*-common.*')" \
+			"$(depends_on "$headers" 'linux-kbuild-.*')"
+		# The packages expect to be at /usr.
+		sed -i "s#/usr/src/#$dir/usr/src/#" "$tmp/root/usr/src/$headers/Makefile"
+		rm -rf "${dir:?}/usr"
+		mv "$tmp/root/usr" "$dir/"
+		echo "$release" >"$dir/release"
+		ln -sfn "usr/src/$headers" "$dir/build"
+	fi
+	if [[ -n $image && ! -e $dir/vmlinux.h ]]; then
+		fetch "linux-image-$release"
+		step UNPACK "linux-image-$release"
+		rm -f "$tmp/root/lib/modules/$release"/{build,source}
+		depmod -b "$tmp/root" "$release"
+		extract_vmlinux "$tmp/root/boot/vmlinuz-$release" "$tmp/vmlinux" ||
+			die "no kernel found in vmlinuz-$release"
+		bpftool btf dump file "$tmp/vmlinux" format c >"$tmp/vmlinux.h"
+		rm -rf "${dir:?}/lib"
+		mv "$tmp/root/boot/config-$release" "$dir/config"
+		mv "$tmp/root/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
+	fi
+	ln -sfn "linux-$release" "$link"
+fi
+echo "$link"
