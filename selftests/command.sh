@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The command hpccpp: help, exit statuses, what is said of wrong input, what is
+# read from qdiscs, JSON, and that it leaves and removes nothing but its own.
+#
+#	netns box: devices d0 (tbf), d1 (htb), d2 (netem), d3 (no qdisc), q0 (mq)
+#
+# place: vm
+# timeout: 300
+# shellcheck disable=SC2317 # functions that check calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+ktap_plan 91
+# shellcheck disable=SC2154 # set by setup_ns
+{
+setup_ns box
+ip -n "$box" -batch - <<END
+link add d0 up type dummy
+link add d1 up type dummy
+link add d2 up type dummy
+link add d3 up type dummy
+link add q0 up numtxqueues 2 type veth peer q1 numtxqueues 2
+END
+tc -n "$box" -batch - <<END
+qdisc add dev d0 root tbf rate 50mbit burst 3028 limit 512kb
+qdisc add dev d1 root handle 1: htb default 1
+class add dev d1 parent 1: classid 1:1 htb rate 30mbit
+qdisc add dev d2 root netem rate 20mbit
+qdisc replace dev d3 root noqueue
+qdisc add dev q0 root handle 1: mq
+qdisc add dev q0 parent 1:1 tbf rate 10mbit burst 3028 limit 512kb
+qdisc add dev q0 parent 1:2 tbf rate 10mbit burst 3028 limit 512kb
+END
+}
+make_cgroup
+chmod 755 "$CGROUP"
+agents=host			# for the cgroup to be removed at the end
+
+# All that the command could leave behind.
+state()
+{
+	local dev
+	tc -n "$box" qdisc show
+	for dev in d0 d1 d2 d3 q0; do
+		tc -n "$box" filter show dev "$dev" egress
+	done
+	bpftool prog show | grep -E 'name (hpccpp_|flow_show)' || true
+	bpftool cgroup show "$CGROUP"
+}
+
+# The same without numbers that change when a program is loaded again.
+same_state() # FILE
+{
+	state >"$tmp/now"
+	diff "$1" "$tmp/now"
+}
+
+# says STATUS PATTERN ARGUMENTS...: one test; refused in one line like PATTERN
+says()
+{
+	local status=0 want=$1 pattern=$2
+	shift 2
+	"$HPCCPP" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	# shellcheck disable=SC2053 # a pattern
+	if [[ $status -eq $want && ! -s $tmp/out && $(wc -l <"$tmp/err") -eq 1 &&
+		$(<"$tmp/err") == "Error: "$pattern. ]]; then
+		ktap_ok "hpccpp $*: $status, $(<"$tmp/err")"
+	else
+		ktap_not_ok "hpccpp $*: $status ($want), one line $pattern"
+		ktap_diag "$(head -n 3 "$tmp/err" "$tmp/out")"
+	fi
+}
+
+# --- Help and options --------------------------------------------------------
+
+for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help' 'host add help' 'flow show help'; do
+	status=0
+	# shellcheck disable=SC2086 # a list
+	"$HPCCPP" $words >"$tmp/out" 2>"$tmp/err" || status=$?
+	check "hpccpp $words: usage and status 255" [ "$status $(head -c 6 "$tmp/err")" = '255 Usage:' ]
+done
+check "hpccpp -V: 0" "$HPCCPP" -V
+for words in 'port' 'host' 'flow' 'port list' 'host show' '-s -j flow show'; do
+	# shellcheck disable=SC2086 # a list
+	check "hpccpp $words: 0 where there is none" "$HPCCPP" $words
+done
+
+# --- Wrong words -------------------------------------------------------------
+
+state >"$tmp/before"
+on_box=(dev d0 netns "$box")
+says 255 'object "xyz" is unknown: allowed are port, host, flow, help' xyz
+says 255 'option "x" is unknown: allowed are json,*' -x
+says 255 'option "vx" is unknown: *' --vx
+says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
+says 255 'host command "x" is unknown: *' host x
+says 255 'flow command "add" is unknown: *' flow add
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, netns' port add colour red
+says 255 'object "h" is ambiguous: allowed are port, host, flow, help' h
+says 255 '"dev" is missing*' port add rate 1gbit
+says 255 '"dev" is missing*' port del
+says 255 '"cgroup" is missing*' host add
+says 255 '"dev" lacks its value*' port add dev
+says 255 'duplicate "rate": "2gbit" is the second value' port add "${on_box[@]}" rate 1gbit rate 2gbit
+for rate in fast 9kbit 5tbit -1mbit 1zbit inf; do
+	says 255 "rate \"$rate\" is wrong: allowed are 10kbit to 4tbit*" port add "${on_box[@]}" rate "$rate"
+done
+for id in -1 4096 x 1x; do
+	says 255 "id \"$id\" is wrong: allowed are 0 to 4095" port add "${on_box[@]}" id "$id"
+done
+for time in 0us 5s x 1m; do
+	says 255 "base-rtt \"$time\" is wrong: allowed are 1us to 4s*" port add "${on_box[@]}" base-rtt "$time"
+done
+says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
+says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
+says 2 'cannot open netns "nowhere": *' port add dev d0 netns nowhere
+says 2 'cannot find device "d9"' port add dev d9 netns "$box"
+says 2 'there is no port on d0' port del "${on_box[@]}"
+says 2 'no rate known for d3: give one with rate RATE' port add dev d3 netns "$box"
+says 2 'queue "qdisc" is wrong: the qdisc of d3 is noqueue, allowed are *' port add dev d3 netns "$box" rate 1gbit queue qdisc
+says 255 'id "4095" is wrong: with 2 queues allowed are 0 to 4094' port add dev q0 netns "$box" id 4095
+says 2 'cannot open cgroup "/nowhere": *' host add cgroup /nowhere
+says 2 'cgroup "/tmp" is wrong: *cgroup2' host add cgroup /tmp
+says 255 'ask "often" is unknown: allowed are auto, always, never' host add cgroup "$CGROUP" ask often
+for records in 0 4 x; do
+	says 255 "records \"$records\" is wrong: allowed are 1 to 3" host add cgroup "$CGROUP" records "$records"
+done
+for every in 0 65536; do
+	says 255 "every \"$every\" is wrong: allowed are 1 to 65535" host add cgroup "$CGROUP" every "$every"
+done
+says 255 'prefix "10.0.0.300" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.300
+says 255 'prefix length "33" is wrong: allowed are 0 to 32' host add cgroup "$CGROUP" prefix 10.0.0.0/33
+says 255 'prefix "10.0.0.1/8" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.1/8
+says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP"
+tc -n "$box" qdisc add dev d3 ingress
+says 2 'd3 has a qdisc ingress, which excludes *' port add dev d3 netns "$box" rate 1gbit
+tc -n "$box" qdisc del dev d3 ingress
+check "nothing is left of all this" same_state "$tmp/before"
+
+# --- Ports -------------------------------------------------------------------
+
+port() # DEV JQ-CONDITION
+{
+	"$HPCCPP" -j port show dev "$1" netns "$box" | jq -e "$2"
+}
+on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
+off() { "$HPCCPP" port del dev "$1" netns "$box"; }
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","stats"]'
+
+on d0
+check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"
+check "... and those of the statistics" port d0 \
+	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","bad","error"]'
+check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
+	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
+id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')
+state >"$tmp/with"
+says 2 'a port exists already on d0' port add "${on_box[@]}" rate 1gbit
+check "... and it stays as it is" same_state "$tmp/with"
+off d0
+check "removed, nothing is left" same_state "$tmp/before"
+on d0
+check "the id by hash is the same again" port d0 ".[0].id == $id"
+off d0
+on d1
+check "rate of htb" port d1 '.[0] | .rate == 30000000 and .root == "flat"'
+off d1
+on d2
+check "rate of netem" port d2 '.[0] | .rate == 20000000 and .root == "head"'
+off d2
+on d3 rate 2.5gbit id 77 base-rtt 250us
+check "rate, id and base-rtt as given, no qdisc" port d3 '.[0] | .rate == 2500000000 and
+	.rate_given and .id == 77 and .queue == "virtual" and .base_rtt == 250'
+off d3
+on q0 id 8
+check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
+	.[0].rate == 10000000'
+off q0
+check "nothing is left of these" same_state "$tmp/before"
+
+# Somebody else's filters and clsact
+tc -n "$box" qdisc add dev d0 clsact
+tc -n "$box" filter add dev d0 egress pref 10 protocol ip matchall action pass
+state >"$tmp/others"
+on d0
+off d0
+check "another's clsact and filter survive" same_state "$tmp/others"
+tc -n "$box" qdisc del dev d0 clsact
+on d0
+tc -n "$box" filter add dev d0 ingress pref 10 protocol ip matchall action pass
+off d0
+check "another's filter keeps a clsact of ours" \
+	bash -c "tc -n $box filter show dev d0 ingress | grep -q 'pref 10 matchall'"
+tc -n "$box" qdisc del dev d0 clsact
+tc -n "$box" qdisc add dev d0 clsact
+tc -n "$box" filter add dev d0 egress pref $((0x4850)) protocol all matchall action pass
+says 2 "d0 has another's egress filter at preference 18512, where a port's goes" port add "${on_box[@]}"
+says 2 'there is no port on d0' port del "${on_box[@]}"
+tc -n "$box" qdisc del dev d0 clsact
+
+# --- Hosts -------------------------------------------------------------------
+
+host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
+
+"$HPCCPP" host add cgroup "$CGROUP" ask never records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
+check "host: JSON has the documented keys, and what was given" host '.[0] |
+	keys_unsorted == ["cgroup","ask","records","every","prefixes","stats"] and .ask == "never" and
+	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
+check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
+	"echoed","echo_short","echo_none","echoes","pulled","gave_up","bad","error"]'
+state >"$tmp/with"
+says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP"
+mkdir "$CGROUP/below"
+says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP/below"
+says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP/below"
+rmdir "$CGROUP/below"
+check "... and it stays as it is" same_state "$tmp/with"
+
+# Another's sock_ops program: a second agent, by another way than the command's.
+"$HPCCPP" host del cgroup "$CGROUP"
+check "removed, nothing is left" same_state "$tmp/before"
+printf '#include <linux/bpf.h>\n__attribute__((section("sockops"), used)) int other(struct bpf_sock_ops *s) { return 1; }\n' |
+	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -x c -c - -o "$tmp/other.o"
+bpftool prog load "$tmp/other.o" "/sys/fs/bpf/other-$$" type sockops
+bpftool cgroup attach "$CGROUP" sock_ops pinned "/sys/fs/bpf/other-$$" multi
+bpftool cgroup show "$CGROUP" >"$tmp/others"
+"$HPCCPP" host add cgroup "$CGROUP"
+"$HPCCPP" host del cgroup "$CGROUP"
+bpftool cgroup show "$CGROUP" >"$tmp/now"
+check "another's sock_ops program survives" diff "$tmp/others" "$tmp/now"
+bpftool cgroup detach "$CGROUP" sock_ops pinned "/sys/fs/bpf/other-$$"
+rm "/sys/fs/bpf/other-$$"
+
+# --- Not root ----------------------------------------------------------------
+
+status=0
+setpriv --reuid 65534 --regid 65534 --clear-groups "$HPCCPP" host add cgroup "$CGROUP" \
+	>"$tmp/out" 2>&1 || status=$?
+check "as nobody: $status, $(<"$tmp/out")" grep -q 'Error: .*(you are not root)\.$' "$tmp/out"
+check "... and nothing is left" same_state "$tmp/before"
+rmdir "$CGROUP"
+CGROUP=
+agents=
+ktap_finish

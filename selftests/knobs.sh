@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What an operator sets and sees of the module: sysctls, ways to choose hpccpp,
+# ss, /proc/net/hpccpp, the trace event, flow show, loading and unloading.
+#
+#	h1 --1G-- s1 ==50M== r
+#
+# place: vm
+# timeout: 400
+# shellcheck disable=SC2317,SC2128 # functions that check calls; of tcp_send
+set -euo pipefail
+
+RATE=50mbit
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+ktap_plan 82
+topo_line 1 1
+agents_on
+
+trace=/sys/kernel/tracing
+# shellcheck disable=SC2154 # set by topo_line
+sysctls=(nsenter --net="/run/netns/$h1")
+
+knob() { "${sysctls[@]}" cat "/proc/sys/net/hpccpp/$1"; }	# NAME
+set_knob()							# NAME VALUE
+{
+	# shellcheck disable=SC2016 # for sh
+	"${sysctls[@]}" sh -c 'echo "$2" >"/proc/sys/net/hpccpp/$1"' - "$1" "$2"
+}
+refused() { ! set_knob "$@"; }
+
+# --- Values and ranges -------------------------------------------------------
+
+# knob default min max
+while read -r name default min max; do
+	assert_eq "$name: default" "$(knob "$name")" "$default"
+	good=0
+	for value in "$min" "$max" "$default"; do
+		set_knob "$name" "$value" && [[ $(knob "$name") == "$value" ]] || good=1
+	done
+	check "$name: $min and $max are taken" [ "$good" -eq 0 ]
+	for value in $((min - 1)) $((max + 1)) x ''; do
+		check "$name: \"$value\" is refused" refused "$name" "$value"
+		[[ $(knob "$name") == "$default" ]] || good=1
+	done
+	check "$name: ... and the value stays" [ "$good" -eq 0 ]
+done <<'END'
+eta 95 1 200
+max_stage 5 0 1000
+flows 64 1 1000000
+w_ai 0 0 1048576
+w_ai_min 60 0 1048576
+base_rtt_us 0 0 4000000
+min_rate 1000000 0 1000000000
+END
+set_knob eta 50
+assert_eq "eta of another namespace" \
+	"$(nsenter --net="/run/netns/$r" cat /proc/sys/net/hpccpp/eta)" 95
+
+# --- Effect ------------------------------------------------------------------
+
+mbps() # of tcp_send
+{
+	jq -n --argjson s "$server" '$s.received * 8 / ($s.end - $s.start) / 1e5 | round / 10'
+}
+
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
+half=$(mbps)
+set_knob eta 95
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
+full=$(mbps)
+assert_le "eta 50: throughput, eta 95's is $full" "$half" "$(jq -n "$full * 0.6")" Mbit/s
+assert_ge "eta 50: ... and no less than it says" "$half" "$(jq -n "$full * 0.48")" Mbit/s
+
+flow_is() # JQ-CONDITION: of the one flow
+{
+	"$HPCCPP" -j flow show netns "$h1" >"$tmp/flow" &&
+		jq -e "length == 1 and (.[0] | $1)" "$tmp/flow"
+}
+
+# flow_start: one flow in the background, until flow_end
+flow_start()
+{
+	local port=$((next_port++))
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	receiver=$!
+	busywait 10 listening "$r" "$port"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${addr4[r]}" "$port" >"$tmp/client"
+	sender=$!
+}
+
+flow_end() # NAME: one test
+{
+	local status=0
+	kill "$sender"
+	wait "$sender" || status=1
+	wait "$receiver" || status=1
+	check "$1: data intact" jq -e -s \
+		"$status == 0 and .[0].sent == .[1].received" "$tmp/client" "$tmp/server"
+}
+
+# events: a piece of the trace under way, as lines of "name=value ..."
+events()
+{
+	echo >"$trace/trace"
+	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+	busywait 10 grep -q -m 20 snd_nxt= "$trace/trace"
+	sleep 0.05
+	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+	sed -n 's/.*hpccpp_update: //p' "$trace/trace" >"$tmp/events"
+}
+field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | tail -n 1; }	# NAME
+most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | sort -n | tail -n 1; }
+
+flow_start
+check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+set_knob w_ai 1234
+events
+assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
+set_knob w_ai 0
+set_knob flows 1
+events
+# W_init is W_max / (1 + 1/8)
+assert_eq "flows 1: W_ai is W_init * (1 - eta)" "$(field W_ai)" \
+	"$(jq -n "$(field W_max) / 9 * 8 * 5 / 100 | floor")"
+set_knob flows 64
+set_knob w_ai 1
+events
+assert_ge "max_stage 5: inc_stage gets above 0" "$(most inc_stage)" 1
+set_knob w_ai 0
+set_knob w_ai_min 777
+set_knob max_stage 0
+events
+assert_eq "w_ai_min 777: W_ai of an update" "$(field W_ai)" 777
+assert_eq "max_stage 0: inc_stage" "$(most inc_stage)" 0
+set_knob w_ai_min 60
+set_knob max_stage 5
+set_knob base_rtt_us 5000
+check "base_rtt_us 5000 is T" busywait 10 flow_is '.T == 5000'
+set_knob base_rtt_us 0
+set_knob eta 1
+set_knob min_rate 20000000
+check "min_rate 20000000 is R's floor" busywait 10 flow_is '(.R - 2e7 | fabs) < 2e5'
+set_knob min_rate 1000000
+set_knob eta 95
+
+# --- What is shown -----------------------------------------------------------
+
+missing=
+for name in sk sport dport link rate ts tx_bytes qlen port_U records bottleneck used \
+	update_wc u tau U W W_c inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
+	[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/events") == $(wc -l <"$tmp/events") ]] ||
+		missing+=" $name"
+done
+check "every one of $(wc -l <"$tmp/events") events has every variable${missing:+, but$missing}" \
+	[ -z "$missing" ]
+for ((i = 0; i < 60; i++)); do
+	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+done
+
+check "rmmod is refused in use" bash -c '! rmmod tcp_hpccpp 2>/dev/null'
+# Stopped, the flow's state stands still.
+kill -STOP "$sender"
+drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
+	! in_ns "$h1" ss -Htin state established | grep -q unacked; }
+busywait 10 drained
+in_ns "$h1" ss -Htin state established >"$tmp/ss"
+flow_is true >"$tmp/said"
+read -r bw mrtt U W < <(sed -nE \
+	's/.*bbr:\(bw:([0-9]+)bps,mrtt:([0-9.]+),pacing_gain:([0-9.e-]+),cwnd_gain:([0-9.e-]+)\).*/\1 \2 \3 \4/p' \
+	"$tmp/ss")
+flow() { jq ".[0] | $1" "$tmp/flow"; }
+assert_eq "ss: bw is R" "${bw-}" "$(flow .R)" bit/s
+assert_eq "ss: mrtt is T" "$(jq -n "${mrtt:-0} * 1000 | round")" "$(flow .T)" us
+assert_le "ss: pacing_gain is U, to 1/256; difference" \
+	"$(jq -n "$(flow .U) - ${U:-9} | fabs")" 0.0045
+assert_le "ss: cwnd_gain is W / W_max, to 1/256; difference" \
+	"$(jq -n "$(flow '.W * 8e6 / .B / .T / 1.125') - ${W:-9} | fabs")" 0.006
+"$HPCCPP" flow show netns "$h1" >"$tmp/text"
+check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) T $(flow .T)us" "$tmp/text"
+kill -CONT "$sender"
+flow_end "knobs and trace under traffic"
+
+names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int int_tx updates no_agent
+	foreign no_memory before_init enter fallback no_int md_loss md_rto md_cwr explained undo)
+"${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
+check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \
+	<(printf '%s\n' "${names[@]}") <(cut -d' ' -f1 "$tmp/counters")
+
+with_agent=$CGROUP
+CGROUP=
+flow_start
+check "flow show: without agent it is Reno" busywait 10 flow_is '.mode == "hpccpp-reno" and .updates == 0'
+check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno\$'"
+flow_end "flow without agent"
+CGROUP=$with_agent
+
+# --- Ways to choose it -------------------------------------------------------
+
+# A passive opener whose peer asks for no telemetry is under hpccpp-reno.
+cc_is() # WHOSE CC: client or server of tcp_send
+{
+	jq -e -n --argjson x "${!1}" --arg cc "$2" '$x.cc | startswith($cc)'
+}
+
+"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=hpccpp
+tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
+check "by the sysctl of a namespace" cc_is client hpccpp
+"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=reno
+ip -n "$h1" route change default via 10.0.1.2 congctl hpccpp
+tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
+check "by the route, active open" cc_is client hpccpp
+ip -n "$h1" route change default via 10.0.1.2
+ip -n "$r" route change default via 10.1.1.1 congctl hpccpp
+tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k" "-n 100k"
+check "by the route, passive open" cc_is server hpccpp
+ip -n "$r" route change default via 10.1.1.1
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+busywait 10 listening "$r" 4000
+check "by setsockopt, as nobody" in_ns "$h1" setpriv --reuid 65534 --regid 65534 --clear-groups \
+	"$HPCCPP_BIN/xfer" -c hpccpp -n 100k connect "${addr4[r]}" 4000
+check "changed to reno and back 50 times: data intact" \
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno:50 -n 5m"
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno:50 -n 5m"
+assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" 99
+
+# --- Loading -----------------------------------------------------------------
+
+agents_off
+topo_down
+check "rmmod when nothing uses it" busywait 10 rmmod tcp_hpccpp
+module_loaded=
+module=${HPCCPP_KO-}
+[[ -n $module ]] || module=$(modinfo -n tcp_hpccpp)
+for name in license author description version; do
+	[[ -n $(modinfo -F "$name" "$module") ]] || missing+=" $name"
+done
+check "modinfo has license, author, description, version${missing:+, but$missing}" [ -z "$missing" ]
+objects() { awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo; }
+reload()
+{
+	insmod "$module" && rmmod tcp_hpccpp
+}
+reload
+setup_ns a b c d
+before=$(objects)
+good=0
+for ((i = 0; i < 60; i++)); do
+	reload || good=1
+done
+check "loaded and unloaded 60 times" [ "$good" -eq 0 ]
+# Slabs that a CPU has in hand count as full: that is some dozens here or there.
+assert_le "... kmalloc objects left, 300 would be one for each time and namespace" \
+	$(($(objects) - before)) 200
+ktap_finish
