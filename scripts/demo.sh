@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Four senders share a link, under one congestion control after the other: what the
+# link carries, what waits in front of it, and what a small packet pays for that.
+#
+#	h1 --1G-- .----.                     .----.
+#	h2 --1G-- | s1 | ====200 Mbit/s===== | s2 | --1G-- r
+#	h3 --1G-- |    |                     |    |
+#	h4 --1G-- '----' the queue measured  '----'
+#
+# The round trip is 2 ms without queues: the pipe holds 33 packets of 1514 bytes,
+# the buffer of 512 KB ten times as much. DCTCP gets the queue it needs, one that
+# marks above K packets. Its rule is K > pipe / 7, that is 5; its authors took 20
+# at 1 Gbit/s, to have room for bursts, and so does this.
+#
+# demo.sh runs it in the place that place.sh chooses; an address family a VM, two at
+# once. results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV.
+set -euo pipefail
+
+usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"]"
+seconds=2
+ccs="cubic bbr dctcp hpccpp"
+families="ipv4 ipv6"
+inside=
+here=${BASH_SOURCE%/*}
+while getopts t:c:f:I opt; do
+	case $opt in
+	t)	seconds=$OPTARG ;;
+	c)	ccs=$OPTARG ;;
+	f)	families=$OPTARG ;;
+	I)	inside=1 ;;	# we are in the place, and run one family
+	*)	echo "$usage" >&2; exit 2 ;;
+	esac
+done
+export RESULTS=${RESULTS:-$(realpath "$here/..")/results}
+
+link_bps=200000000
+packet=1514
+marking=20			# packets: K of DCTCP's queue
+least_idle=0.1			# of the CPU, for the link to be what limits
+
+queue_for() # CC
+{
+	case $1 in
+	dctcp)
+		# RED as a step: no slope, and an average over two packets.
+		bottleneck_queue red limit 512kb min $((marking * packet)) \
+			max $((marking * packet + 1)) avpkt $packet \
+			burst $((marking + 1)) ecn bandwidth "$RATE" probability 1 ;;
+	*)
+		bottleneck_queue bfifo limit 512kb ;;
+	esac
+}
+
+# One run; adds its object to $tmp/runs.
+run() # CC FAMILY
+{
+	local cc=$1 family=$2
+
+	queue_for "$cc"
+	if [[ $cc == hpccpp ]]; then
+		load_hpccpp
+		agents_on
+	else
+		modprobe -q "tcp_$cc" || true
+	fi
+	measure_flows "$cc" "$family" 4 "$seconds"
+	[[ $cc != hpccpp ]] || agents_off
+	cp "$tmp/queue.csv" "$RESULTS/queue-$cc-$family.csv"
+	cp "$tmp/rtt.csv" "$RESULTS/rtt-$cc-$family.csv"
+	jq -n --arg cc "$cc" --arg family "$family" --arg kernel "$(uname -r)" "{
+			cc: \$cc, family: \$family, goodput_bps: $goodput_bps,
+			queue_mean_bytes: $mean_bytes, queue_p99_bytes: $p99_bytes,
+			queue_mean_packets: $mean_packets, queue_p99_packets: $p99_packets,
+			rtt_p50_us: $rtt_p50, rtt_p99_us: $rtt_p99, probes_lost: $probes_lost,
+			drops: $drops, drops_after_2_rtt: $late_drops, jain: $jain,
+			link_sent_bps: $sent_bps, seconds: $seconds, idle: $idle,
+			kernel: \$kernel
+		}" >>"$tmp/runs"
+	awk "BEGIN {
+		printf \"%-6s %s: %3.0f Mbit/s, %5.1f packets wait; CPU idle %2.0f %%\n\",
+			\"$cc\", \"$family\", $goodput_bps / 1e6, $mean_packets, $idle * 100
+		if ($idle <= $least_idle) {
+			print \"the CPU was the limit, not the link\"
+			exit 1
+		}
+	}"
+}
+
+if [[ -n $inside ]]; then
+	# shellcheck source-path=SCRIPTDIR source=../selftests/lib.sh
+	. "$here/../selftests/lib.sh"
+	# DCTCP asks for ECN; to the others it makes no difference.
+	SYSCTLS=net.ipv4.tcp_ecn=1
+	topo_line 4 2
+	for cc in $ccs; do
+		run "$cc" "$families"
+	done
+	cp "$tmp/runs" "$RESULTS/runs-$families"
+	exit
+fi
+
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$here/common.sh"
+[[ -z ${HPCCPP_KO-} ]] || die "not inside a place: it goes there by itself"
+
+wait_for_runs()
+{
+	local process
+	for process in "${running[@]}"; do
+		wait "$process" || die "a run failed"
+	done
+	running=()
+}
+
+mkdir -p "$RESULTS"
+rm -f "$RESULTS"/{demo.json,queue.png,{queue,rtt}-*.csv,runs-*}
+echo "Four senders, 200 Mbit/s, 2 ms, buffer 512 KB, $seconds s each, 1 packet = $packet bytes."
+echo "Segmentation offloads are off and gso_max_segs is 1 everywhere: packets are packets."
+echo "dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports."
+echo
+
+running=()
+trap '[[ ${#running[@]} -eq 0 ]] || kill "${running[@]}"; wait' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+at_once=2
+[[ $("$here/place.sh" --print) != native ]] || at_once=1
+for family in $families; do
+	"$here/place.sh" --timeout 1800 -- \
+		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" &
+	running+=($!)
+	if [[ ${#running[@]} -eq $at_once ]]; then
+		wait_for_runs
+	fi
+done
+wait_for_runs
+
+cat "$RESULTS"/runs-* |
+jq -s --argjson link_bps $link_bps '{link_bps: $link_bps, runs: .}' >"$RESULTS/demo.json"
+rm "$RESULTS"/runs-*
+
+cat <<END
+
+              goodput   queue, packets        queue, KB   round trip, ms       drops     Jain
+               Mbit/s     mean     p99     mean     p99      p50     p99   all  late    index
+END
+jq -r '.runs[] | [
+	.cc, .family, .goodput_bps / 1e6, .queue_mean_packets, .queue_p99_packets,
+	.queue_mean_bytes / 1e3, .queue_p99_bytes / 1e3, .rtt_p50_us / 1e3, .rtt_p99_us / 1e3,
+	.drops, .drops_after_2_rtt, .jain] | @tsv' "$RESULTS/demo.json" |
+while read -ra figures; do
+	printf '%-7s%-6s %7.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
+done
+echo "Drops are late after the first two round trips. Queue, drops and round trips are of"
+echo "the $seconds s from the first data on, Jain's index of the second half of that."
+
+gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; packet=$packet; rate=$link_bps" \
+	"$here/demo.gp"
+echo
+echo "$RESULTS: demo.json, queue.png, samples in queue-*.csv and rtt-*.csv"
