@@ -140,7 +140,6 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
 #define HPCCPP_SOCK_OP		200
 #define HPCCPP_ASK_WORD(rec, word)	((rec) * 4 + (word))
 #define HPCCPP_ASK_START	0x100	/* this socket is governed by hpccpp */
-#define HPCCPP_ASK_STOP		0x101	/* no longer */
 
 /*
  * Word 0: tag 2 | records 2 | generation 4 | link 12 | rate 12

@@ -53,9 +53,9 @@
  *  5. Loss. The draft leaves it to the transport: packets are conserved for
  *     the first round trip of recovery, and loss sets W and W_c to half of
  *     W_c, once per round trip, unless telemetry has asked for that already;
- *     inc_stage begins anew. ECN marks and timeouts likewise. On a bottleneck
+ *     inc_stage goes on. ECN marks and timeouts likewise. On a bottleneck
  *     without a port agent the others' telemetry then brings W back to
- *     min(B) * T after max_stage round trips without loss: such a path is
+ *     min(B) * T within max_stage round trips without loss: such a path is
  *     not what this is for.
  *  6. A flow enters with W = min(B) * T when its handshake, or its first
  *     flight, brought telemetry. After a fallback, or when it comes from
@@ -88,10 +88,12 @@
 
 /*
  * INT is silent when this many ACKs in a row came without a record that could
- * be used, and HPCCPP_STALE_T round trips went by: the first so that an idle
- * flow is not, the second so that sparse INT and lost ACKs are not.
+ * be used, and HPCCPP_STALE_T round trips of sending went by: the first so that
+ * a flow that begins to send again is not, the second so that sparse INT and
+ * lost ACKs are not. A flow that never sends for as long is silent after many.
  */
 #define HPCCPP_SILENT_ACKS	4
+#define HPCCPP_SILENT_ACKS_MANY	256
 
 /* W never falls under this, bytes: a floor of a packet is a standing queue. */
 #define HPCCPP_W_FLOOR		64U
@@ -276,6 +278,8 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
 /* R = W/T (line 27) and how much of it one burst may be. */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
+	u32 opt = HPCCPP_OPT_LEN(f->s.records);
+	u32 mss = tcp_sk(sk)->mss_cache;
 	u64 rate = hpccpp_rate(f->s.W, f->T);
 	u32 shift;
 
@@ -285,8 +289,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	 * segments carry the option whose echo we got.
 	 */
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
-		rate = div_u64(rate * (tcp_sk(sk)->mss_cache -
-				       HPCCPP_OPT_LEN(f->s.records)),
+		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
 	WRITE_ONCE(sk->sk_pacing_rate,
 		   min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
@@ -457,8 +460,10 @@ static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 	u32 rtt = max(f->T, tp->srtt_us >> 3);
 
 	/* ACKs full of SACK blocks have no room for an echo: not in recovery */
-	return f->silent >= HPCCPP_SILENT_ACKS &&
-	       inet_csk(sk)->icsk_ca_state < TCP_CA_CWR &&
+	if (f->silent < HPCCPP_SILENT_ACKS ||
+	    inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
+		return false;
+	return f->silent >= HPCCPP_SILENT_ACKS_MANY ||
 	       tp->tcp_clock_cache - f->last_int >
 	       (u64)rtt * HPCCPP_STALE_T * 1000;
 }
@@ -550,7 +555,6 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
 	f->s.W = min(f->s.W, half);
 	f->s.W_c = f->s.W;
-	f->s.inc_stage = 0;
 	f->last_update_seq = tp->snd_nxt;
 	hpccpp_set_pacing(sk, f);
 	hpccpp_publish(ca, f, p.W_max);
@@ -662,9 +666,6 @@ static void hpccpp_release(struct sock *sk)
 		return;
 	kfree(f);
 	WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
-	/* a closed socket has nothing to ask for, nor always a lock holder */
-	if (sk->sk_state != TCP_CLOSE)
-		hpccpp_ask(sk, HPCCPP_ASK_STOP);
 }
 
 /*

@@ -1633,7 +1633,7 @@ static void wire_reply_words(void **state)
 		assert_int_equal(HPCCPP_REPLY_RATE(w), rate);
 	}
 	/* nobody there: args[0] comes back; a program failed: -1 */
-	for (w = 0; w <= HPCCPP_ASK_STOP; w++)
+	for (w = 0; w <= HPCCPP_ASK_START; w++)
 		assert_false(HPCCPP_REPLY_OK(w));
 	assert_false(HPCCPP_REPLY_OK(-1));
 }

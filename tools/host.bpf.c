@@ -48,6 +48,9 @@
 /* Round trips of data for which an unproven peer is asked. */
 #define HPCCPP_TRIES	4
 
+/* Collects without a question of the module that end a flow's being governed */
+#define HPCCPP_UNREAD	1000
+
 struct opt {
 	__u8 kind;
 	__u8 len;
@@ -61,6 +64,7 @@ struct flow {
 	struct opt echoed;	/* last echo that arrived, for the module */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u16 segs;		/* data segments since the last collect */
+	__u16 unread;		/* collects since the module asked */
 	__u8 n_echoed;		/* records in echoed that ports wrote */
 	__u8 gen;		/* of echoed: 0 none yet, then 1..15 */
 	__u8 passive;		/* the peer opened the connection */
@@ -125,9 +129,25 @@ static __always_inline struct hpccpp_host_cfg *configuration(void)
 	return bpf_map_lookup_elem(&host, &zero);
 }
 
+/*
+ * skops->sk in assembly: clang may move the offset of the load to a register,
+ * for other branches to share, and the verifier has the context at constant
+ * offsets only.
+ */
+static __always_inline struct bpf_sock *socket_of(struct bpf_sock_ops *skops)
+{
+	struct bpf_sock *sk;
+
+	asm volatile("%[sk] = *(u64 *)(%[skops] + %[off])"
+		     : [sk] "=r"(sk)
+		     : [skops] "r"(skops),
+		       [off] "i"(__builtin_offsetof(struct bpf_sock_ops, sk)));
+	return sk;
+}
+
 static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
 {
-	struct bpf_sock *sk = skops->sk;
+	struct bpf_sock *sk = socket_of(skops);
 	struct flow *f;
 
 	if (!sk)
@@ -431,6 +451,9 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	if (++f->segs < cfg->every)
 		return;
 	f->segs = 0;
+	/* the module asks on each ACK: it has let go of the flow */
+	if (++f->unread > HPCCPP_UNREAD)
+		f->governed = 0;
 	count_tries(skops, f);
 	n = reserve(skops, cfg->records);
 	if (n)
@@ -512,7 +535,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f->plan = PLAN_NONE;
 }
 
-/* The module asks: a word of the last echo, or that a flow begins or ends. */
+/* The module asks: a word of the last echo, or that a flow begins. */
 static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 				    struct hpccpp_host_cfg *cfg)
 {
@@ -522,10 +545,8 @@ static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 	int i;
 
 	f = find(skops, false);
-	if (!f || (!f->governed && what != HPCCPP_ASK_STOP)) {
+	if (!f || !f->governed) {
 		/* younger than the flow: ask, and see whether the peer echoes */
-		if (what == HPCCPP_ASK_STOP)
-			return -1;
 		if (!f)
 			f = find(skops, true);
 		if (!f)
@@ -533,14 +554,11 @@ static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 		f->wanted = peer_wanted(skops, cfg);
 		what = HPCCPP_ASK_START;
 	}
+	f->unread = 0;
 	if (what == HPCCPP_ASK_START) {
 		f->governed = 1;
 		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
 				 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
-		return HPCCPP_REPLY(0, 0, 0, 0);
-	}
-	if (what == HPCCPP_ASK_STOP) {
-		f->governed = 0;
 		return HPCCPP_REPLY(0, 0, 0, 0);
 	}
 	i = what >> 2;
@@ -597,7 +615,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		break;
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 		/* connected anew: nothing of the last peer holds */
-		sk = skops->sk;
+		sk = socket_of(skops);
 		if (sk)
 			bpf_sk_storage_delete(&host_sk, sk);
 		cfg = configuration();
