@@ -26,4 +26,13 @@
 	register_net_sysctl(net, path, table)
 #endif
 
+/* How the beginning of a burst is told */
+#ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
+#define HPCCPP_TX_START_OP(op)		.cwnd_event_tx_start = op,
+#define HPCCPP_IS_TX_START(event)	false
+#else
+#define HPCCPP_TX_START_OP(op)
+#define HPCCPP_IS_TX_START(event)	((event) == CA_EVENT_TX_START)
+#endif
+
 #endif /* HPCCPP_COMPAT_H */

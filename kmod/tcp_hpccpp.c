@@ -583,15 +583,23 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 	}
 }
 
+/* The time that nothing was sent is no silence. */
+static void hpccpp_tx_start(struct sock *sk)
+{
+	struct hpccpp_flow *f = hpccpp_flow(sk);
+
+	if (f)
+		f->last_int = tcp_sk(sk)->tcp_clock_cache;
+}
+
 static void hpccpp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (f && event == CA_EVENT_LOSS)
+	if (HPCCPP_IS_TX_START(event))
+		hpccpp_tx_start(sk);
+	else if (f && event == CA_EVENT_LOSS)
 		hpccpp_decrease(sk, f, HPCCPP_S_MD_RTO);
-	/* the time that nothing was sent is no silence */
-	if (f && event == CA_EVENT_TX_START)
-		f->last_int = tcp_sk(sk)->tcp_clock_cache;
 }
 
 /* The loss was none: what it cost comes back. */
@@ -710,6 +718,7 @@ static struct tcp_congestion_ops tcp_hpccpp_ops __read_mostly = {
 	.min_tso_segs	= hpccpp_min_tso_segs,
 	.set_state	= hpccpp_set_state,
 	.cwnd_event	= hpccpp_cwnd_event,
+	HPCCPP_TX_START_OP(hpccpp_tx_start)
 	.undo_cwnd	= hpccpp_undo_cwnd,
 	.ssthresh	= hpccpp_ssthresh,
 	.get_info	= hpccpp_get_info,
