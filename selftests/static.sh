@@ -78,11 +78,13 @@ get_checkpatch()
 #   CONSTANT_COMPARISON	takes the draft's variables U and W for constants
 #   LONG_LINE_STRING	a message that one may grep for stays on its line
 #   OPEN_ENDED_LINE ...	TRACE_EVENT() is laid out like this all over the kernel
+#   VOLATILE		const volatile is what the loader sets before the verifier looks
 #   BIT_MACRO ...	prefer what the kernel's own headers define, which the
 #			command, the agents and the tests do not have
 ignored() # FILE: types that do not apply to it
 {
 	echo CONSTANT_COMPARISON LONG_LINE_STRING
+	[[ $1 != *.bpf.c ]] || echo VOLATILE
 	case $1 in
 	kmod/trace.h)
 		echo OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT ;;
@@ -92,7 +94,7 @@ ignored() # FILE: types that do not apply to it
 	esac
 }
 # Names that others gave: cmocka's type, C11's keyword, inttypes.h, the kernel's Qdisc
-foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|Qdisc)>'
+foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|Qdisc(_ops)?)>'
 
 run_checkpatch()
 {

@@ -30,6 +30,8 @@
  * left out. The kernel does not tell the room, bpf_reserve_hdr_opt() says
  * ENOSPC.
  */
+/* only types that are the same on every kernel: no relocations, no kernel BTF */
+#define BPF_NO_PRESERVE_ACCESS_INDEX
 #include "vmlinux.h"
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

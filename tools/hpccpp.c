@@ -96,8 +96,8 @@ int errno_error(int err, const char *fmt, ...)
 int load_error(int err, const char *agent)
 {
 	err = abs(err);
-	if (err != EPERM && access(KERNEL_BTF, R_OK))
-		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has",
+	if (err != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
+		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has, and no file of that kind in HPCCPP_BTF",
 				    agent, KERNEL_BTF);
 	return errno_error(err, "cannot load the %s agent%s", agent,
 			   err == EPERM || opt.verbose ? "" : " (-v says more)");

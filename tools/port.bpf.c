@@ -46,6 +46,13 @@ struct {
 	__type(value, __u64);
 } port_stats SEC(".maps");
 
+/*
+ * May a port's queue be that of its qdisc? Set before loading: without, the
+ * verifier does not see what reads it, and kernels without tracing helpers
+ * (UML) load the program as well.
+ */
+const volatile bool reads_qdisc = true;
+
 /* How the option stands in the header: as one word, network order. */
 #define OPT_WORD(len) \
 	bpf_htonl(HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
@@ -229,7 +236,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	};
 	__u64 tx = 0, qlen = 0, now;
 	__u32 wire_len = skb->wire_len;
-	bool virt = p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
+	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
 	long u;
 
 	if (!virt)

@@ -337,11 +337,15 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 
 static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 {
-	struct port_bpf *skel = port_bpf__open();
+	/* types of a kernel that does not have its own with it */
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
+			    .btf_custom_path = getenv("HPCCPP_BTF"));
+	struct port_bpf *skel = port_bpf__open_opts(&opts);
 	int ret;
 
 	if (!skel)
 		return load_error(errno, "port");
+	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
 	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
 	if (!ret)
 		ret = port_bpf__load(skel);
