@@ -48,6 +48,27 @@ check: deps
 	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out $(place),$(kernels)))
 	$(q)scripts/check.sh $(TESTS)
 
+# The virtual-time lab: User-Mode Linux, what runs in it, and the module for it.
+lab: deps
+	$(q)$(MAKE) build-6.1
+	$(q)tree=$$(scripts/lab/kernel.sh) && $(MAKE) build-lab kdir=$$tree/build
+
+build-lab:
+	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
+	$(q)$(MAKE) build-kmod out=.build/lab kdir="$(kdir) ARCH=um"
+	$(q)mkdir -p .build/lab/link
+	$(q)cp scripts/lab/sch_lablink.c scripts/lab/lablink.h .build/lab/link/
+	$(q)echo 'obj-m := sch_lablink.o' >.build/lab/link/Makefile
+	@echo '  MODULE  .build/lab/link/sch_lablink.ko'
+	$(q)$(MAKE) -C $(kdir) ARCH=um M=$(CURDIR)/.build/lab/link modules >.build/lab/link.log || \
+		{ cat .build/lab/link.log; exit 1; }
+
+# CC on the command line is of congestion controls here, not the compiler.
+bench:
+	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
+	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
+		scripts/lab/bench.sh $(SCENARIO)
+
 deps:
 	$(q)scripts/deps.sh
 
@@ -110,8 +131,11 @@ help:
 	@echo '                kernel cannot load modules. PLACE=native: with this kernel'
 	@echo '  KERNEL=6.12 - ... with this series in the VM ($(kernels)); default 6.1'
 	@echo '  V=1         - ... and show all that is run and said'
+	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
+	@echo '  bench       - run the lab; SCENARIO=long, CC=hpccpp,dctcp are all there is;'
+	@echo '                FORCE=1 also runs what was run before; writes to results/lab/'
 	@echo
 	@echo '  clean       - remove what was built'
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
-.PHONY: build-native build-kmod build-tools build-bin clean help
+.PHONY: lab build-lab bench build-native build-kmod build-tools build-bin clean help

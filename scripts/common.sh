@@ -54,3 +54,35 @@ splat_scan()
 	pattern=$(IFS='|'; printf '%s' "${splats[*]}")
 	grep -E -A 40 -m 3 -e "$pattern" -- "$1" >&2
 }
+
+# private_apt_init DIR SUITE...: apt's files in DIR, with these suites, at the
+# addresses where this machine finds the like suites of its own Debian release.
+# private_apt then runs apt's tools with these: the machine's are not touched.
+private_apt_init()
+{
+	local own suite keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	apt_dir=$1
+	shift
+	# shellcheck source=/dev/null
+	own=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+	mkdir -p "$apt_dir"/{lists/partial,cache/archives/partial}
+	for suite; do
+		apt-get indextargets --no-release-info --format "\$(RELEASE) \$(REPO_URI)" \
+			'Created-By: Packages' 'Component: main' |
+		awk -v like="$own${suite#"${suite%%-*}"}" -v suite="$suite" -v keyring="$keyring" '
+			$1 == like || $1 "-backports" == like {
+				print "deb [signed-by=" keyring "] " $2 " " suite " main"
+				exit
+			}'
+	done >"$apt_dir/sources.list"
+	[[ -s $apt_dir/sources.list ]] || die "no Debian entry in /etc/apt to take an address from"
+}
+
+private_apt() # TOOL ARGUMENT...
+{
+	local tool=$1
+	shift
+	"$tool" -qq -o Dir::Etc::SourceList="$apt_dir/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+		-o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
+		-o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+}

@@ -12,6 +12,8 @@ packages=(
 	libbpf-dev libelf-dev zlib1g-dev libmnl-dev libjson-c-dev
 	# the VM's kernel and how it is started
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 zstd lz4
+	# the kernel of the lab
+	flex bison bc patch
 	# tests and the demo
 	libcmocka-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
 	jq nftables gnuplot-nox perl procps sparse shellcheck

@@ -33,33 +33,6 @@ complete()
 	[[ -e $link/build && ( -z $image || -e $link/vmlinux.h ) ]]
 }
 
-# sources SUITE...: apt lines for these Debian 12 suites, at the addresses where
-# this machine finds the like suites of its own release.
-sources()
-{
-	local own suite keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-	# shellcheck source=/dev/null
-	own=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-	for suite; do
-		apt-get indextargets --no-release-info --format "\$(RELEASE) \$(REPO_URI)" \
-			'Created-By: Packages' 'Component: main' |
-		awk -v like="${suite/bookworm/$own}" -v suite="$suite" -v keyring="$keyring" '
-			$1 == like || $1 "-backports" == like {
-				print "deb [signed-by=" keyring "] " $2 " " suite " main"
-				exit
-			}'
-	done
-}
-
-private_apt()
-{
-	local tool=$1
-	shift
-	"$tool" -qq -o Dir::Etc::SourceList="$tmp/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-		-o Dir::State::Lists="$tmp/lists" -o Dir::Cache="$tmp/cache" \
-		-o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
-}
-
 depends_on() # PACKAGE REGEX: its first dependency whose name is like that
 {
 	private_apt apt-cache depends "$1" 2>/dev/null |
@@ -109,12 +82,11 @@ fi
 if ! complete; then
 	tmp=$(mktemp -d "$cache/tmp.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
-	mkdir -p "$tmp"/{root,debs,lists/partial,cache/archives/partial}
+	mkdir "$tmp"/{root,debs}
 	case $series in
-	6.1)	sources bookworm bookworm-security ;;
-	6.12)	sources bookworm-backports ;;
-	esac >"$tmp/sources.list"
-	[[ -s $tmp/sources.list ]] || die "no Debian entry in /etc/apt to take an address from"
+	6.1)	private_apt_init "$tmp" bookworm bookworm-security ;;
+	6.12)	private_apt_init "$tmp" bookworm-backports ;;
+	esac
 	private_apt apt-get update >&2
 
 	if [[ -e $link/release ]]; then

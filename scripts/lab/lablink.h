@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TCA_OPTIONS of the qdisc "lablink", for sch_lablink.c and the testbed.
+ */
+#ifndef LABLINK_H
+#define LABLINK_H
+
+#include <linux/types.h>
+
+struct lablink_opt {
+	__u64 rate;		/* bit/s, not 0 */
+	__u64 delay;		/* propagation, ns */
+	__u32 limit;		/* bytes that may wait; more is dropped */
+	__u32 mark;		/* bytes waiting above which CE is set; 0: never */
+	__u32 trace;		/* events to keep for /proc/lablink_trace */
+	__u32 pad;
+};
+
+#endif /* LABLINK_H */

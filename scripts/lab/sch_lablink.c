@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lablink: a link of the lab, as a qdisc
+ *
+ * Tail-drop FIFO, transmitter of a fixed rate and propagation delay in one,
+ * exact to the nanosecond of a clock that stands still while code runs (UML's
+ * time-travel=inf-cpu). netem counts packets in flight as queued and cannot
+ * mark; tbf gives an idle link's first packet away for free.
+ *
+ *	enqueue --> [ waiting: backlog, limit, mark ] --> (transmitter) --> delay
+ *
+ * The packet in transmission does not wait. A packet that arrives at time t is
+ * delivered at max(t, end of the one before) + length / rate + delay. CE is
+ * set, on packets that may have it, when more than mark bytes wait as they
+ * arrive: DCTCP's step.
+ *
+ * /proc/lablink	one line a link of what happened since "reset" was
+ *			written to it: packets, bytes, drops, marks, and of the
+ *			bytes waiting mean, p50, p99 (by time) and maximum
+ * /proc/lablink_trace	time, device, bytes waiting: every change, for links
+ *			with trace; reading costs no virtual time
+ */
+#include <linux/hrtimer.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/skbuff.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+#include <net/pkt_sched.h>
+
+#include "lablink.h"
+
+#define BIN_SHIFT	8		/* histogram in steps of 256 bytes */
+#define BINS		8192		/* up to 2 MiB */
+#define FRAC_SHIFT	16		/* end of transmission in 2^-16 ns */
+
+struct lablink_event {
+	u64 ns;
+	u32 backlog;
+};
+
+struct lablink_stats {
+	u64 since;			/* ns */
+	u64 packets, bytes;		/* transmitted */
+	u64 drops, marks;
+	u64 max;			/* bytes waiting */
+	u64 last;			/* ns up to which time is in bin[] */
+	u64 area;			/* bytes * ns / 2^10 */
+	u64 bin[BINS + 1];		/* ns with so many bytes waiting */
+	u32 events;
+};
+
+struct lablink {
+	struct lablink_opt opt;
+	struct sk_buff_head waiting;	/* not yet in transmission */
+	struct sk_buff_head wire;	/* in transmission or propagation */
+	u64 free_at;			/* transmitter's, ns << FRAC_SHIFT */
+	struct qdisc_watchdog watchdog;
+	struct list_head list;
+	struct Qdisc *sch;
+	struct lablink_stats *stats;
+	struct lablink_event *trace;
+};
+
+/* When the packet is delivered, ns. */
+static u64 *lablink_due(struct sk_buff *skb)
+{
+	return (u64 *)qdisc_skb_cb(skb)->data;
+}
+
+static LIST_HEAD(lablinks);
+static DEFINE_SPINLOCK(lablinks_lock);
+
+/* The time up to now belongs to what has been waiting. */
+static void lablink_account(struct lablink *l, u64 now)
+{
+	u32 backlog = l->sch->qstats.backlog;
+	struct lablink_stats *s = l->stats;
+	u64 ns = now - s->last;
+
+	if (now <= s->last)
+		return;
+	s->bin[min_t(u32, (backlog + (1 << BIN_SHIFT) - 1) >> BIN_SHIFT,
+		     BINS)] += ns;
+	s->area += ns * backlog >> 10;
+	s->last = now;
+}
+
+static void lablink_changed(struct lablink *l, u64 now)
+{
+	u32 backlog = l->sch->qstats.backlog;
+	struct lablink_stats *s = l->stats;
+
+	if (backlog > s->max)
+		s->max = backlog;
+	if (l->trace && s->events < l->opt.trace) {
+		l->trace[s->events].ns = now;
+		l->trace[s->events++].backlog = backlog;
+	}
+}
+
+/* Packets whose transmission began by now leave the queue for the wire. */
+static void lablink_transmit(struct lablink *l, u64 now)
+{
+	struct sk_buff *skb;
+	u64 start, begin, len;
+
+	while ((skb = skb_peek(&l->waiting))) {
+		start = max(l->free_at, *lablink_due(skb) << FRAC_SHIFT);
+		begin = start >> FRAC_SHIFT;
+		if (begin > now)
+			return;
+		__skb_unlink(skb, &l->waiting);
+		len = qdisc_pkt_len(skb);
+		lablink_account(l, begin);
+		l->sch->qstats.backlog -= len;
+		l->sch->q.qlen = skb_queue_len(&l->waiting);
+		lablink_changed(l, begin);
+		l->free_at = start + mul_u64_u64_div_u64(len << FRAC_SHIFT,
+							 8 * NSEC_PER_SEC,
+							 l->opt.rate);
+		*lablink_due(skb) = (l->free_at >> FRAC_SHIFT) + l->opt.delay;
+		l->stats->packets++;
+		l->stats->bytes += len;
+		qdisc_bstats_update(l->sch, skb);
+		/* what is on the wire is no longer the sender's: small queues */
+		skb_orphan(skb);
+		__skb_queue_tail(&l->wire, skb);
+	}
+}
+
+static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			   struct sk_buff **to_free)
+{
+	struct lablink *l = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
+	u32 len = qdisc_pkt_len(skb);
+
+	lablink_transmit(l, now);
+	lablink_account(l, now);
+	if (sch->qstats.backlog + len > l->opt.limit &&
+	    (!skb_queue_empty(&l->waiting) ||
+	     l->free_at > now << FRAC_SHIFT)) {
+		l->stats->drops++;
+		return qdisc_drop(skb, sch, to_free);
+	}
+	if (l->opt.mark && sch->qstats.backlog > l->opt.mark &&
+	    INET_ECN_set_ce(skb))
+		l->stats->marks++;
+	*lablink_due(skb) = now;	/* until it is transmitted: arrival */
+	__skb_queue_tail(&l->waiting, skb);
+	sch->qstats.backlog += len;
+	sch->q.qlen++;
+	lablink_changed(l, now);
+	lablink_transmit(l, now);
+	return NET_XMIT_SUCCESS;
+}
+
+static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
+{
+	struct lablink *l = qdisc_priv(sch);
+	u64 now = ktime_get_ns(), next = U64_MAX;
+	struct sk_buff *skb;
+
+	lablink_transmit(l, now);
+	skb = skb_peek(&l->wire);
+	if (skb && *lablink_due(skb) <= now) {
+		__skb_unlink(skb, &l->wire);
+		return skb;
+	}
+	if (skb)
+		next = *lablink_due(skb);
+	if (!skb_queue_empty(&l->waiting))
+		next = min(next, (l->free_at >> FRAC_SHIFT));
+	if (next != U64_MAX)
+		qdisc_watchdog_schedule_ns(&l->watchdog, next);
+	return NULL;
+}
+
+static void lablink_reset_stats(struct lablink *l, u64 now)
+{
+	memset(l->stats, 0, sizeof(*l->stats));
+	l->stats->since = now;
+	l->stats->last = now;
+	l->stats->max = l->sch->qstats.backlog;
+}
+
+static void lablink_reset(struct Qdisc *sch)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	__skb_queue_purge(&l->waiting);
+	__skb_queue_purge(&l->wire);
+	sch->qstats.backlog = 0;
+	sch->q.qlen = 0;
+	l->free_at = 0;
+	qdisc_watchdog_cancel(&l->watchdog);
+}
+
+static int lablink_change(struct Qdisc *sch, struct nlattr *opt,
+			  struct netlink_ext_ack *extack)
+{
+	struct lablink *l = qdisc_priv(sch);
+	const struct lablink_opt *o;
+
+	if (!opt || nla_len(opt) < (int)sizeof(*o)) {
+		NL_SET_ERR_MSG(extack, "lablink: struct lablink_opt expected");
+		return -EINVAL;
+	}
+	o = nla_data(opt);
+	if (!o->rate) {
+		NL_SET_ERR_MSG(extack, "lablink: rate must not be 0");
+		return -EINVAL;
+	}
+	sch_tree_lock(sch);
+	/* the trace keeps the size that it was made with */
+	l->opt.rate = o->rate;
+	l->opt.delay = o->delay;
+	l->opt.limit = o->limit;
+	l->opt.mark = o->mark;
+	sch_tree_unlock(sch);
+	return 0;
+}
+
+static int lablink_init(struct Qdisc *sch, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
+{
+	struct lablink *l = qdisc_priv(sch);
+	const struct lablink_opt *o;
+	int err;
+
+	__skb_queue_head_init(&l->waiting);
+	__skb_queue_head_init(&l->wire);
+	INIT_LIST_HEAD(&l->list);
+	l->sch = sch;
+	qdisc_watchdog_init(&l->watchdog, sch);
+	err = lablink_change(sch, opt, extack);
+	if (err)
+		return err;
+	o = nla_data(opt);
+	l->stats = vzalloc(sizeof(*l->stats));
+	if (!l->stats)
+		return -ENOMEM;
+	if (o->trace) {
+		l->trace = vmalloc_array(o->trace, sizeof(*l->trace));
+		if (!l->trace)
+			return -ENOMEM;
+		l->opt.trace = o->trace;
+	}
+	lablink_reset_stats(l, ktime_get_ns());
+	spin_lock_bh(&lablinks_lock);
+	list_add_tail(&l->list, &lablinks);
+	spin_unlock_bh(&lablinks_lock);
+	return 0;
+}
+
+/* Also after an init that failed half-way. */
+static void lablink_destroy(struct Qdisc *sch)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	qdisc_watchdog_cancel(&l->watchdog);
+	spin_lock_bh(&lablinks_lock);
+	list_del_init(&l->list);
+	spin_unlock_bh(&lablinks_lock);
+	vfree(l->trace);
+	vfree(l->stats);
+}
+
+static int lablink_dump(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	if (nla_put(skb, TCA_OPTIONS, sizeof(l->opt), &l->opt))
+		return -EMSGSIZE;
+	return skb->len;
+}
+
+static struct Qdisc_ops lablink_ops = {
+	.id		= "lablink",
+	.priv_size	= sizeof(struct lablink),
+	.owner		= THIS_MODULE,
+	.enqueue	= lablink_enqueue,
+	.dequeue	= lablink_dequeue,
+	.peek		= qdisc_peek_dequeued,
+	.init		= lablink_init,
+	.reset		= lablink_reset,
+	.destroy	= lablink_destroy,
+	.change		= lablink_change,
+	.dump		= lablink_dump,
+};
+
+/* Bytes that wait no longer than for this fraction of the time, 1/1000. */
+static u64 lablink_percentile(const struct lablink_stats *s, u64 ns,
+			      unsigned int permille)
+{
+	u64 sum = 0, want = div_u64(ns * permille, 1000);
+	unsigned int i;
+
+	for (i = 0; i < BINS; i++) {
+		sum += s->bin[i];
+		if (sum >= want)
+			break;
+	}
+	return (u64)i << BIN_SHIFT;
+}
+
+static int lablink_show(struct seq_file *seq, void *v)
+{
+	struct lablink *l;
+	u64 now, ns;
+
+	spin_lock_bh(&lablinks_lock);
+	list_for_each_entry(l, &lablinks, list) {
+		const struct lablink_stats *s = l->stats;
+
+		/* time stands still meanwhile: no lock of the qdisc's */
+		now = ktime_get_ns();
+		lablink_account(l, now);
+		ns = now - s->since;
+		seq_printf(seq, "%u %s ns %llu packets %llu bytes %llu drops %llu marks %llu mean %llu p50 %llu p99 %llu max %llu\n",
+			   qdisc_dev(l->sch)->nd_net.net->ns.inum,
+			   qdisc_dev(l->sch)->name, ns, s->packets, s->bytes,
+			   s->drops, s->marks,
+			   ns >> 10 ? div64_u64(s->area, ns >> 10) : 0,
+			   lablink_percentile(s, ns, 500),
+			   lablink_percentile(s, ns, 990), s->max);
+	}
+	spin_unlock_bh(&lablinks_lock);
+	return 0;
+}
+
+static int lablink_open(struct inode *inode, struct file *file)
+{
+	return single_open_size(file, lablink_show, NULL, 1 << 20);
+}
+
+static ssize_t lablink_write(struct file *file, const char __user *buf,
+			     size_t len, loff_t *pos)
+{
+	struct lablink *l;
+
+	spin_lock_bh(&lablinks_lock);
+	list_for_each_entry(l, &lablinks, list)
+		lablink_reset_stats(l, ktime_get_ns());
+	spin_unlock_bh(&lablinks_lock);
+	return len;
+}
+
+static const struct proc_ops lablink_proc = {
+	.proc_open	= lablink_open,
+	.proc_read	= seq_read,
+	.proc_write	= lablink_write,
+	.proc_lseek	= seq_lseek,
+	.proc_release	= single_release,
+};
+
+static int lablink_trace_show(struct seq_file *seq, void *v)
+{
+	struct lablink *l;
+	u32 i;
+
+	spin_lock_bh(&lablinks_lock);
+	list_for_each_entry(l, &lablinks, list)
+		for (i = 0; l->trace && i < l->stats->events; i++)
+			seq_printf(seq, "%llu %s %u\n",
+				   l->trace[i].ns - l->stats->since,
+				   qdisc_dev(l->sch)->name,
+				   l->trace[i].backlog);
+	spin_unlock_bh(&lablinks_lock);
+	return 0;
+}
+
+static int __init lablink_module_init(void)
+{
+	int err;
+
+	if (!proc_create("lablink", 0644, NULL, &lablink_proc) ||
+	    !proc_create_single("lablink_trace", 0444, NULL,
+				lablink_trace_show)) {
+		err = -ENOMEM;
+		goto err;
+	}
+	err = register_qdisc(&lablink_ops);
+	if (!err)
+		return 0;
+err:
+	remove_proc_subtree("lablink", NULL);
+	remove_proc_subtree("lablink_trace", NULL);
+	return err;
+}
+
+static void __exit lablink_module_exit(void)
+{
+	unregister_qdisc(&lablink_ops);
+	remove_proc_subtree("lablink", NULL);
+	remove_proc_subtree("lablink_trace", NULL);
+}
+
+module_init(lablink_module_init);
+module_exit(lablink_module_exit);
+
+MODULE_AUTHOR("The tcp_hpccpp authors");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("A link with exact rate, delay, buffer and mark, for the lab");
