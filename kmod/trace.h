@@ -8,6 +8,7 @@
 
 #include <linux/tracepoint.h>
 #include <net/tcp.h>
+#include <trace/events/net_probe_common.h>
 #include "hpccpp_flow.h"
 
 TRACE_EVENT(hpccpp_update,
@@ -20,8 +21,8 @@ TRACE_EVENT(hpccpp_update,
 
 	TP_STRUCT__entry(
 		__field(const void *, sk)
-		__field(u16, sport)
-		__field(u16, dport)
+		__array(u8, saddr, sizeof(struct sockaddr_in6))
+		__array(u8, daddr, sizeof(struct sockaddr_in6))
 		__field(u16, link)
 		__field(u16, rec_rate)
 		__field(u32, rec_ts)
@@ -50,8 +51,9 @@ TRACE_EVENT(hpccpp_update,
 
 	TP_fast_assign(
 		__entry->sk = sk;
-		__entry->sport = inet_sk(sk)->inet_num;
-		__entry->dport = ntohs(inet_sk(sk)->inet_dport);
+		memset(__entry->saddr, 0, sizeof(struct sockaddr_in6));
+		memset(__entry->daddr, 0, sizeof(struct sockaddr_in6));
+		TP_STORE_ADDR_PORTS(__entry, inet_sk(sk), sk);
 		__entry->link = rec->link;
 		__entry->rec_rate = rec->rate;
 		__entry->rec_ts = rec->ts;
@@ -79,8 +81,8 @@ TRACE_EVENT(hpccpp_update,
 	),
 
 	/* first record in wire units; u, U, eta in 2^-20; tau in 16 ns */
-	TP_printk("sk=%p sport=%u dport=%u link=%u rate=%#x ts=%u tx_bytes=%u qlen=%u port_U=%u records=%u bottleneck=%u used=%d update_wc=%d u=%u tau=%u U=%u W=%u W_c=%u inc_stage=%u T=%u eta=%u W_ai=%u W_max=%u R=%llu cwnd=%u snd_una=%u snd_nxt=%u",
-		  __entry->sk, __entry->sport, __entry->dport, __entry->link,
+	TP_printk("src=%pISpc dest=%pISpc sk=%p link=%u rate=%#x ts=%u tx_bytes=%u qlen=%u port_U=%u records=%u bottleneck=%u used=%d update_wc=%d u=%u tau=%u U=%u W=%u W_c=%u inc_stage=%u T=%u eta=%u W_ai=%u W_max=%u R=%llu cwnd=%u snd_una=%u snd_nxt=%u",
+		  __entry->saddr, __entry->daddr, __entry->sk, __entry->link,
 		  __entry->rec_rate, __entry->rec_ts, __entry->rec_tx_bytes,
 		  __entry->rec_qlen, __entry->rec_U, __entry->records,
 		  __entry->bottleneck, __entry->used, __entry->update_wc,
