@@ -35,12 +35,14 @@
  *
  * Differences from the draft (those of the arithmetic: hpccpp_algo.h)
  *  1. Unless net.hpccpp.base_rtt_us fixes it, T is the flow's minimum RTT
- *     plus the time of a full packet on the path's slowest link: a TCP host
- *     does not know its path, and the minimum is a SYN's, which is shorter
- *     than what W is made of. A T a little large is harmless; one too small
- *     makes R too high, and the gaps that this leaves cost utilisation. The
- *     minimum is TCP's, over 300 s: a path that gets longer is paced by the
- *     old T until then.
+ *     plus the time of four full packets on the path's slowest link: a TCP
+ *     host does not know its path. The minimum is a SYN's, which takes less
+ *     time on every hop than what W is made of, TCP rounds it down, and an
+ *     ACK waits for a second packet. A T that is too small makes R too high,
+ *     and the gaps that this leaves cost utilisation; one that is too large
+ *     by this is harmless, and flows of less than a packet in T share more
+ *     fairly. The minimum is TCP's, over 300 s: a path that gets longer is
+ *     paced by the old T until then.
  *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
  *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
  *     what eta leaves. It is 2 at least, since a window of one packet waits
@@ -63,6 +65,12 @@
  *  7. Without telemetry it is Reno, see above.
  *  8. Telemetry that came without an ACK of new data is used before the next
  *     burst, not only in NewAck (line 21).
+ *  9. After a decrease W_c is set again (lines 14-15, 22) only when 3/4 of a W
+ *     more than a round trip's data has been acknowledged: the first ACK of
+ *     the new W brings a U, which is an average over T, with most of it from
+ *     before. To act on that is to act twice, and many flows do it together:
+ *     their load swings with a period of about 9 T. "At most once per round
+ *     trip" (section 6.1) holds.
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
@@ -100,6 +108,9 @@
 
 /* cwnd never falls under this, packets; difference 2. */
 #define HPCCPP_CWND_MIN		2U
+
+/* What T is more than the minimum RTT, packets; difference 1. */
+#define HPCCPP_T_PACKETS	4U
 
 /* Headers that the link carries and TCP does not count: Ethernet's. */
 #define HPCCPP_L2_LEN		14
@@ -165,7 +176,7 @@ struct hpccpp_net {
 	int max_stage;
 	int flows;			/* N */
 	int w_ai;			/* bytes; 0: from flows */
-	int w_ai_min;			/* bytes */
+	int w_ai_min;			/* 1/1000 of a full packet */
 	int base_rtt_us;		/* 0: the flow's minimum RTT */
 	unsigned long min_rate;		/* bit/s */
 	struct ctl_table_header *sysctl;
@@ -224,8 +235,10 @@ static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 		if (T == ~0U)
 			return 0;
 		if (f->min_B)
-			T += div64_u64((u64)hpccpp_wire_len(sk) * USEC_PER_SEC,
-				       f->min_B);
+			T += DIV64_U64_ROUND_UP(HPCCPP_T_PACKETS *
+						USEC_PER_SEC *
+						(u64)hpccpp_wire_len(sk),
+						f->min_B);
 	}
 	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
 }
@@ -252,7 +265,8 @@ static void hpccpp_get_params(const struct sock *sk,
 		if (eta < 100)
 			w_ai = div_u64((u64)w_init * (100 - eta),
 				       100 * (u32)READ_ONCE(hn->flows));
-		w_ai = max_t(u32, w_ai, READ_ONCE(hn->w_ai_min));
+		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
+					READ_ONCE(hn->w_ai_min) / 1000);
 	}
 	p->T = f->T;
 	p->eta = eta * HPCCPP_ONE / 100;
@@ -413,8 +427,12 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(sk, HPCCPP_S_GUARDS + g);
 	if (used) {
-		if (update_wc)
+		if (update_wc) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
+			if (f->s.U >= p.eta)
+				/* difference 9 */
+				f->last_update_seq += f->s.W - f->s.W / 4;
+		}
 		f->last_int = now;
 		f->silent = 0;
 		f->updates++;
@@ -770,9 +788,9 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(flows, int, &hpccpp_one, &hpccpp_flows_max),
 	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
 	HPCCPP_KNOB(w_ai, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
-	/* least additive increase when w_ai is 0, bytes */
-	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
-	/* T, us; 0: the flow's minimum RTT */
+	/* least additive increase when w_ai is 0, 1/1000 of a full packet */
+	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	/* T, us; 0: the minimum RTT and four packets (difference 1) */
 	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* R does not fall under this, bit/s */
 	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
@@ -839,7 +857,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	hn->eta = 95;
 	hn->max_stage = 5;
 	hn->flows = 64;
-	hn->w_ai_min = 60;
+	hn->w_ai_min = 12;
 	hn->min_rate = 1000000;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);
