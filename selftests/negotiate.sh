@@ -6,7 +6,7 @@
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #	                  nft: the middlebox       captured here
 #
-# place: vm
+# place: vm uml
 # timeout: 600
 # client: an array in another function of lib.sh
 # shellcheck disable=SC2128
@@ -68,7 +68,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-ktap_plan 70
+ktap_plan 73
 
 # --- Handshake -----------------------------------------------------------------
 
@@ -221,6 +221,15 @@ host_on "$h1" every 4
 host_on "$r"
 transfer "-n 1m -c hpccpp"
 assert_eq "$name: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
+
+# 1 MB at 200 Mbit/s is 21 times what 2 ms carry
+begin "every rtt"
+host_on "$h1" every rtt
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_ge "$name: data that asks" "$(wire 'data && collect')" 12
+assert_le "$name: data that asks" "$(wire 'data && collect')" 40
+assert_eq "$name: flows under INT" "$enter" 1
 
 begin "records 2"
 host_on "$h1" records 2

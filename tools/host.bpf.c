@@ -65,6 +65,7 @@ struct flow {
 	struct opt collected;	/* last collect that arrived, to be echoed */
 	struct opt echoed;	/* last echo that arrived, for the module */
 	__u32 round;		/* snd_nxt when this round trip began */
+	__u32 asked;		/* snd_nxt when a data segment last asked */
 	__u16 segs;		/* data segments since the last collect */
 	__u16 unread;		/* collects since the module asked */
 	__u8 n_echoed;		/* records in echoed that ports wrote */
@@ -324,6 +325,23 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 }
 
+/* Is it this data segment that asks? With "every rtt" when the last was acked. */
+static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
+				   const struct hpccpp_host_cfg *cfg)
+{
+	if (!cfg->every) {
+		if (f->segs && (__s32)(skops->snd_una - f->asked) <= 0)
+			return false;
+		f->segs = 1;
+		f->asked = skops->snd_nxt;
+		return true;
+	}
+	if (++f->segs < cfg->every)
+		return false;
+	f->segs = 0;
+	return true;
+}
+
 /*
  * All that is out is lost, so there was a timeout, and the option may be why: go
  * on without it, and begin anew to ask whether the path brings echoes. What went
@@ -450,9 +468,8 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	f->turn = 0;
 	if (timed_out(skops, f))
 		return;
-	if (++f->segs < cfg->every)
+	if (!is_due(skops, f, cfg))
 		return;
-	f->segs = 0;
 	/* the module asks on each ACK: it has let go of the flow */
 	if (++f->unread > HPCCPP_UNREAD)
 		f->governed = 0;

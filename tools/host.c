@@ -26,7 +26,7 @@
 
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
-"                       [ records N ] [ every N ] [ prefix PREFIX ]...\n"
+"                       [ records N ] [ every { N | rtt } ] [ prefix PREFIX ]...\n"
 "       hpccpp host delete cgroup PATH\n"
 "       hpccpp host [ show ] [ cgroup PATH ]\n"
 "\n"
@@ -36,7 +36,8 @@ static const char usage[] =
 "         of none, and the agent only echoes what peers ask for\n"
 "records  how many hops there is space for, 1 to 3, default 1; 2 fit beside\n"
 "         timestamps, 3 only without\n"
-"every    ask in one of so many segments, 1 to 65535, default 1\n"
+"every    ask in one of so many segments, 1 to 65535, default 1; rtt: in one each\n"
+"         round trip\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
 "\n"
 "JSON: cgroup ask records every prefixes stats\n";
@@ -216,7 +217,9 @@ static int host_add(int argc, char **argv)
 		ret = parse_word("ask", ask, asks, ARRAY_SIZE(asks), &a);
 	if (!ret && records)
 		ret = parse_uint("records", records, 1, HPCCPP_REC_MAX, &r);
-	if (!ret && every)
+	if (!ret && every && !strcmp(every, "rtt"))
+		e = 0;
+	else if (!ret && every)
 		ret = parse_uint("every", every, 1, EVERY_MAX, &e);
 	for (i = 0; i < args[4].n && !ret; i++)
 		ret = parse_prefix(prefix[i], &prefixes[i]);
@@ -283,7 +286,10 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	put_str(row, "cgroup", cfg->cgroup);
 	put_str(row, "ask", asks[cfg->ask % ARRAY_SIZE(asks)]);
 	put_num(row, "records", cfg->records);
-	put_num(row, "every", cfg->every);
+	if (cfg->every)
+		put_num(row, "every", cfg->every);
+	else
+		put_str(row, "every", "rtt");
 	json_object_object_add(row, "prefixes", prefixes);
 	return row;
 }
@@ -298,8 +304,12 @@ static void host_print(const struct hpccpp_host_cfg *cfg,
 {
 	size_t i;
 
-	printf("%s ask %s records %u every %u", cfg->cgroup,
-	       asks[cfg->ask % ARRAY_SIZE(asks)], cfg->records, cfg->every);
+	printf("%s ask %s records %u every ", cfg->cgroup,
+	       asks[cfg->ask % ARRAY_SIZE(asks)], cfg->records);
+	if (cfg->every)
+		printf("%u", cfg->every);
+	else
+		printf("rtt");
 	for (i = 0; i < json_object_array_length(prefixes); i++)
 		printf(" prefix %s", as_string(prefixes, i));
 	putchar('\n');

@@ -82,7 +82,7 @@ enum hpccpp_ask {
 struct hpccpp_host_cfg {
 	__u8  ask;		/* enum hpccpp_ask */
 	__u8  records;		/* records to ask for, 1..HPCCPP_REC_MAX */
-	__u16 every;		/* ask in one of so many segments, 1.. */
+	__u16 every;		/* ask in one of so many segments; 0: once an RTT */
 	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
 };
