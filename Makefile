@@ -9,7 +9,7 @@ q := $(if $(V),,@)
 
 # Kernels that the module must build for, wherever the tests run.
 kernels := 6.1 6.12
-# Where demo and check run: "native", or the VM's kernel.
+# Where demo and check run: "native", the VM's kernel, "lab" or "lab-debug".
 place = $(shell scripts/place.sh --print)
 
 all: modules tools
@@ -44,30 +44,36 @@ demo: deps
 
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
-	$(q)$(MAKE) build-$(place) build-bin
-	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out $(place),$(kernels)))
+	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin
+	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out 6.1 $(place),$(kernels)))
 	$(q)scripts/check.sh $(TESTS)
+
+check-debug:
+	$(q)$(MAKE) check PLACE=uml-debug
 
 # The virtual-time lab: User-Mode Linux, what runs in it, and the module for it.
 lab: deps
-	$(q)$(MAKE) build-6.1
-	$(q)tree=$$(scripts/lab/kernel.sh) && $(MAKE) build-lab kdir=$$tree/build
+	$(q)$(MAKE) build-6.1 build-lab
 
-build-lab:
-	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
-	$(q)$(MAKE) build-kmod out=.build/lab kdir="$(kdir) ARCH=um"
-	$(q)mkdir -p .build/lab/link
-	$(q)cp scripts/lab/sch_lablink.c scripts/lab/lablink.h .build/lab/link/
-	$(q)echo 'obj-m := sch_lablink.o' >.build/lab/link/Makefile
-	@echo '  MODULE  .build/lab/link/sch_lablink.ko'
-	$(q)$(MAKE) -C $(kdir) ARCH=um M=$(CURDIR)/.build/lab/link modules >.build/lab/link.log || \
-		{ cat .build/lab/link.log; exit 1; }
+build-lab build-lab-debug: out = .build/$(@:build-%=%)
+build-lab build-lab-debug:
+	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/$(out) $(if $(V),,-s)
+	$(q)tree=$$(scripts/lab/kernel.sh $(if $(@:build-lab=),--debug)) && \
+		$(MAKE) build-kmod build-link out=$(out) kdir="$$tree/build ARCH=um"
+
+build-link:
+	$(q)mkdir -p $(out)/link
+	$(q)cp scripts/lab/sch_lablink.c scripts/lab/lablink.h $(out)/link/
+	$(q)echo 'obj-m := sch_lablink.o' >$(out)/link/Makefile
+	@echo '  MODULE  $(out)/link/sch_lablink.ko'
+	$(q)$(MAKE) -C $(kdir) M=$(CURDIR)/$(out)/link modules >$(out)/link.log || \
+		{ cat $(out)/link.log; exit 1; }
 
 # CC on the command line is of congestion controls here, not the compiler.
-bench:
+bench bench-paper:
 	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
 	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
-		scripts/lab/bench.sh $(SCENARIO)
+		scripts/lab/bench.sh $(if $(@:bench=),clos,$(SCENARIO))
 
 deps:
 	$(q)scripts/deps.sh
@@ -128,14 +134,22 @@ help:
 	@echo '  demo        - show it at work; writes to results/'
 	@echo "  check       - run the selftests; TESTS='name...' runs these only"
 	@echo '  PLACE=vm    - ... with a stock Debian kernel in QEMU; the default where this'
-	@echo '                kernel cannot load modules. PLACE=native: with this kernel'
+	@echo '                kernel cannot load modules. PLACE=native: with this kernel.'
+	@echo '                PLACE=uml: those that run in the lab, only there'
 	@echo '  KERNEL=6.12 - ... with this series in the VM ($(kernels)); default 6.1'
+	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
+	@echo '                lockdep, kmemleak ...); TESTS as above'
 	@echo '  V=1         - ... and show all that is run and said'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
-	@echo '  bench       - run the lab; SCENARIO=long, CC=hpccpp,dctcp are all there is;'
-	@echo '                FORCE=1 also runs what was run before; writes to results/lab/'
+	@echo '  bench       - run the lab: every scenario, about 20 minutes the first time, and'
+	@echo '                what is new after that; a report in results/lab/report.html.'
+	@echo '                FORCE=1 runs all again; SCENARIO="long step incast fabric parking'
+	@echo '                mixed sparse sweep scale", CC=hpccpp,hpccpp-full,dctcp,bbr,cubic'
+	@echo '                run a part'
+	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
 	@echo
 	@echo '  clean       - remove what was built'
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
-.PHONY: lab build-lab bench build-native build-kmod build-tools build-bin clean help
+.PHONY: check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
+.PHONY: build-kmod build-tools build-bin clean help

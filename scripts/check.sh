@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the selftests named (all without a name) with prove, and say before its
-# closing lines what was skipped and why. With --names first: only check the names.
+# Run the selftests named (all without a name) with prove, each in the places that it
+# names, and say before its closing lines what was skipped and why. PLACE=uml and
+# uml-debug: only those in that place. With --names first: only check the names.
 set -euo pipefail
 cd "${BASH_SOURCE%/*}/.."
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -21,6 +22,13 @@ for name; do
 done
 [[ -z $names_only ]] || exit 0
 [[ $# -gt 0 ]] || set -- "${known[@]}"
+runs=()
+for name; do
+	place=$(directive "selftests/$name.sh" place)
+	[[ $place == uml || ${PLACE-} == uml* ]] || runs+=("$name")
+	[[ $place != *uml ]] || runs+=("$name-uml")
+done
+[[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=$PLACE"
 
 rm -rf .build/check
 mkdir -p .build/check
@@ -34,12 +42,11 @@ skips()
 		sed -nE 's/^(ok|1\.\.0)(.*[^ ])? *# *[sS][kK][iI][pP]/\t\2:/p' ".build/check/$name.tap"
 	done
 }
-files=("${@/#/selftests/}")
-prove -j2 --timer --exec scripts/run-test.sh "${files[@]/%/.sh}" |
+prove -j2 --timer --exec scripts/run-test.sh "${runs[@]}" |
 while IFS= read -r line; do
 	case $line in
 	'All tests successful'*|'Test Summary Report'*|'Files='*)
-		[[ -n ${said-} ]] || skips "$@"
+		[[ -n ${said-} ]] || skips "${runs[@]}"
 		said=1 ;;
 	esac
 	printf '%s\n' "$line"

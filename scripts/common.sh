@@ -20,10 +20,14 @@ check_series()
 	esac
 }
 
+# directive TEST NAME: what "# NAME: ..." in the head comment of a selftest says
+directive() { sed -nE "1,20s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
+
 # What must not be in a kernel log. The lines about an out-of-tree or unsigned
 # module tainting the kernel are not among these: they are no fault.
 splats=(
 	'BUG: '
+	'BUG [^ ]+ \('
 	'kernel BUG at '
 	'WARNING: '
 	'Oops: '

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Run a command where the module can be loaded: on this kernel when it can load
-# modules (native), else in a VM. PLACE=native|vm in the environment decides;
-# KERNEL is the VM's kernel. The command finds what make built for the place by
-# HPCCPP_KO (the module) and HPCCPP (the command). Ends as vm.sh does.
+# modules (native), else in a VM. PLACE=native|vm|uml|uml-debug in the environment
+# decides; KERNEL is the VM's kernel, the last two are the lab's. The command finds
+# what make built for the place by HPCCPP_KO (the module), HPCCPP (the command), and
+# in the lab HPCCPP_LAB (its directory). Ends as vm.sh does.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
@@ -15,6 +16,7 @@ timeout=600
 log=
 print=
 vm_args=()
+uml_args=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
 	--print)	print=1; shift ;;
@@ -57,11 +59,14 @@ auto)
 native)
 	reason=$(not_native)
 	[[ -z $reason ]] || die "PLACE=native: $reason" ;;
-vm)	;;
-*)	bad "PLACE '$place': auto, native or vm" ;;
+vm|uml|uml-debug) ;;
+*)	bad "PLACE '$place': auto, native, vm, uml or uml-debug" ;;
 esac
-build=native
-[[ $place == native ]] || build=$series
+case $place in
+native)		build=native ;;
+vm)		build=$series ;;
+uml*)		build=${place/uml/lab} ;;
+esac
 if [[ -n $print ]]; then
 	echo "$build"
 	exit
@@ -71,6 +76,15 @@ step PLACE "$place${vm_args[*]:+ ${vm_args[*]}}, ${why}"
 export PLACE=$place
 export HPCCPP_KO=$top/.build/$build/kmod/tcp_hpccpp.ko
 export HPCCPP=$top/.build/$build/tools/hpccpp
+if [[ $place == uml* ]]; then
+	# That kernel has no BTF of its own; but for "flow" the command needs none of it.
+	HPCCPP_BTF=$("$top/scripts/kernel.sh" 6.1)/vmlinux
+	HPCCPP=$top/.build/6.1/tools/hpccpp
+	export PLACE=uml HPCCPP_BTF HPCCPP_LAB=$top/.build/$build
+	[[ $place == uml ]] || uml_args=(--debug)
+	exec "$top/scripts/lab/uml.sh" "${uml_args[@]}" --timeout "$timeout" \
+		${log:+--log "$log"} -- "$@"
+fi
 if [[ $place == vm ]]; then
 	exec "$top/scripts/vm.sh" -k "$series" "${vm_args[@]}" --timeout "$timeout" \
 		${log:+--log "$log"} -- "$@"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run one selftest for prove: in the place, and for at most the time, that its
-# head comment asks for, by lines like these (the defaults):
+# Run one selftest for prove: NAME, or NAME-uml for its run in the lab's kernel. For
+# at most the time, and in a place, that its head comment asks for by lines like
+# these (the defaults):
 #
-#	# place: vm		or: vm smp, host
+#	# place: vm		or: vm smp, host, uml; or "vm uml": in both
 #	# timeout: 300		seconds of wall time
 #
 # What it said stays in .build/check/<name>.{tap,err,log}; log is the kernel's.
@@ -12,21 +13,25 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
 
-test=$1
-name=${test##*/}
-name=${name%.*}
-directive() { sed -nE "1,20s/^# $1: *(.*[^ ]) *\$/\\1/p" "$test" | head -n 1; }
-place=$(directive place)
-timeout=$(directive timeout)
+name=$1
+test=selftests/${name%-uml}.sh
+place=$(directive "$test" place)
+timeout=$(directive "$test" timeout)
+timeout=${timeout:-300}
 out=.build/check/$name
 mkdir -p .build/check
 
-run=(scripts/place.sh --timeout "${timeout:-300}" --log "$out.log")
+if [[ $name == *-uml ]]; then
+	[[ ${PLACE-} == uml* ]] || export PLACE=uml
+	[[ $PLACE == uml ]] || timeout=$((5 * timeout))
+	place=uml
+fi
+run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
-vm)		;;
+vm|'vm uml'|uml) ;;
 'vm smp')	run+=(--smp) ;;
-host)		run=(setpriv --pdeathsig TERM timeout -k 5 "${timeout:-300}") ;;
-*)		bad "$test: place '$place': vm, vm smp or host" ;;
+host)		run=(env -u PLACE setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
+*)		bad "$test: place '$place': vm, vm smp, vm uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)
 

@@ -51,17 +51,14 @@ declare -A port_of
 
 port_add() # LINK [OPTION...]
 {
-	local id=$1 ns dev
-	shift
-	read -r ns dev <<<"${port_of[$id]}"
-	"$HPCCPP" port add dev "$dev" netns "$ns" id "$id" base-rtt "${RTT_US}us" "$@"
+	# shellcheck disable=SC2086 # two words
+	port_on ${port_of[$1]} id "$@"
 }
 
 port_del() # LINK
 {
-	local ns dev
-	read -r ns dev <<<"${port_of[$1]}"
-	"$HPCCPP" port del dev "$dev" netns "$ns"
+	# shellcheck disable=SC2086 # two words
+	port_off ${port_of[$1]}
 }
 
 flow() { "$HPCCPP" -j flow show netns "$h1" | jq -r ".[0].$1"; } # FIELD
@@ -113,8 +110,8 @@ falls_back_and_returns()
 	goes_on "$1 back"
 }
 
-ports_off() { for id in 1 11 12 13; do port_del "$id"; done; }
-ports_back() { for id in 1 11 12 13; do port_add "$id"; done; }
+all_off() { for id in 1 11 12 13; do port_del "$id"; done; }
+all_back() { for id in 1 11 12 13; do port_add "$id"; done; }
 sender_off() { host_off "$h1"; }
 sender_back() { host_on "$h1" records 2; }
 receiver_off() { host_off "$r"; }
@@ -172,7 +169,7 @@ port_del 12
 port_add 12
 goes_on "port 12 back with its own rate"
 assert_eq "fallbacks so far" "$(counter "$h1" fallback)" 0
-falls_back_and_returns "all ports" ports_off ports_back
+falls_back_and_returns "all ports" all_off all_back
 
 # --- Agents of hosts -----------------------------------------------------------
 

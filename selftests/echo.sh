@@ -10,7 +10,7 @@
 #	   ACKs: GRO, in lists                  netem: half a round trip
 #	h1 lo: both ends of a connection, and a port
 #
-# place: vm
+# place: vm uml
 # timeout: 300
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -43,15 +43,13 @@ transfer()
 	in_ns "$from" "$HPCCPP_BIN/xfer" -c hpccpp -n "$5" $6 connect "$4" "$port" >"$tmp/client"
 	closed=$(counter "$h1" int)
 	wait "$listener" || true
-	busywait 30 no_sockets "$from" "$port"
+	busywait 30 no_sockets "$from" "dport = :$port"
 	late=$(($(counter "$h1" int) - closed))
 	counted=$(since "$before")
 	ktap_diag "$name: $(jq -c . <<<"$counted")"
 	check "$name: data intact" intact
 }
-# shellcheck disable=SC2317 # by busywait and check
-no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "dport = :$2") ]]; } # NETNS PORT
-# shellcheck disable=SC2317
+# shellcheck disable=SC2317 # by check
 intact()
 {
 	jq -e -s '.[0].sent > 0 and .[0].sent == .[1].received and .[1].intact' \
@@ -111,10 +109,15 @@ assert_seen loopback 20
 # veth then hands them to NAPI, GRO cannot merge them and delivers lists.
 nsenter --net="/run/netns/$h1" ethtool -K eth0 gro on
 tc -n "$r" qdisc replace dev eth0 root netem delay 1ms slot 1ms 1ms limit 100000
-watch_lists
+kprobes=
+[[ ! -e $tracing/kprobe_events ]] || kprobes=1
+[[ -z $kprobes ]] || watch_lists
 transfer "ACKs in lists" "$h1" "$r" "${addr4[r]}" 1m "" ""
-hinted=$(hints)
-unwatch_lists
 assert_seen "ACKs in lists" 200
-assert_ge "ACKs in lists: not the first of their list" "$hinted" 100
+if [[ -n $kprobes ]]; then
+	assert_ge "ACKs in lists: not the first of their list" "$(hints)" 100
+	unwatch_lists
+else
+	ktap_skip "ACKs in lists: not the first of their list" "this kernel has no kprobes"
+fi
 ktap_finish

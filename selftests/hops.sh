@@ -23,7 +23,7 @@ rate() # SWITCH MBIT
 
 port() # SWITCH: number N of it gives link 10 N
 {
-	"$HPCCPP" port add dev next netns "${!1}" id $((10 * ${1#s})) base-rtt "${RTT_US}us"
+	port_on "${!1}" next id $((10 * ${1#s}))
 }
 
 # What should be in so many records after so many switches: "10,20"
@@ -125,7 +125,7 @@ for switch in s2 s7 s4; do
 		speed=30
 		[[ $i == "$switch" ]] || speed=200
 		rate "$i" $speed
-		"$HPCCPP" port del dev next netns "${!i}"
+		port_off "${!i}" next
 		port "$i"
 	done
 	moves $switch

@@ -6,38 +6,21 @@
 #
 # place: host
 # timeout: 300
+# shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 
-top=$(realpath "${BASH_SOURCE%/*}/..")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 src=$tmp/src
-log=$tmp/log
 
-count=0
-check() # NAME COMMAND...: ok when it succeeds; else what it said, in comments
-{
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$log" 2>&1; then
-		echo "ok $count $name"
-	else
-		echo "not ok $count $name"
-		sed 's/^/# /' "$log"
-	fi
-}
 # shellcheck disable=SC2053 # the text is a pattern
 says() { [[ $(<"$1") == $2 ]] || { cat "$1"; false; }; }
 files() { ( cd "$tmp/dest" && find . -type f | sort ) >"$tmp/files"; }
 
 echo TAP version 13
-
 tree=$(realpath "$("$top/scripts/kernel.sh" 6.1)") || exit
 release=$(<"$tree/release")
-mkdir -p "$src"
-( cd "$top" && find Kbuild Makefile kmod tools scripts -type f \( -name '*.[ch]' -o -name '*.sh' \
-	-o -name Makefile -o -name Kbuild \) ! -name '*.mod.c' -exec cp --parents -t "$src" {} + )
+copy_sources "$src"
 make=(make -C "$src" "KDIR=$tree/build")
 
 check "make" "${make[@]}"
@@ -100,7 +83,7 @@ if [[ ! -e /proc/modules ]]; then
 	check "PLACE=native here: refused with the reason" says "$tmp/out" \
 		"place.sh: PLACE=native: this kernel has no loadable modules"
 else
-	echo "ok $((++count)) PLACE=native here # SKIP this kernel loads modules"
+	ktap_skip "PLACE=native here" "this kernel loads modules"
 fi
 
-echo "1..$count"
+ktap_finish

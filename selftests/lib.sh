@@ -27,13 +27,21 @@ RTT_US=${RTT_US:-2000}		# without queues and serialisation
 MTU=${MTU:-1500}
 BUFFER=${BUFFER:-512kb}		# of the bottleneck
 HOST_AGENT=${HOST_AGENT-}	# what "hpccpp host add" is told besides its cgroup
+PORT_AGENT=${PORT_AGENT-}	# what "hpccpp port add" is told besides DEV and T
+# What eBPF lacks in the lab's kernel: "flow show", and to read a qdisc's counters.
+flow_show=1
+if [[ ${PLACE-} == uml ]]; then
+	PORT_AGENT="queue virtual"
+	flow_show=
+fi
 OFFLOADS=${OFFLOADS:-tso off gso off gro off}
 
 tmp=$(mktemp -d)
 namespaces=()
 ports=()			# "NETNS DEV" of each forward port, senders' NICs first
 background=()
-agents=			# those that are on have NETNS DEV in here
+agents=				# set when agents_on has put one on $CGROUP
+stamping=			# set when $ports have agents
 module_loaded=
 CGROUP=				# processes of in_ns go there, unless empty
 
@@ -80,9 +88,13 @@ ktap_skip_all() # REASON
 	exit 4
 }
 
-# Ends the test.
+# Ends the test; without a plan it is what was run.
 ktap_finish()
 {
+	if [[ -z $ktap_planned ]]; then
+		ktap_planned=$ktap_run
+		echo "1..$ktap_run"
+	fi
 	echo "# Totals: pass:$ktap_passed fail:$ktap_failed xfail:0 xpass:0 skip:$ktap_skipped error:0"
 	if [[ $ktap_run -ne $ktap_planned ]]; then
 		echo "# planned $ktap_planned tests, ran $ktap_run"
@@ -119,7 +131,25 @@ assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
 assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
 assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
 
+# copy_sources DIR: without what builds and editors leave beside them
+copy_sources()
+{
+	mkdir -p "$1"
+	( cd "$top" && find Kbuild Makefile kmod tools selftests scripts -type f \
+		! -name '.*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod' ! -name '*.mod.c' \
+		! -name modules.order ! -name Module.symvers ! -path 'tools/build/*' \
+		-exec cp --parents -t "$1" {} + )
+}
+
 # --- Start and end -----------------------------------------------------------
+
+# nap: a millisecond, where time stands still while something is computed.
+nap() { :; }
+if [[ ${PLACE-} == uml ]]; then
+	mkfifo "$tmp/never"
+	exec {never}<>"$tmp/never"
+	nap() { read -rt 0.001 -u "$never" || true; }
+fi
 
 busywait() # SECONDS COMMAND...: until it succeeds
 {
@@ -130,6 +160,7 @@ busywait() # SECONDS COMMAND...: until it succeeds
 			echo "# waited in vain: $*" >&2
 			return 1
 		fi
+		nap
 	done
 }
 
@@ -351,6 +382,7 @@ topo_down()
 	done
 	namespaces=()
 	ports=()
+	stamping=
 }
 
 # bottleneck_queue KIND ARGUMENTS...: what waits at the bottleneck waits in this.
@@ -361,30 +393,53 @@ bottleneck_queue()
 
 # --- Agents ------------------------------------------------------------------
 
+port_on() # NETNS DEV [OPTION...]
+{
+	local ns=$1 dev=$2
+	shift 2
+	# shellcheck disable=SC2086 # a list
+	"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us" $PORT_AGENT "$@"
+}
+
+port_off() # NETNS DEV
+{
+	"$HPCCPP" port del dev "$2" netns "$1"
+}
+
+# Agents on all forward ports, and off; they also go with the namespaces.
+ports_on()
+{
+	local port
+	stamping=1
+	for port in "${ports[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		port_on $port
+	done
+}
+
+ports_off()
+{
+	local port
+	stamping=
+	for port in "${ports[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		port_off $port
+	done
+}
+
 # Host agent on the cgroup of all in_ns, a port agent on each forward port.
 agents_on()
 {
-	local port ns dev
 	[[ -n $CGROUP ]] || make_cgroup
 	# shellcheck disable=SC2086 # a list
 	"$HPCCPP" host add cgroup "$CGROUP" $HOST_AGENT
 	agents=host
-	for port in "${ports[@]}"; do
-		read -r ns dev <<<"$port"
-		"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us"
-	done
-	agents=all
+	ports_on
 }
 
 agents_off()
 {
-	local port ns dev
-	if [[ $agents == all ]]; then
-		for port in "${ports[@]}"; do
-			read -r ns dev <<<"$port"
-			"$HPCCPP" port del dev "$dev" netns "$ns"
-		done
-	fi
+	[[ -z $stamping ]] || ports_off
 	[[ -z $agents ]] || "$HPCCPP" host del cgroup "$CGROUP"
 	agents=
 	if [[ -n $CGROUP ]]; then
@@ -400,6 +455,9 @@ listening() # NETNS PORT [t|u]
 {
 	[[ -n $(ss -N "$1" -Hln"${3-t}" "sport = :$2") ]]
 }
+
+# no_sockets NETNS [FILTER]: none is left, but for those in TIME_WAIT
+no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "${@:2}") ]]; }
 
 next_port=5000
 
@@ -423,6 +481,46 @@ tcp_send()
 	jq -e -n --argjson c "$client" --argjson s "$server" \
 		'$c.sent == $s.received and $s.sent == $c.received and
 		$c.intact and $s.intact' >/dev/null
+}
+
+# flow_start: one flow from h1 to r in the background, until flow_end
+flow_start()
+{
+	local port=$((next_port++))
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	receiver=$!
+	busywait 10 listening "$r" "$port"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${addr4[r]}" "$port" >"$tmp/client"
+	sender=$!
+}
+
+flow_end() # NAME: one test
+{
+	local status=0
+	kill "$sender"
+	wait "$sender" || status=1
+	wait "$receiver" || status=1
+	check "$1: data intact" jq -e -s \
+		"$status == 0 and .[0].sent == .[1].received" "$tmp/client" "$tmp/server"
+}
+
+flow_is() # JQ-CONDITION: of the one flow of h1
+{
+	"$HPCCPP" -j flow show netns "$h1" >"$tmp/flow" &&
+		jq -e "length == 1 and (.[0] | $1)" "$tmp/flow"
+}
+
+# flow_tests NUMBER COMMAND...: so many tests, by the command, that need flow show
+flow_tests()
+{
+	local i
+	if [[ -n $flow_show ]]; then
+		"${@:2}"
+		return
+	fi
+	for ((i = 0; i < $1; i++)); do
+		ktap_skip "${*:2}" "this kernel cannot run the eBPF of flow show"
+	done
 }
 
 # --- Counters ----------------------------------------------------------------
@@ -619,16 +717,6 @@ hosts_off()
 host_stat() # NETNS NAME
 {
 	"$HPCCPP" -j host show cgroup "${cgroup_of[$1]}" | jq ".[0].stats.$2"
-}
-
-# ports_on: agents on all forward ports; they go with the namespaces.
-ports_on()
-{
-	local port ns dev
-	for port in "${ports[@]}"; do
-		read -r ns dev <<<"$port"
-		"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us"
-	done
 }
 
 # --- What was on the wire ----------------------------------------------------

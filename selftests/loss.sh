@@ -9,8 +9,9 @@
 # * is where it goes wrong, for data at s2's "next" and for ACKs at s2's "prev":
 # netem, and no port agent. What is reordered is 1 ms late. The base RTT is 2 ms.
 #
-# place: vm
+# place: vm uml
 # timeout: 400
+# shellcheck disable=SC2317 # functions that flow_tests calls
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -42,26 +43,6 @@ impair() # DEV NETEM-ARGUMENTS...
 		qdisc del dev $dev root
 		qdisc add dev $dev root netem limit 100000 $*
 	END
-}
-
-ports_off()
-{
-	local port ns dev
-	for port in "${ports[@]}"; do
-		read -r ns dev <<<"$port"
-		"$HPCCPP" port del dev "$dev" netns "$ns"
-	done
-	agents=host
-}
-
-ports_on()
-{
-	local port ns dev
-	for port in "${ports[@]}"; do
-		read -r ns dev <<<"$port"
-		"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us"
-	done
-	agents=all
 }
 
 count() { counter "$h1" "$1"; }
@@ -96,6 +77,8 @@ condition()
 	transfers reno "$times" || status=1
 	reno=$mbps
 	ktap_diag "$name: reno $mbps Mbit/s, $retransmits retransmits, gap $gap ms"
+	# A computed queue has what was dropped too: until that is gone as well.
+	sleep 0.2
 	transfers hpccpp "$times" || status=1
 	for dev in $devs; do
 		impair "$dev"
@@ -112,9 +95,9 @@ condition()
 
 undo=$(count undo)
 for percent in 0.1 1 5; do
-	condition "$percent % of the data lost" 3 next loss "$percent%"
+	condition "$percent % of the data lost" 5 next loss "$percent%"
 	condition "$percent % of the ACKs lost" 1 prev loss "$percent%"
-	condition "$percent % late, either way" 1 "next prev" delay 1ms \
+	condition "$percent % late, either way" 3 "next prev" delay 1ms \
 		reorder "$(jq -n "100 - $percent")%"
 	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"
 done
@@ -123,40 +106,11 @@ assert_ge "decreases taken back after late data" $(($(count undo) - undo)) 1
 # --- ECN ---------------------------------------------------------------------
 
 marks=$(count md_cwr)
-condition "1 % of the data marked CE" 1 next loss 1% ecn
+condition "1 % of the data marked CE" 3 next loss 1% ecn
 assert_ge "decreases on marks" $(($(count md_cwr) - marks)) 1
 assert_eq "retransmits with marks only" "$retransmits" 0
 
 # --- Timeout -----------------------------------------------------------------
-
-# shellcheck disable=SC2317 # called by check
-flow_is() # JQ-CONDITION: of the one flow
-{
-	"$HPCCPP" -j flow show netns "$h1" | jq -e "length == 1 and (.[0] | $1)"
-}
-
-# flow_start: one flow in the background, until flow_end
-flow_start()
-{
-	local port=$((next_port++))
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
-	receiver=$!
-	busywait 10 listening "$r" "$port"
-	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${addr4[r]}" "$port" >"$tmp/client"
-	sender=$!
-	busywait 10 flow_is ".updates > 100"
-}
-
-# flow_end NAME: one test
-flow_end()
-{
-	local status=0
-	kill "$sender"
-	wait "$sender" || status=1
-	wait "$receiver" || status=1
-	check "$1: data intact" jq -e -s \
-		"$status == 0 and .[0].sent == .[1].received" "$tmp/client" "$tmp/server"
-}
 
 # Slower, as these flows last until somebody has looked at them.
 RATE=50mbit
@@ -166,28 +120,40 @@ ports_on
 
 # the window at what fills the path
 full='.mode == "hpccpp" and .W * 8e6 / .T / .B > 0.8 and .W * 8e6 / .T / .B <= 1.13'
-timeouts=$(count md_rto)
-flow_start
-impair next loss 100%
-sleep 1
-check "a second without a path: W keeps to its bounds" flow_is '.W >= 64 and .W * 8e6 / .T / .B <= 1.13'
-impair next
-check "... and is back after it" busywait 10 flow_is "$full"
-assert_ge "... decreases on a timeout" $(($(count md_rto) - timeouts)) 1
-flow_end "a second without a path"
-# 200, 400 and 800 ms of backoff pass before the path is tried again, or 1600 more
-assert_le "... longest stall" "$(jq '.gap_us / 1e3' "$tmp/server")" 3200 ms
+a_second_away()
+{
+	local timeouts
+	timeouts=$(count md_rto)
+	flow_start
+	busywait 10 flow_is ".updates > 100"
+	impair next loss 100%
+	sleep 1
+	check "a second without a path: W keeps to its bounds" flow_is '.W >= 64 and .W * 8e6 / .T / .B <= 1.13'
+	impair next
+	check "... and is back after it" busywait 10 flow_is "$full"
+	assert_ge "... decreases on a timeout" $(($(count md_rto) - timeouts)) 1
+	flow_end "a second without a path"
+	# 200, 400 and 800 ms of backoff pass before the path is tried again, or 1600 more
+	assert_le "... longest stall" "$(jq '.gap_us / 1e3' "$tmp/server")" 3200 ms
+}
+flow_tests 5 a_second_away
 
 # --- Telemetry that ends -----------------------------------------------------
 
-fallbacks=$(count fallback)
-entered=$(count enter)
-flow_start
-ports_off
-check "without ports the flow falls back to Reno" busywait 10 flow_is '.mode == "hpccpp-reno"'
-ports_on
-check "... and comes back with them" busywait 10 flow_is '.mode == "hpccpp"'
-flow_end "without ports and back"
-assert_eq "... fallbacks" $(($(count fallback) - fallbacks)) 1
-assert_eq "... times under telemetry" $(($(count enter) - entered)) 2
+telemetry_ends()
+{
+	local fallbacks entered
+	fallbacks=$(count fallback)
+	entered=$(count enter)
+	flow_start
+	busywait 10 flow_is ".updates > 100"
+	ports_off
+	check "without ports the flow falls back to Reno" busywait 10 flow_is '.mode == "hpccpp-reno"'
+	ports_on
+	check "... and comes back with them" busywait 10 flow_is '.mode == "hpccpp"'
+	flow_end "without ports and back"
+	assert_eq "... fallbacks" $(($(count fallback) - fallbacks)) 1
+	assert_eq "... times under telemetry" $(($(count enter) - entered)) 2
+}
+flow_tests 5 telemetry_ends
 ktap_finish

@@ -43,7 +43,7 @@ check "an unknown kernel is a usage error" [ "$status" -eq 2 ]
 check "... in one line naming it and the known ones" says err "vm.sh: *'5.4' (known: 6.1 6.12)"
 run env PLACE=moon "$top/scripts/place.sh" -- true
 check "an unknown place is a usage error" [ "$status" -eq 2 ]
-check "... in one line naming it and the known ones" says err "place.sh: *'moon': auto, native or vm"
+check "... in one line naming it and the known ones" says err "place.sh: *'moon': auto, native, vm, uml or uml-debug"
 
 mkdir "$tmp/results"
 cd "$tmp" || exit
@@ -72,6 +72,20 @@ check "... and is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$tmp/err"
 run "$vm" --timeout 3 -- sleep infinity
 check "what takes too long is ended" [ "$status" -eq 124 ]
 check "... and said to be" grep -q 'killed: not done after 3 s' "$tmp/err"
+
+# shellcheck disable=SC2016 # expanded in the lab
+RESULTS=$tmp/results PLACE=uml run "$top/scripts/place.sh" --log "$tmp/log" -- bash -c '
+	echo "$PLACE $(nproc) $(uname -r)"
+	echo mine >&2
+	echo lab >"$RESULTS/file"
+	sleep 600
+	exit 7'
+check "in the lab too: a command's status" [ "$status" -eq 7 ]
+check "... its output" says out "uml 1 7.*"
+check "... its errors" says err "*mine"
+check "... files in RESULTS" grep -qx lab "$tmp/results/file"
+PLACE=uml run "$top/scripts/place.sh" -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
+check "... a kernel warning fails the run" [ "$status" -eq 99 ]
 
 exec {output}< <(exec "$vm" -- sh -c 'echo begun; sleep infinity' 2>"$tmp/err")
 pid=$!

@@ -11,6 +11,7 @@
 #
 # Every port stamps but s2's prev, which has the delay.
 #
+# place: vm uml
 # timeout: 600
 # shellcheck disable=SC2154,SC2128 # set by name in lib.sh
 set -euo pipefail
@@ -78,8 +79,13 @@ start() # MTU
 	agents_on
 }
 
+# When the last FIN has arrived, lost or not: without a path its socket stays.
 end()
 {
+	local ns
+	for ns in "${namespaces[@]}"; do
+		busywait 10 no_sockets "$ns"
+	done
 	agents_off
 	topo_down
 }
@@ -110,7 +116,7 @@ ladder() # TIMESTAMPS RECORDS
 	set_timestamps "$1"
 	ask_for "$2"
 	segs_start "$r" eth0
-	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 2m"
 	segs_stop
 
 	read -r rungs wrong less all short none said < <(segs_awk '

@@ -7,41 +7,25 @@
 #
 # place: host
 # timeout: 600
+# shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
 only=${1-}
-top=$(realpath "${BASH_SOURCE%/*}/..")
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/hpccpp
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 src=$tmp/src
-log=$tmp/log
 
-count=0
-check() # NAME COMMAND...: ok when it succeeds; else what it said, in comments
+tested() # NAME COMMAND...: one test, when it is asked for
 {
-	local name=$1
-	shift
-	[[ $name == *"$only"* ]] || return
-	count=$((count + 1))
-	if "$@" >"$log" 2>&1; then
-		echo "ok $count $name"
-	else
-		echo "not ok $count $name"
-		sed "s#$src/##g; s/^/# /" "$log" | tail -n 60
-	fi
+	[[ $1 != *"$only"* ]] || check "$@"
 }
 
-# The sources, without what builds and editors leave beside them
 sources() # [FIND ARGUMENT...]: relative to the copy
 {
 	( cd "$src" && find Kbuild Makefile kmod tools selftests scripts -type f "$@" | sort )
 }
-mkdir "$src"
-( cd "$top" && find Kbuild Makefile kmod tools selftests scripts -type f \
-	! -name '.*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod' ! -name '*.mod.c' \
-	! -name modules.order ! -name Module.symvers ! -path 'tools/build/*' \
-	-exec cp --parents -t "$src" {} + )
+copy_sources "$src"
 
 # --- checkpatch ----------------------------------------------------------------
 
@@ -111,7 +95,7 @@ run_checkpatch()
 		[[ $? -le 1 ]] || { cat "$tmp/cp.err"; status=1; }
 		! grep -vE "$foreign" "$tmp/cp" || status=1
 	done
-	return $status
+	return "$status"
 }
 
 # --- the module ----------------------------------------------------------------
@@ -204,24 +188,24 @@ run_spdx()
 			status=1
 		}
 	done
-	return $status
+	return "$status"
 }
 
 echo TAP version 13
-check "checkpatch --strict has nothing to say" run_checkpatch
-check "sparse has nothing to say of the module, endianness included" sparse_module
+tested "checkpatch --strict has nothing to say" run_checkpatch
+tested "sparse has nothing to say of the module, endianness included" sparse_module
 for series in 6.1 6.12; do
-	check "the module builds for $series with gcc W=1 without a warning" \
+	tested "the module builds for $series with gcc W=1 without a warning" \
 		build_module $series W=1
-	check "the module builds for $series with clang W=1 without a warning" \
+	tested "the module builds for $series with clang W=1 without a warning" \
 		clang_module $series
 done
 for cc in gcc clang; do
-	check "the command builds with $cc -Wall -Wextra without a warning" \
+	tested "the command builds with $cc -Wall -Wextra without a warning" \
 		build_tools $cc
-	check "the selftests build with $cc -Wall -Wextra without a warning" \
+	tested "the selftests build with $cc -Wall -Wextra without a warning" \
 		build_selftests $cc
 done
-check "shellcheck has nothing to say" run_shellcheck
-check "every source file has its licence line" run_spdx
-echo "1..$count"
+tested "shellcheck has nothing to say" run_shellcheck
+tested "every source file has its licence line" run_spdx
+ktap_finish

@@ -8,22 +8,24 @@
 #	release		what uname -r says there
 #	build/		its tree: make -C .../build ARCH=um M=... modules
 #
-# There is one such directory for each version of the source, patch and config.
-# What is there stays; remove the link uml-<hash> to have the archive asked for a
-# newer one.
+# With --debug it has the checks of uml-debug.config too, and is slow. There is one
+# such directory for each version of the source, patch and config. What is there
+# stays; remove the link uml-<hash> to have the archive asked for a newer one.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: kernel.sh"
-[[ $# -eq 0 ]] || bad "$usage"
+usage="usage: kernel.sh [--debug]"
+[[ $# -eq 0 || "$*" == --debug ]] || bad "$usage"
 
 # What the patch was made for; the suite's newest, when it has moved on.
 series=7.3
 suite=trixie-backports
 
 here=$(realpath "${BASH_SOURCE%/*}")
-hash=$(cat "$here/uml.patch" "$here/uml.config" | sha256sum | cut -c1-8)
+configs=("$here/uml.config")
+[[ $# -eq 0 ]] || configs+=("$here/uml-debug.config")
+hash=$(cat "$here/uml.patch" "${configs[@]}" | sha256sum | cut -c1-8)
 link=$cache/uml-$hash
 tmp=
 
@@ -54,7 +56,7 @@ quietly()
 	"$@" >"$log" 2>&1 </dev/null || { tail -n 40 "$log" >&2; return 1; }
 }
 
-# Lines of the fragment that .config does not have: what they need is not there.
+# Lines of ours that .config does not have: what they need is not there.
 check_config() # CONFIG
 {
 	local line
@@ -62,8 +64,8 @@ check_config() # CONFIG
 		case $line in
 		CONFIG_*=n)	! grep -q "^${line%n}" "$1" ;;
 		CONFIG_*=*)	grep -qxF "$line" "$1" ;;
-		esac || step NOTE "uml.config: no effect: $line"
-	done <"$here/uml.config"
+		esac || step NOTE "no effect: $line"
+	done < <(cat "${configs[@]}")
 }
 
 # The banner's date and host feed the guest's random numbers: make them nobody's.
@@ -85,8 +87,9 @@ build() # into $src, from $tmp/debs
 	quietly "$tmp/log" patch -d "$src" -p1 --forward --no-backup-if-mismatch -i "$here/uml.patch" ||
 		die "scripts/lab/uml.patch does not apply to linux-source-$version, unpacked in $src: make the hunks that FAILED (above) anew, their reasons are in its head"
 
-	step CONFIG "uml.config"
-	quietly "$tmp/log" um_make KCONFIG_ALLCONFIG="$here/uml.config" allnoconfig ||
+	step CONFIG "${configs[*]##*/}"
+	cat "${configs[@]}" >"$tmp/config"
+	quietly "$tmp/log" um_make KCONFIG_ALLCONFIG="$tmp/config" allnoconfig ||
 		die "make allnoconfig failed"
 	check_config "$src/.config"
 

@@ -12,20 +12,24 @@
 # CPU, --cpu of this machine. So two runs of one command are the same to the byte,
 # as far as it reads what is the same.
 #
+# --debug: in the kernel that checks itself, of kernel.sh --debug.
+#
 # Ends as the command does; 99 when the guest's kernel log has a splat or ends
 # before the command does; 124 after --timeout seconds of wall time.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: uml.sh [--seed N] [--cpu N] [--mem SIZE] [--timeout SEC] [--log FILE] -- command..."
+usage="usage: uml.sh [--debug] [--seed N] [--cpu N] [--mem SIZE] [--timeout SEC] [--log FILE] -- command..."
 seed=1
 cpu=
 memory=2G
 timeout=600
 log=
+debug=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
+	--debug)	debug=(--debug); shift ;;
 	--seed)		seed=${2-}; shift 2 || bad "$usage" ;;
 	--cpu)		cpu=${2-}; shift 2 || bad "$usage" ;;
 	--mem)		memory=${2-}; shift 2 || bad "$usage" ;;
@@ -42,9 +46,9 @@ done
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
-pass=(RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_BTF)
+pass=(PLACE RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_LAB HPCCPP_BTF)
 
-tree=$("${BASH_SOURCE%/*}/kernel.sh")
+tree=$("${BASH_SOURCE%/*}/kernel.sh" "${debug[@]}")
 tree=$(realpath "$tree")
 
 # On a tmpfs: what the command says goes by files there, and is shown from them.
@@ -119,6 +123,8 @@ if [ "$1" != in-root ]; then
 	mount --move /sys sys
 	mount -t cgroup2 cgroup2 sys/fs/cgroup || fail "mounting cgroup2"
 	mount -t bpf bpf sys/fs/bpf || fail "mounting bpf"
+	mount -t tracefs tracefs sys/kernel/tracing || fail "mounting tracefs"
+	! grep -qw debugfs proc/filesystems || mount -t debugfs debugfs sys/kernel/debug
 	ip link set lo up
 	cp /init /config /command /bin/busybox run/uml
 	exec switch_root /newroot /run/uml/busybox sh /run/uml/init in-root
@@ -136,6 +142,17 @@ echo "<6>init: command ended with status $status" >/dev/kmsg
 for process in /proc/[0-9]*; do
 	[ "$process" = /proc/1 ] || kill -9 "${process#/proc/}" 2>/dev/null
 done
+
+# Nothing younger than 5 seconds counts as leaked.
+leaks=/sys/kernel/debug/kmemleak
+if [ -e $leaks ]; then
+	echo scan >$leaks
+	/run/uml/busybox sleep 6
+	echo scan >$leaks
+	while read -r line; do
+		echo "<4>$line" >/dev/kmsg
+	done <$leaks
+fi
 echo "$status" >/run/uml/share/status
 /run/uml/busybox sync
 exec /run/uml/busybox poweroff -f
@@ -157,8 +174,15 @@ printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" >"$tmp/initram
 : >"$tmp/share/out"
 : >"$tmp/share/err"
 : >"$log"
-# One CPU: the host's wakeups between two cost most of the time.
-cpu=${cpu:-$(taskset -cp $$ | sed 's/.*[^0-9]//')}
+# One CPU, as the host's wakeups between two cost most of the time: of ours the
+# first that no other guest has, or the last.
+if [[ -z $cpu ]]; then
+	cpus=$(taskset -cp $$ | sed -E 's/.*: //; s/([0-9]+)-([0-9]+)/{\1..\2}/g; s/,/ /g')
+	for cpu in $(eval "echo $cpus"); do
+		exec 8>"$cache/cpu$cpu.lock"
+		! flock -n 8 || break
+	done
+fi
 
 # slab_debug: memory for socket storage is got in a way that takes an instruction
 # which UML does not use, or an allocator that checks (bpf_sk_storage_get() fails).
