@@ -17,8 +17,11 @@
  * /proc/lablink	one line a link of what happened since "reset" was
  *			written to it: packets, bytes, drops, marks, and of the
  *			bytes waiting mean, p50, p99 (by time) and maximum
- * /proc/lablink_trace	time, device, bytes waiting: every change, for links
- *			with trace; reading costs no virtual time
+ * /proc/lablink_trace	netns, device, ns, bytes waiting, bytes sent, both since
+ *			"reset": every change, for links with trace. A packet
+ *			that leaves the queue counts as sent when its
+ *			transmission begins. Says last how many changes did not
+ *			fit. Reading costs no virtual time
  */
 #include <linux/hrtimer.h>
 #include <linux/math64.h>
@@ -38,7 +41,7 @@
 #define FRAC_SHIFT	16		/* end of transmission in 2^-16 ns */
 
 struct lablink_event {
-	u64 ns;
+	u64 ns, bytes;
 	u32 backlog;
 };
 
@@ -48,8 +51,9 @@ struct lablink_stats {
 	u64 drops, marks;
 	u64 max;			/* bytes waiting */
 	u64 last;			/* ns up to which time is in bin[] */
-	u64 area;			/* bytes * ns / 2^10 */
+	u64 area;			/* bytes * ns */
 	u64 bin[BINS + 1];		/* ns with so many bytes waiting */
+	u64 lost;			/* events that did not fit */
 	u32 events;
 };
 
@@ -85,7 +89,7 @@ static void lablink_account(struct lablink *l, u64 now)
 		return;
 	s->bin[min_t(u32, (backlog + (1 << BIN_SHIFT) - 1) >> BIN_SHIFT,
 		     BINS)] += ns;
-	s->area += ns * backlog >> 10;
+	s->area += ns * backlog;
 	s->last = now;
 }
 
@@ -93,13 +97,20 @@ static void lablink_changed(struct lablink *l, u64 now)
 {
 	u32 backlog = l->sch->qstats.backlog;
 	struct lablink_stats *s = l->stats;
+	struct lablink_event *e;
 
 	if (backlog > s->max)
 		s->max = backlog;
-	if (l->trace && s->events < l->opt.trace) {
-		l->trace[s->events].ns = now;
-		l->trace[s->events++].backlog = backlog;
+	if (!l->trace)
+		return;
+	if (s->events == l->opt.trace) {
+		s->lost++;
+		return;
 	}
+	e = &l->trace[s->events++];
+	e->ns = now;
+	e->bytes = s->bytes;
+	e->backlog = backlog;
 }
 
 /* Packets whose transmission began by now leave the queue for the wire. */
@@ -118,13 +129,13 @@ static void lablink_transmit(struct lablink *l, u64 now)
 		lablink_account(l, begin);
 		l->sch->qstats.backlog -= len;
 		l->sch->q.qlen = skb_queue_len(&l->waiting);
+		l->stats->packets++;
+		l->stats->bytes += len;
 		lablink_changed(l, begin);
 		l->free_at = start + mul_u64_u64_div_u64(len << FRAC_SHIFT,
 							 8 * NSEC_PER_SEC,
 							 l->opt.rate);
 		*lablink_due(skb) = (l->free_at >> FRAC_SHIFT) + l->opt.delay;
-		l->stats->packets++;
-		l->stats->bytes += len;
 		qdisc_bstats_update(l->sch, skb);
 		/* what is on the wire is no longer the sender's: small queues */
 		skb_orphan(skb);
@@ -185,7 +196,7 @@ static void lablink_reset_stats(struct lablink *l, u64 now)
 	memset(l->stats, 0, sizeof(*l->stats));
 	l->stats->since = now;
 	l->stats->last = now;
-	l->stats->max = l->sch->qstats.backlog;
+	lablink_changed(l, now);
 }
 
 static void lablink_reset(struct Qdisc *sch)
@@ -245,7 +256,8 @@ static int lablink_init(struct Qdisc *sch, struct nlattr *opt,
 	if (!l->stats)
 		return -ENOMEM;
 	if (o->trace) {
-		l->trace = vmalloc_array(o->trace, sizeof(*l->trace));
+		l->trace = __vmalloc_array(o->trace, sizeof(*l->trace),
+					   GFP_KERNEL | __GFP_NOWARN);
 		if (!l->trace)
 			return -ENOMEM;
 		l->opt.trace = o->trace;
@@ -325,7 +337,7 @@ static int lablink_show(struct seq_file *seq, void *v)
 			   qdisc_dev(l->sch)->nd_net.net->ns.inum,
 			   qdisc_dev(l->sch)->name, ns, s->packets, s->bytes,
 			   s->drops, s->marks,
-			   ns >> 10 ? div64_u64(s->area, ns >> 10) : 0,
+			   ns ? div64_u64(s->area, ns) : 0,
 			   lablink_percentile(s, ns, 500),
 			   lablink_percentile(s, ns, 990), s->max);
 	}
@@ -358,29 +370,86 @@ static const struct proc_ops lablink_proc = {
 	.proc_release	= single_release,
 };
 
-static int lablink_trace_show(struct seq_file *seq, void *v)
-{
+/* One event of a link; behind the last link: the line about what was lost. */
+struct lablink_iter {
 	struct lablink *l;
-	u32 i;
+	u64 i;
+};
+
+/* On to the next link while there is no such event of this one. */
+static void *lablink_trace_find(struct lablink_iter *it)
+{
+	while (!list_entry_is_head(it->l, &lablinks, list) &&
+	       it->i >= it->l->stats->events) {
+		it->i -= it->l->stats->events;
+		it->l = list_next_entry(it->l, list);
+	}
+	return it;
+}
+
+static void *lablink_trace_start(struct seq_file *seq, loff_t *pos)
+{
+	struct lablink_iter *it = seq->private;
 
 	spin_lock_bh(&lablinks_lock);
-	list_for_each_entry(l, &lablinks, list)
-		for (i = 0; l->trace && i < l->stats->events; i++)
-			seq_printf(seq, "%llu %s %u\n",
-				   l->trace[i].ns - l->stats->since,
-				   qdisc_dev(l->sch)->name,
-				   l->trace[i].backlog);
+	it->l = list_first_entry(&lablinks, struct lablink, list);
+	it->i = *pos;
+	lablink_trace_find(it);
+	return list_entry_is_head(it->l, &lablinks, list) && it->i ? NULL : it;
+}
+
+static void *lablink_trace_next(struct seq_file *seq, void *v, loff_t *pos)
+{
+	struct lablink_iter *it = v;
+
+	++*pos;
+	if (list_entry_is_head(it->l, &lablinks, list))
+		return NULL;
+	it->i++;
+	return lablink_trace_find(it);
+}
+
+static void lablink_trace_stop(struct seq_file *seq, void *v)
+{
 	spin_unlock_bh(&lablinks_lock);
+}
+
+static int lablink_trace_show(struct seq_file *seq, void *v)
+{
+	struct lablink_iter *it = v;
+	struct lablink *l = it->l;
+	u64 lost = 0;
+
+	if (!list_entry_is_head(l, &lablinks, list)) {
+		seq_printf(seq, "%u %s %llu %u %llu\n",
+			   qdisc_dev(l->sch)->nd_net.net->ns.inum,
+			   qdisc_dev(l->sch)->name,
+			   l->trace[it->i].ns - l->stats->since,
+			   l->trace[it->i].backlog, l->trace[it->i].bytes);
+		return 0;
+	}
+	list_for_each_entry(l, &lablinks, list)
+		lost += l->stats->lost;
+	if (lost)
+		seq_printf(seq, "# %llu events lost\n", lost);
 	return 0;
 }
+
+static const struct seq_operations lablink_trace_ops = {
+	.start	= lablink_trace_start,
+	.next	= lablink_trace_next,
+	.stop	= lablink_trace_stop,
+	.show	= lablink_trace_show,
+};
 
 static int __init lablink_module_init(void)
 {
 	int err;
 
 	if (!proc_create("lablink", 0644, NULL, &lablink_proc) ||
-	    !proc_create_single("lablink_trace", 0444, NULL,
-				lablink_trace_show)) {
+	    !proc_create_seq_private("lablink_trace", 0444, NULL,
+				     &lablink_trace_ops,
+				     sizeof(struct lablink_iter), NULL)) {
 		err = -ENOMEM;
 		goto err;
 	}

@@ -63,13 +63,13 @@
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/ethtool.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/veth.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -945,17 +945,46 @@ static void set_offloads(struct port *p)
 	}
 }
 
-/* The qdisc is in use once the kernel has noticed the carrier. */
-static void await_running(struct port *p)
+static int operstate_cb(const struct nlmsghdr *nlh, void *data)
 {
-	struct ifreq ifr = { 0 };
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct ifinfomsg))
+		if (mnl_attr_get_type(attr) == IFLA_OPERSTATE)
+			*(uint8_t *)data = mnl_attr_get_u8(attr);
+	return MNL_CB_STOP;
+}
+
+static uint8_t operstate(const struct port *p)
+{
+	char buf[MNL_SOCKET_BUFFER_SIZE];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+	uint8_t state = 0;
+	ssize_t len;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = p->ifindex;
+	if (mnl_socket_sendto(p->node->nl, nlh, nlh->nlmsg_len) < 0)
+		return 0;
+	len = mnl_socket_recvfrom(p->node->nl, buf, sizeof(buf));
+	if (len > 0)
+		mnl_cb_run(buf, len, 0, 0, operstate_cb, &state);
+	return state;
+}
+
+/*
+ * The qdisc is in use once the kernel has noticed the carrier, which it does for
+ * many links at a time, and then not again for a second.
+ */
+static void await_up(const struct port *p)
+{
 	int tries;
 
-	strcpy(ifr.ifr_name, p->dev);
 	for (tries = 0; tries < 10000; tries++) {
-		if (ioctl(p->node->ctl, SIOCGIFFLAGS, &ifr))
-			break;
-		if (ifr.ifr_flags & IFF_RUNNING)
+		if (operstate(p) == IF_OPER_UP)
 			return;
 		usleep(1000);
 	}
@@ -1011,7 +1040,7 @@ static void up(int argc, char **argv)
 	if (ipv6)
 		make_routes(AF_INET6);
 	for (i = 0; i < n_ports; i++)
-		await_running(ports[i]);
+		await_up(ports[i]);
 }
 
 static void down(void)

@@ -12,7 +12,24 @@
  * SRC and DST name namespaces, CC a congestion control for both ends. At START_NS
  * of the run SRC connects to DST and sends BYTES, or "-" without end. At STOP_NS a
  * connection is reset: its sender sends nothing after it. Empty lines and what
- * follows a # are skipped. Once all is done, a line for each in the same order:
+ * follows a # are skipped. Or a line for many, from every host of -p FILE to others
+ * of them, each as likely as the next:
+ *
+ *	poisson FROM_NS TO_NS LOAD DIST SEED CC
+ *	closed FROM_NS TO_NS N DIST SEED CC
+ *
+ * poisson starts connections with exponential gaps between, so many that what a
+ * host sends is LOAD percent of its rate (that of its fastest path), headers not
+ * counted. closed has N from each host at a time: when the last byte of one has
+ * arrived, the next starts, until TO_NS. Sizes have the distribution DIST:
+ * websearch, fb_hadoop, alistorage, a number of bytes, or a file with lines "BYTES
+ * PERCENT": so many are no larger; both rise, the last is 100; linear between, and
+ * from 0 to the first.
+ * Gaps, sizes and receivers of a host come from SEED and its name, the k-th of each
+ * for its k-th connection, whatever the network does with them.
+ *
+ * Once all is done, a line for each connection in the same order, those of closed
+ * that had to wait for another last:
  *
  *	id src dst size start_ns fct_ns ideal_ns bytes_received bytes_in_window
  *	cc setup_ns retrans timeouts port
@@ -48,6 +65,7 @@
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <linux/tcp.h>
+#include <math.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -69,18 +87,37 @@
 #define FIRST_DPORT	5000
 #define CHUNK		1048576		/* send() at most */
 #define ETH_IP_TCP	66		/* headers of a segment, with timestamps */
+#define MAX_FLOWS	(65536 - FIRST_SPORT)	/* of a host: a port each */
+#define MAX_NS		1000000000000ULL	/* of the run */
+#define MAX_SIZE	1e12
+#define MAX_FILES	1048576		/* as much as the kernel lets root have */
 
 struct host {
 	char name[64];
 	int ns;
 	struct sockaddr_storage addr;	/* without a port */
-	uint16_t sport;			/* the next one to bind */
-	uint32_t *by_port;		/* flow + 1 by source port */
+	uint32_t n_flows, n_started;
+	uint32_t *by_port;		/* flows, from FIRST_SPORT */
 };
 
 struct path {
 	uint64_t rtt, rate;
 	uint32_t mtu;
+};
+
+/* Flow sizes: so many percent are no larger. */
+struct point {
+	double bytes, percent;
+};
+
+/* From SEED: what there is for a host's next flow. */
+struct generator {
+	uint64_t from, to, seed;
+	uint32_t at_once;		/* flows of a host; 0: poisson */
+	double load;			/* of the host's rate */
+	uint32_t cc;
+	const struct point *sizes;	/* the last has 100 % */
+	uint64_t *streams;		/* of random numbers, by host */
 };
 
 enum kind { LISTEN, SEND, RECEIVE, TIMER };
@@ -91,9 +128,10 @@ enum kind { LISTEN, SEND, RECEIVE, TIMER };
 struct flow {
 	uint64_t start, stop, size;	/* size NEVER: without end */
 	uint32_t src, dst, cc;
+	uint32_t closed;		/* of generators[], + 1: another follows */
 	int tx, rx;			/* sockets, -1: not open */
 	uint16_t port;
-	bool started, done;
+	bool done;
 	uint64_t sent, received;
 	uint64_t at_from, at_to;	/* received by then */
 	uint64_t sampled;
@@ -124,7 +162,10 @@ static struct listener *listeners;
 static uint32_t n_listeners;
 static char (*ccs)[16];
 static uint32_t n_ccs;
-static struct path *paths;		/* n_hosts * n_hosts, or NULL */
+static uint32_t n_path_hosts;		/* the first of hosts[] */
+static struct path *paths;		/* n_path_hosts * n_path_hosts, or NULL */
+static struct generator *generators;
+static uint32_t n_generators;
 
 static struct path path = { .mtu = 1500 };
 static uint64_t from = NEVER, to = NEVER, end = NEVER, interval, next_sample;
@@ -213,27 +254,49 @@ static bool is_global(const struct ifaddrs *ifa)
 	       (family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr));
 }
 
-/* By name; FNV-1a, open addressing, as a Clos has hundreds of hosts. */
+/* FNV-1a */
+static uint64_t hash(const void *key, size_t len)
+{
+	uint64_t sum = 0xcbf29ce484222325;
+	const uint8_t *byte = key;
+
+	while (len--)
+		sum = (sum ^ *byte++) * 0x100000001b3;
+	return sum;
+}
+
+/* Hosts + 1 by name and by address; open addressing: a Clos has hundreds. */
+static uint32_t by_name[1 << 16], by_addr[1 << 16];
+
+static uint32_t *name_slot(const char *name)
+{
+	uint16_t i = hash(name, strlen(name));
+
+	while (by_name[i] && strcmp(hosts[by_name[i] - 1].name, name))
+		i++;
+	return &by_name[i];
+}
+
+/* Without a port. */
+static uint32_t *addr_slot(const struct sockaddr_storage *addr)
+{
+	uint16_t i = hash(addr, addr_len());
+
+	while (by_addr[i] && memcmp(&hosts[by_addr[i] - 1].addr, addr,
+				    addr_len()))
+		i++;
+	return &by_addr[i];
+}
+
 static uint32_t find_host(const char *name, bool add)
 {
-	static uint32_t table[1 << 16];
 	struct ifaddrs *ifas = NULL, *ifa;
-	uint32_t hash = 2166136261;
-	const char *c;
+	uint32_t *slot = name_slot(name);
 	char file[128];
 	struct host *h;
 
-	for (c = name; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * 16777619;
-	for (;; hash++) {
-		hash &= 0xffff;
-		if (!table[hash])
-			break;
-		if (!strcmp(hosts[table[hash] - 1].name, name))
-			return table[hash] - 1;
-	}
-	if (!add)
-		return UINT32_MAX;
+	if (*slot || !add)
+		return *slot - 1;
 
 	hosts = grow(hosts, n_hosts, sizeof(*hosts));
 	h = &hosts[n_hosts];
@@ -241,11 +304,9 @@ static uint32_t find_host(const char *name, bool add)
 	if (strlen(name) >= sizeof(h->name))
 		error(2, ENAMETOOLONG, "%s", name);
 	strcpy(h->name, name);
-	h->sport = FIRST_SPORT;
-	h->by_port = calloc(65536, sizeof(*h->by_port));
 	snprintf(file, sizeof(file), "/run/netns/%s", name);
 	h->ns = open(file, O_RDONLY | O_CLOEXEC);
-	if (h->ns < 0 || !h->by_port)
+	if (h->ns < 0)
 		error(1, errno, "%s", file);
 	if (setns(h->ns, CLONE_NEWNET) || getifaddrs(&ifas))
 		error(1, errno, "namespace %s", name);
@@ -255,8 +316,9 @@ static uint32_t find_host(const char *name, bool add)
 		error(1, 0, "namespace %s has no address", name);
 	memcpy(&h->addr, ifa->ifa_addr, addr_len());
 	freeifaddrs(ifas);
-	table[hash] = ++n_hosts;
-	return n_hosts - 1;
+	*slot = n_hosts + 1;
+	*addr_slot(&h->addr) = n_hosts + 1;
+	return n_hosts++;
 }
 
 static uint32_t find_cc(const char *name)
@@ -271,63 +333,27 @@ static uint32_t find_cc(const char *name)
 	return n_ccs++;
 }
 
-static void read_flows(const char *name)
+static struct flow *new_flow(uint32_t src, uint32_t dst, uint64_t size,
+			     uint64_t start, uint32_t cc)
 {
-	FILE *f = name ? fopen(name, "re") : stdin;
-	char *line = NULL, *word[7], *rest;
-	unsigned int number_of_line = 0;
-	size_t room = 0;
-	int n;
+	struct flow *w;
 
-	if (!f)
-		error(1, errno, "%s", name);
-	while (getline(&line, &room, f) > 0) {
-		struct flow *w;
-
-		number_of_line++;
-		line[strcspn(line, "#")] = '\0';
-		rest = line;
-		for (n = 0; n < 7; n++) {
-			word[n] = strtok_r(n ? NULL : rest, " \t\n", &rest);
-			if (!word[n])
-				break;
-		}
-		if (!n)
-			continue;
-		if (n < 5 || n > 6)
-			error(2, 0, "flow list, line %u: START_NS SRC DST BYTES|- [STOP_NS] CC",
-			      number_of_line);
-		flows = grow(flows, n_flows, sizeof(*flows));
-		w = &flows[n_flows++];
-		memset(w, 0, sizeof(*w));
-		w->start = parse("START_NS", word[0]);
-		w->src = find_host(word[1], true);
-		w->dst = find_host(word[2], true);
-		w->size = strcmp(word[3], "-") ? parse("BYTES", word[3]) :
-						 NEVER;
-		w->stop = n == 6 ? parse("STOP_NS", word[4]) : NEVER;
-		w->cc = find_cc(word[n - 1]);
-		w->tx = -1;
-		w->rx = -1;
-		w->at_from = NEVER;
-		w->at_to = NEVER;
-		w->connected = NEVER;
-		w->end = NEVER;
-		if (!w->size || w->src == w->dst || w->stop <= w->start)
-			error(2, 0, "flow list, line %u: nothing to send",
-			      number_of_line);
-		if (w->size == NEVER && w->stop == NEVER && end == NEVER)
-			error(2, 0, "flow list, line %u: no end (-e)",
-			      number_of_line);
-	}
-	free(line);
-	if (name)
-		fclose(f);
-	if (!n_flows)
-		error(2, 0, "no flows");
-	flows_left = n_flows;
+	if (hosts[src].n_flows++ == MAX_FLOWS)
+		error(2, 0, "%s: more than %u connections", hosts[src].name,
+		      MAX_FLOWS);
+	flows = grow(flows, n_flows, sizeof(*flows));
+	flows_left++;
+	w = &flows[n_flows++];
+	*w = (struct flow) {
+		.start = start, .stop = NEVER, .size = size,
+		.src = src, .dst = dst, .cc = cc, .tx = -1, .rx = -1,
+		.at_from = NEVER, .at_to = NEVER,
+		.connected = NEVER, .end = NEVER,
+	};
+	return w;
 }
 
+/* SRC DST RTT_NS RATE MTU; all hosts are a SRC. */
 static void read_paths(const char *name)
 {
 	FILE *f = fopen(name, "re");
@@ -336,18 +362,301 @@ static void read_paths(const char *name)
 
 	if (!f)
 		error(1, errno, "%s", name);
+	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate,
+		      &p.mtu) == 5)
+		find_host(src, true);
+	if (!feof(f) || !n_hosts)
+		error(2, 0, "%s: not what \"testbed paths\" prints", name);
+	n_path_hosts = n_hosts;
 	paths = calloc((size_t)n_hosts * n_hosts, sizeof(*paths));
 	if (!paths)
 		error(1, errno, "memory");
+	rewind(f);
 	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate,
 		      &p.mtu) == 5) {
 		uint32_t i = find_host(src, false);
 		uint32_t j = find_host(dst, false);
 
-		if (i < n_hosts && j < n_hosts)
+		if (j < n_hosts)
 			paths[(size_t)i * n_hosts + j] = p;
 	}
 	fclose(f);
+}
+
+static const struct path *find_path(uint32_t src, uint32_t dst)
+{
+	static const struct path none;
+
+	if (!paths)
+		return &path;
+	if (src >= n_path_hosts || dst >= n_path_hosts)
+		return &none;
+	return &paths[(size_t)src * n_path_hosts + dst];
+}
+
+/* -------------------------------------------------------------------- */
+/* Generators */
+
+/*
+ * As in traffic_gen/ of the simulator of "HPCC: High Precision Congestion Control"
+ * (SIGCOMM 2019), github.com/alibaba-edu/High-Precision-Congestion-Control:
+ * WebSearch_distribution.txt, FbHdp_distribution.txt, AliStorage2019.txt.
+ */
+static const struct point websearch[] = {
+	{ 10000, 15 }, { 20000, 20 }, { 30000, 30 }, { 50000, 40 },
+	{ 80000, 53 }, { 200000, 60 }, { 1000000, 70 }, { 2000000, 80 },
+	{ 5000000, 90 }, { 10000000, 97 }, { 30000000, 100 },
+};
+
+static const struct point fb_hadoop[] = {
+	{ 100, 1 }, { 200, 2 }, { 300, 5 }, { 350, 15 }, { 400, 20 },
+	{ 500, 30 }, { 600, 40 }, { 700, 50 }, { 1000, 60 }, { 2000, 67 },
+	{ 7000, 70 }, { 30000, 72 }, { 50000, 82 }, { 80000, 87 },
+	{ 120000, 90 }, { 300000, 95 }, { 1000000, 97.5 }, { 2000000, 99 },
+	{ 10000000, 100 },
+};
+
+static const struct point alistorage[] = {
+	{ 4000, 22.93 }, { 8000, 69.21 }, { 16000, 80.61 }, { 32000, 90.47 },
+	{ 64000, 93.53 }, { 128000, 96.77 }, { 256000, 97.53 },
+	{ 2000000, 100 },
+};
+
+static const struct {
+	const char *name;
+	const struct point *sizes;
+} known_sizes[] = {
+	{ "websearch", websearch }, { "fb_hadoop", fb_hadoop },
+	{ "alistorage", alistorage },
+};
+
+static uint64_t parse_range(const char *what, const char *text, uint64_t min,
+			    uint64_t max)
+{
+	uint64_t value = parse(what, text);
+
+	if (value < min || value > max)
+		error(2, 0, "%s \"%s\": %" PRIu64 " to %" PRIu64, what, text,
+		      min, max);
+	return value;
+}
+
+static struct point *read_sizes(const char *name)
+{
+	struct point *sizes = NULL, p, last = { 0 };
+	FILE *f = fopen(name, "re");
+	uint32_t n = 0;
+
+	if (!f)
+		error(2, errno, "DIST \"%s\": websearch, fb_hadoop, alistorage, bytes or a file",
+		      name);
+	while (fscanf(f, "%lf %lf", &p.bytes, &p.percent) == 2) {
+		/* the first may be 0 0, or have all sizes above it */
+		if (!(p.bytes >= 0 && p.bytes <= MAX_SIZE && p.percent >= 0 &&
+		      p.percent <= 100) ||
+		    (n && (p.bytes <= last.bytes || p.percent <= last.percent)))
+			error(2, 0, "%s: \"%g %g\": bytes up to %g, percent up to 100, and both rise",
+			      name, p.bytes, p.percent, MAX_SIZE);
+		sizes = grow(sizes, n, sizeof(*sizes));
+		sizes[n++] = p;
+		last = p;
+	}
+	if (!feof(f) || last.percent != 100)
+		error(2, 0, "%s: lines BYTES PERCENT, the last with 100", name);
+	fclose(f);
+	return sizes;
+}
+
+static const struct point *find_sizes(const char *name)
+{
+	struct point *one;
+	size_t i;
+
+	for (i = 0; i < sizeof(known_sizes) / sizeof(*known_sizes); i++)
+		if (!strcmp(name, known_sizes[i].name))
+			return known_sizes[i].sizes;
+	if (*name < '0' || *name > '9')
+		return read_sizes(name);
+	one = calloc(2, sizeof(*one));
+	if (!one)
+		error(1, errno, "memory");
+	one[0].bytes = parse_range("DIST", name, 1, MAX_SIZE);
+	one[1].bytes = one[0].bytes;
+	one[1].percent = 100;
+	return one;
+}
+
+static double mean_size(const struct point *p)
+{
+	struct point last = { 0 };
+	double sum = 0;
+
+	for (; last.percent < 100; last = *p++)
+		sum += (p->bytes + last.bytes) / 2 * (p->percent - last.percent);
+	return sum / 100;
+}
+
+/* splitmix64 */
+static uint64_t random64(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* From 0 up to, and without, 1. */
+static double uniform(uint64_t *state)
+{
+	return ldexp(random64(state) >> 11, -53);
+}
+
+static uint64_t random_size(uint64_t *state, const struct point *p)
+{
+	double percent = 100 * uniform(state), bytes;
+	struct point last = { 0 };
+
+	while (p->percent <= percent)
+		last = *p++;
+	bytes = last.bytes + (percent - last.percent) *
+		(p->bytes - last.bytes) / (p->percent - last.percent);
+	return bytes < 1 ? 1 : bytes;
+}
+
+static void generate(uint32_t index, uint32_t src, uint64_t start)
+{
+	struct generator *g = &generators[index];
+	uint64_t *state = &g->streams[src];
+	uint32_t dst = uniform(state) * (n_path_hosts - 1);
+	uint64_t size = random_size(state, g->sizes);
+	struct flow *w;
+
+	if (dst >= src)
+		dst++;
+	if (!find_path(src, dst)->rate)
+		error(2, 0, "-p: no path from %s to %s", hosts[src].name,
+		      hosts[dst].name);
+	w = new_flow(src, dst, size, start, g->cc);
+	if (g->at_once)
+		w->closed = index + 1;
+}
+
+/* All that poisson starts, and what closed starts with. */
+static void generate_first(uint32_t index)
+{
+	struct generator *g = &generators[index];
+	uint32_t i, j;
+
+	for (i = 0; i < n_path_hosts; i++) {
+		uint64_t rate = 0;
+		double gap, at;
+
+		g->streams[i] = g->seed;
+		g->streams[i] = random64(&g->streams[i]) ^
+				hash(hosts[i].name, strlen(hosts[i].name));
+		for (j = 0; j < g->at_once; j++)
+			generate(index, i, g->from);
+		if (g->at_once)
+			continue;
+		for (j = 0; j < n_path_hosts; j++)
+			if (find_path(i, j)->rate > rate)
+				rate = find_path(i, j)->rate;
+		gap = mean_size(g->sizes) * 8e9 / (rate * g->load);
+		at = g->from;
+		for (;;) {
+			at -= gap * log1p(-uniform(&g->streams[i]));
+			if (!(at < g->to))
+				break;
+			generate(index, i, at);
+		}
+	}
+}
+
+static void add_generator(char **word)
+{
+	struct generator *g;
+	char *rest;
+
+	if (n_path_hosts < 2)
+		error(2, 0, "%s: between which hosts (-p)?", word[0]);
+	generators = grow(generators, n_generators, sizeof(*generators));
+	g = &generators[n_generators];
+	memset(g, 0, sizeof(*g));
+	g->from = parse_range("FROM_NS", word[1], 0, MAX_NS);
+	g->to = parse_range("TO_NS", word[2], g->from + 1, MAX_NS);
+	if (!strcmp(word[0], "closed")) {
+		g->at_once = parse_range("N", word[3], 1, MAX_FLOWS);
+	} else {
+		g->load = strtod(word[3], &rest) / 100;
+		if (*rest || !(g->load > 0 && g->load <= 1))
+			error(2, 0, "LOAD \"%s\": more than 0, to 100 percent",
+			      word[3]);
+	}
+	g->sizes = find_sizes(word[4]);
+	g->seed = parse("SEED", word[5]);
+	g->cc = find_cc(word[6]);
+	g->streams = calloc(n_path_hosts, sizeof(*g->streams));
+	if (!g->streams)
+		error(1, errno, "memory");
+	generate_first(n_generators++);
+}
+
+static void add_one(char **word, int n, unsigned int line)
+{
+	struct flow *w;
+
+	w = new_flow(find_host(word[1], true), find_host(word[2], true),
+		     strcmp(word[3], "-") ? parse("BYTES", word[3]) : NEVER,
+		     parse("START_NS", word[0]), find_cc(word[n - 1]));
+	if (n == 6)
+		w->stop = parse("STOP_NS", word[4]);
+	if (!w->size || w->src == w->dst || w->stop <= w->start)
+		error(2, 0, "flow list, line %u: nothing to send", line);
+	if (w->size == NEVER && w->stop == NEVER && end == NEVER)
+		error(2, 0, "flow list, line %u: no end (-e)", line);
+}
+
+static void read_flows(const char *name)
+{
+	FILE *f = name ? fopen(name, "re") : stdin;
+	char *line = NULL, *word[8], *rest;
+	unsigned int number_of_line = 0;
+	size_t room = 0;
+	int n;
+
+	if (!f)
+		error(1, errno, "%s", name);
+	while (getline(&line, &room, f) > 0) {
+		number_of_line++;
+		line[strcspn(line, "#")] = '\0';
+		rest = line;
+		for (n = 0; n < 8; n++) {
+			word[n] = strtok_r(n ? NULL : rest, " \t\n", &rest);
+			if (!word[n])
+				break;
+		}
+		if (!n)
+			continue;
+		if (!strcmp(word[0], "poisson") ||
+		    !strcmp(word[0], "closed")) {
+			if (n != 7)
+				error(2, 0, "flow list, line %u: %s FROM_NS TO_NS %s DIST SEED CC",
+				      number_of_line, word[0],
+				      *word[0] == 'p' ? "LOAD" : "N");
+			add_generator(word);
+		} else {
+			if (n < 5 || n > 6)
+				error(2, 0, "flow list, line %u: START_NS SRC DST BYTES|- [STOP_NS] CC",
+				      number_of_line);
+			add_one(word, n, number_of_line);
+		}
+	}
+	free(line);
+	if (name)
+		fclose(f);
+	if (!n_flows)
+		error(2, 0, "no flows");
 }
 
 static void add_event(uint64_t at, enum what what, uint32_t flow)
@@ -431,31 +740,37 @@ static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 	return fd;
 }
 
+static void listen_on(uint32_t host, uint32_t cc)
+{
+	struct listener *l;
+
+	listeners = grow(listeners, n_listeners, sizeof(*listeners));
+	l = &listeners[n_listeners];
+	l->host = host;
+	l->fd = open_socket(&hosts[host], cc, FIRST_DPORT + cc);
+	set_lowat(l->fd, NEVER);
+	if (listen(l->fd, 65535))
+		error(1, errno, "listen");
+	watch(l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
+	n_listeners++;
+}
+
 static void listen_all(void)
 {
-	uint8_t *have = calloc(n_hosts, n_ccs);
-	uint32_t i;
+	uint8_t *wanted = calloc(n_hosts, n_ccs);
+	uint32_t i, j;
 
-	if (!have)
+	if (!wanted)
 		error(1, errno, "memory");
-	for (i = 0; i < n_flows; i++) {
-		struct flow *w = &flows[i];
-		struct listener *l;
-
-		if (have[w->dst * n_ccs + w->cc])
-			continue;
-		have[w->dst * n_ccs + w->cc] = 1;
-		listeners = grow(listeners, n_listeners, sizeof(*listeners));
-		l = &listeners[n_listeners];
-		l->host = w->dst;
-		l->fd = open_socket(&hosts[w->dst], w->cc, FIRST_DPORT + w->cc);
-		set_lowat(l->fd, NEVER);
-		if (listen(l->fd, 65535))
-			error(1, errno, "listen");
-		watch(l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
-		n_listeners++;
-	}
-	free(have);
+	for (i = 0; i < n_flows; i++)
+		wanted[flows[i].dst * n_ccs + flows[i].cc] = 1;
+	for (i = 0; i < n_generators; i++)
+		for (j = 0; j < n_path_hosts; j++)
+			wanted[j * n_ccs + generators[i].cc] = 1;
+	for (i = 0; i < n_hosts * n_ccs; i++)
+		if (wanted[i])
+			listen_on(i / n_ccs, i % n_ccs);
+	free(wanted);
 }
 
 /* Where struct tcp_info, since 6.7, has tcpi_total_rto: headers may be older. */
@@ -510,11 +825,10 @@ static void start_flow(uint32_t i)
 	struct host *src = &hosts[w->src];
 	struct sockaddr_storage addr = hosts[w->dst].addr;
 
-	if (src->sport == 0)
-		error(1, 0, "%s: all ports have been used", src->name);
-	w->port = src->sport++;
-	src->by_port[w->port] = i + 1;
-	w->started = true;
+	src->by_port = grow(src->by_port, src->n_started,
+			    sizeof(*src->by_port));
+	src->by_port[src->n_started] = i;
+	w->port = FIRST_SPORT + src->n_started++;
 	w->tx = open_socket(src, w->cc, w->port);
 	setsockopt(w->tx, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
 		   sizeof(notsent_lowat));
@@ -570,6 +884,22 @@ static void send_some(uint32_t i, uint32_t what)
 		watch_else(w->tx, 0, TAG(SEND, i));
 }
 
+/* What a generator has next for a host whose last flow ended at that time. */
+static void start_next(uint32_t index, uint32_t src, uint64_t at)
+{
+	struct flow *w;
+
+	if (at >= generators[index].to)
+		return;
+	generate(index, src, at);
+	w = &flows[n_flows - 1];
+	if (from <= at)
+		w->at_from = 0;
+	if (to <= at)
+		w->at_to = 0;
+	start_flow(n_flows - 1);
+}
+
 static void receive_some(uint32_t i)
 {
 	struct flow *w = &flows[i];
@@ -588,13 +918,15 @@ static void receive_some(uint32_t i)
 		close_flow(w);
 	else if (w->size - w->received < (uint64_t)rcvlowat)
 		set_lowat(w->rx, w->size - w->received);
+	if (w->end != NEVER && w->closed)
+		start_next(w->closed - 1, w->src, w->end);
 }
 
 static void accept_one(const struct listener *l)
 {
 	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
-	uint32_t i, h;
+	uint32_t i, h, port;
 	struct flow *w;
 	int fd;
 
@@ -604,22 +936,18 @@ static void accept_one(const struct listener *l)
 		return;
 	if (fd < 0)
 		error(1, errno, "accept");
-	/* which host: a port is of few flows, most often of one on each host */
-	for (h = 0; h < n_hosts; h++) {
-		i = hosts[h].by_port[get_port(&addr)];
-		if (!i)
-			continue;
-		set_port(&hosts[h].addr, get_port(&addr));
-		if (!memcmp(&hosts[h].addr, &addr, addr_len()))
-			break;
-	}
-	if (h == n_hosts) {
+	port = get_port(&addr);
+	set_port(&addr, 0);
+	h = *addr_slot(&addr);
+	if (!h || port < FIRST_SPORT ||
+	    port >= FIRST_SPORT + hosts[h - 1].n_started) {
 		error(0, 0, "%s: a connection of someone else",
 		      hosts[l->host].name);
 		close(fd);
 		return;
 	}
-	w = &flows[i - 1];
+	i = hosts[h - 1].by_port[port - FIRST_SPORT];
+	w = &flows[i];
 	if (w->done) {
 		close(fd);
 		return;
@@ -627,7 +955,7 @@ static void accept_one(const struct listener *l)
 	w->rx = fd;
 	if (w->size < (uint64_t)rcvlowat)
 		set_lowat(fd, w->size);
-	watch(fd, EPOLLIN, TAG(RECEIVE, i - 1));
+	watch(fd, EPOLLIN, TAG(RECEIVE, i));
 }
 
 /* -------------------------------------------------------------------- */
@@ -802,8 +1130,7 @@ static void run(void)
 
 static uint64_t ideal(const struct flow *w)
 {
-	const struct path *p = paths ?
-		&paths[(size_t)w->src * n_hosts + w->dst] : &path;
+	const struct path *p = find_path(w->src, w->dst);
 	uint32_t headers = ETH_IP_TCP + (family == AF_INET ? 0 : 20);
 	uint32_t mss;
 	double bits;
@@ -916,15 +1243,17 @@ int main(int argc, char **argv)
 		error(2, 0, "-i and -s go together");
 
 	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_max < MAX_FILES && !geteuid())
+		limit.rlim_max = MAX_FILES;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (epoll_fd < 0 || timer_fd < 0)
 		error(1, errno, "epoll, timerfd");
-	read_flows(optind < argc ? argv[optind] : NULL);
 	if (path_file)
 		read_paths(path_file);
+	read_flows(optind < argc ? argv[optind] : NULL);
 	if (sample_file) {
 		samples = fopen(sample_file, "we");
 		if (!samples)
