@@ -1,117 +1,121 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the lab's scenarios, two at a time, and say which of the bounds hold. Each run
-# leaves a JSON file in results/lab/SCENARIO/; what is there from this module and
-# kernel is not run again, but with FORCE=1. CCS=hpccpp,dctcp runs a part.
+# Run the lab's scenarios (plan.sh lists their runs), one on each CPU at a time, and
+# say which of the bounds (bounds.jq) hold:
 #
-# Scenario "long": 1 to 64 flows to one receiver, 10 to 100 Gbit/s, base RTT 8 to
-# 50 us. hpccpp with W_ai for 64 flows and for as many as there are, with packets
-# of 1500 and 9000 bytes; dctcp with 1500.
+#	bench.sh [SCENARIO]...		default: all but clos, which is bench-paper's
+#
+# Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/. What is
+# there from this module, kernel and plan is not run again, but with FORCE=1.
+# CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
+# that lines of the plan match. RESULTS_LAB is another place for the results. Ends
+# with 1 when a bound does not hold.
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$here/../common.sh"
-
-scenario=${1-long}
-[[ $scenario == long ]] || bad "unknown scenario '$scenario' (known: long)"
-ccs=${CCS-hpccpp dctcp}
-ccs=${ccs//,/ }
-for cc in $ccs; do
-	[[ $cc == hpccpp || $cc == dctcp ]] ||
-		bad "unknown congestion control '$cc' (known: hpccpp dctcp)"
-done
 top=$(realpath "$here/../..")
-export HPCCPP_BIN=$top/.build/lab HPCCPP=$top/.build/6.1/tools/hpccpp
-export HPCCPP_KO=$HPCCPP_BIN/kmod/tcp_hpccpp.ko
+
+CCS=${CCS-}
+known="hpccpp hpccpp-full dctcp bbr cubic"
+for cc in ${CCS//,/ }; do
+	[[ " $known " == *" $cc "* ]] || bad "unknown congestion control '$cc' (known: $known)"
+done
+[[ $# -gt 0 ]] || set -- long step incast fabric parking mixed sparse sweep scale
+plan=$("$here/plan.sh" "$@")
+if [[ -n $CCS ]]; then
+	plan=$(grep -E " cc=(${CCS//,/|})( |\$)|^(mixed|sparse|sweep|scale) " <<<"$plan" || true)
+fi
+plan=$(grep -E -e "${ONLY-}" <<<"$plan" || true)
+[[ -n $plan ]] || bad "no run of $* is for CC=$CCS ONLY=${ONLY-}"
+
+export HPCCPP_LAB=$top/.build/lab HPCCPP=$top/.build/6.1/tools/hpccpp
+export HPCCPP_KO=$HPCCPP_LAB/kmod/tcp_hpccpp.ko
 # The lab's kernel has no BTF of its own; the agents need none of it there.
 HPCCPP_BTF=$("$here/../kernel.sh" 6.1)/vmlinux
 export HPCCPP_BTF
-export RESULTS=$top/results/lab/$scenario
-mkdir -p "$RESULTS"
-module="$(modinfo -F version "$HPCCPP_KO") $(sha256sum "$HPCCPP_KO" | cut -c1-12)"
+results=${RESULTS_LAB:-$top/results/lab}
+mkdir -p "$results"
+# What a run depends on, beside its line of the plan.
+digest() { cat "$@" | sha256sum | cut -c1-12; }
+state=$(digest "$("$here/kernel.sh")/linux" "$HPCCPP_LAB"/{tgen,testbed,link/sch_lablink.ko} \
+	"$here"/{run,measure,scale}.sh)
+product=$(digest "$HPCCPP_KO" "$HPCCPP")
 
-runs=()
-for flows in 1 2 4 16 64; do
-	for gbit in 10 25 100; do
-		for rtt in 8 20 50; do
-			for cc in $ccs; do
-				for mtu in 1500 9000; do
-					[[ $cc == hpccpp || $mtu == 1500 ]] || continue
-					# a full packet and its ACK have to fit into the RTT
-					((rtt * 1000 > 16 * (mtu + 80) / gbit)) || continue
-					for n in 64 "$flows"; do
-						[[ $n == 64 || ($cc == hpccpp && $flows != 64) ]] || continue
-						runs+=("$cc-${flows}x${gbit}g-${rtt}us-mtu$mtu-n$n $cc $flows $gbit $rtt $mtu $n")
-					done
-				done
-			done
-		done
-	done
-done
-
+stamp()
+{
+	case $* in
+	*cc=dctcp*|*cc=bbr*|*cc=cubic*|*' reno '*) echo "$state $*" ;;
+	*)	echo "$state $product $*" ;;
+	esac
+}
 due=()
-for run in "${runs[@]}"; do
-	file=$RESULTS/${run%% *}.json
-	[[ -z ${FORCE-} && -s $file && $(jq -r .module "$file") == "$module" ]] || due+=("$run")
-done
-echo "${#runs[@]} runs, ${#due[@]} to do"
+while read -r scenario name args; do
+	file=$results/$scenario/$name
+	[[ -z ${FORCE-} && -s $file.json && $(cat "$file/stamp" 2>/dev/null) == "$(stamp "$scenario" "$name" "$args")" ]] ||
+		due+=("$scenario $name $args")
+done <<<"$plan"
+echo "$(wc -l <<<"$plan") runs, ${#due[@]} to do"
 
+one() # CPU SCENARIO NAME ARGUMENT...
+{
+	local cpu=$1 scenario=$2 name=$3
+	shift 3
+	export RESULTS=$results/$scenario
+	mkdir -p "$RESULTS/$name"
+	rm -f "$RESULTS/$name.json"
+	if [[ $scenario == scale ]]; then
+		"$here/scale.sh" "$name" "$@" </dev/null || return
+	else
+		"$here/uml.sh" --cpu "$cpu" --mem 8G --timeout 3600 -- \
+			"$here/run.sh" "$scenario" "$name" "$@" </dev/null || return
+		"$here/measure.sh" "$name" || return
+	fi
+	stamp "$scenario" "$name" "$*" >"$RESULTS/$name/stamp"
+}
+
+# Workers take the next run that nobody has, so that both end at about the same time.
 begin=$SECONDS
+tmp=$(mktemp -d)
 started=()
-trap '[[ ${#started[@]} -eq 0 ]] || kill "${started[@]}" 2>/dev/null; wait' EXIT
+finish()
+{
+	[[ ${#started[@]} -eq 0 ]] || kill "${started[@]}" 2>/dev/null || true
+	wait
+	rm -rf "$tmp"
+}
+trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-worker() # CPU FIRST: each second run from FIRST on
+worker() # CPU
 {
-	local i
-	for ((i = $2; i < ${#due[@]}; i += 2)); do
+	local i said=0
+	for i in "${!due[@]}"; do
+		mkdir "$tmp/$i" 2>/dev/null || continue
 		# shellcheck disable=SC2086 # the words of a run
-		"$here/uml.sh" --cpu "$1" --timeout 300 -- "$here/long.sh" ${due[i]} </dev/null
-		if ((i % 20 == 0)); then
-			echo "  $i of ${#due[@]} done, $(((SECONDS - begin) * (${#due[@]} - i) / (i + 1))) s to go"
+		one "$1" ${due[i]} || { echo "failed: ${due[i]}" >&2; touch "$tmp/failed"; }
+		if ((SECONDS - said >= 20)); then
+			said=$SECONDS
+			echo "  $((i + 1)) of ${#due[@]} runs in $((SECONDS - begin)) s, about $(((SECONDS - begin) * (${#due[@]} - i - 1) / (i + 1))) s to go"
 		fi
 	done
 }
-cpus=$(nproc)
-worker 0 0 &
-started+=($!)
-worker $((cpus - 1)) 1 &
-started+=($!)
-status=0
+for ((cpu = 0; cpu < $(nproc); cpu++)); do
+	worker "$cpu" &
+	started+=($!)
+done
 for pid in "${started[@]}"; do
-	wait "$pid" || status=1
+	wait "$pid"
 done
 started=()
-[[ $status -eq 0 ]] || die "a run failed"
+[[ ! -e $tmp/failed ]] || die "runs failed (above); what has been run stays"
 
-# Every bound with its figure: "ok|not ok  figure (bound)  what".
-cat "$RESULTS"/*.json | jq -r -s --arg ko "$module" '
-	def check($what; $figure; $op; $bound):
-		(if $op == ">=" then $figure >= $bound else $figure <= $bound end) as $ok |
-		"\(if $ok then "ok    " else "not ok" end)  \($figure * 10000 | round / 10000) (\($op) \($bound))  \($what)";
-	map(select(.module == $ko)) as $all |
-	[$all[] | select(.cc == "hpccpp")] as $ours |
-	($ours[] | select(.bdp_packets >= 40) |
-		check("utilisation, \(.name)"; .utilisation; ">="; 0.93),
-		check("mean queue, packets, \(.name)"; .queue_mean_packets; "<="; 5),
-		check("p99 queue, packets, \(.name)"; .queue_p99_packets; "<="; 16)),
-	($ours[] | check("Jain, \(.name)"; .jain; ">="; 0.98)),
-	($ours[] | check("drops, \(.name)"; .drops; "<="; 0)),
-	($ours[] | select(.mtu == 1500 and .n == 64 and .bdp_packets >= 40) | . as $run |
-		$all[] | select(.cc == "dctcp" and .flows == $run.flows and .link_bps == $run.link_bps and
-			.rtt_us == $run.rtt_us and $run.queue_mean_packets > 0) |
-		check("mean queue over ours, \(.name)";
-			.queue_mean_packets / $run.queue_mean_packets; ">="; 20))' >"$RESULTS/bounds"
-{
-	echo "run|utilisation|queue mean|p99|max|Jain"
-	cat "$RESULTS"/*.json | jq -r -s --arg ko "$module" '
-		map(select(.module == $ko)) | sort_by(.cc, .link_bps, .rtt_us, .mtu, .n, .flows)[] |
-		[.name, .utilisation, .queue_mean_packets, .queue_p99_packets, .queue_max_packets, .jain] |
-		map(if type == "number" then . * 1000 | round / 1000 else . end) | join("|")'
-} | column -t -s '|' >"$RESULTS/table"
-cat "$RESULTS/table"
+while read -r scenario name _; do
+	cat "$results/$scenario/$name.json"
+done <<<"$plan" | jq -s . >"$tmp/all.json"
+jq -r -f "$here/bounds.jq" "$tmp/all.json" >"$results/bounds"
+RESULTS=$results "$here/report.sh" "$tmp/all.json" "$results/bounds"
+sort -s -k 1,1r "$results/bounds"
 echo
-sort -r "$RESULTS/bounds"
-echo
-echo "$(grep -c '^ok' "$RESULTS/bounds" || true) of $(wc -l <"$RESULTS/bounds") bounds hold; table, bounds and a file for each run in $RESULTS"
-! grep -q '^not ok' "$RESULTS/bounds"
+echo "$(grep -c '^ok' "$results/bounds" || true) of $(wc -l <"$results/bounds") bounds hold; all figures: $results/report.html"
+! grep -q '^not ok' "$results/bounds"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# What hpccpp has to show in the lab: from an array of all runs' JSON, a line for
+# each bound, "ok|not ok  FIGURE (OP BOUND)  what, run". A figure that is only
+# reported says "note". Runs that are not there are not judged.
+
+def r4: if type == "number" then . * 10000 | round / 10000 else . end;
+def line($word; $figure; $op; $bound; $what):
+	"\($word)  \($figure | r4)\(if $op then " (\($op) \($bound | r4))" else "" end)  \($what)";
+def check($figure; $op; $bound; $what):
+	(($figure | type == "number") and
+	 (if $op == ">=" then $figure >= $bound elif $op == ">" then $figure > $bound else $figure <= $bound end)) as $ok |
+	line(if $ok then "ok    " else "not ok" end; $figure; $op; $bound; $what);
+def note($figure; $what): line("note  "; $figure; null; null; $what);
+def list: if type == "array" then .[] else . end;
+def worst: [list] | max;
+def over($a; $b): if ($a | type) == "number" and ($b | type) == "number" and $b != 0 then $a / $b else null end;
+
+. as $all |
+def runs($scenario): $all[] | select(.scenario == $scenario);
+def same($a; $b; $keys): all($keys[]; . as $k | $a.params[$k] == $b.params[$k]);
+# the run that differs by nothing but its congestion control
+def rival($run; $cc):
+	first($all[] | select(.scenario == $run.scenario and .cc == $cc and
+		same(.; $run; ["flows", "mbit", "rtt", "mtu", "size", "buffer", "shape", "load", "sizes"])));
+def name: "\(.scenario) \(.name)";
+
+# What a prototype reached where the pipe is short, research/dynamics.md, 1: by
+# link, N of W_ai and flows.
+{
+	"10000 8 flows": [1.000, .971, .957, .912, .865], "10000 8 64": [.951, .935, .901, .857, .865],
+	"10000 20 flows": [1.000, .983, .972, .950, .921], "10000 20 64": [.951, .952, .934, .911, .921]
+} as $prototype |
+
+# W_ai in bytes: W_init (1 - eta) / N, net.hpccpp.w_ai_min at least
+def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 12 / 1000] | max;
+
+(runs("long") | select(.cc == "hpccpp") | . as $run | .metrics as $m |
+	if $m.bdp >= 40 then
+		check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
+		check($m.queue_mean; "<="; 5; "queue mean, packets, \(name)"),
+		check($m.queue_p99; "<="; 16; "queue p99, packets, \(name)")
+	else
+		(([1, 2, 4, 16, 64] | index($run.params.flows)) as $i |
+		 (if .params.n == 64 then "64" else "flows" end) as $n |
+		 $prototype["\(.params.mbit) \(.params.rtt) \($n)"] as $row |
+		 if $row and .params.mtu == 1500 then
+			check($m.utilisation; ">="; $row[$i] - 0.01; "utilisation, of the prototype less 0.01, \(name)")
+		 else note($m.utilisation; "utilisation, \(name)") end),
+		note($m.queue_p99; "queue p99, packets, \(name)")
+	end,
+	if .params.mbit == 100000 or w_ai >= 60 then check($m.jain; ">="; 0.98; "Jain, \(name)")
+	else note($m.jain; "Jain, \(name)") end,
+	check($m.drops; "<="; 0; "drops, \(name)"),
+	(select(.params.mtu == 1500 and .params.flows > 1 and $m.bdp >= 40 and $m.queue_mean > 0) |
+		rival($run; "dctcp") as $dctcp |
+		check(over($dctcp.metrics.queue_mean; $m.queue_mean); ">="; 20; "DCTCP's mean queue over ours, \(name)"))),
+
+(runs("step") | select(.cc == "hpccpp") | .metrics as $m |
+	check($m.join_queue_back | worst; "<="; 5; "queue back under 5 packets after connect(), RTTs, \(name)"),
+	check($m.leave_back | worst; "<="; (if .params.stage == 0 then 5 else 10 end);
+		"utilisation back after a leave, RTTs, \(name)"),
+	note($m.join_fair | worst; "a joining flow within 1.25 of its share, RTTs, \(name)")),
+
+(runs("incast") | select(.cc == "hpccpp") | .metrics as $m |
+	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
+	if .params.buffer == 32000000 then
+		(select(.params.flows <= 60) | check($m.drops; "<="; 0; "drops, \(name)")),
+		check($m.completion_over_ideal; "<="; 1.2; "completion over ideal, \(name)"),
+		check($m.utilisation_until_drained; ">="; 0.97; "the link's load while the queue drains, \(name)")
+	else
+		check($m.stall_us; "<="; 5000 + .params.rtt; "longest stall, us, \(name)"),
+		note($m.completion_over_ideal; "completion over ideal, \(name)"),
+		note($m.timeouts; "timeouts, \(name)")
+	end),
+
+(runs("fabric"), runs("clos") | select(.cc | startswith("hpccpp")) | . as $run | .metrics as $m |
+	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
+	(rival($run; "dctcp") as $dctcp |
+		check(over($m.smallest_p99; $dctcp.metrics.smallest_p99); "<="; 0.5;
+			"p99 slowdown of the smallest 20 %, over DCTCP's, \(name)"),
+		check(over($m.largest_p99; $dctcp.metrics.largest_p99); "<="; 2;
+			"p99 slowdown of the largest 5 %, over DCTCP's, \(name)")),
+	note($m.smallest_p99; "p99 slowdown of the smallest 20 %, \(name)")),
+
+(runs("parking") | select(.cc | startswith("hpccpp")) | .metrics as $m |
+	check($m.real_bottleneck; ">"; 0.99; "samples that name the real bottleneck, \(name)"),
+	check($m.drops; "<="; 0; "drops, \(name)"),
+	note(($m.shares_mbit | map(tostring) | join(" ")); "goodput of each flow, Mbit/s, \(name)")),
+
+(runs("mixed") | .metrics as $m |
+	check($m.least_R_mbit; ">="; 1; "least R, Mbit/s, \(name)"),
+	check($m.least_mbit; ">="; 1; "least goodput of a flow beside the others, Mbit/s, \(name)"),
+	(select($m.leave_back) | check($m.leave_back; "<="; 20; "back after the others left, RTTs, \(name)")),
+	note($m.share_ours; "share of the link, hpccpp, \(name)"),
+	note($m.share_others; "share of the link, the others, \(name)")),
+
+(runs("sparse") | select(.params.every != 1) | . as $run | .metrics as $m |
+	first(runs("sparse") | select(same(.; $run; ["flows", "mbit", "rtt"]) and .params.every == 1)) as $dense |
+	check($dense.metrics.utilisation - $m.utilisation; "<="; 0.02; "utilisation less than with every segment, \(name)"),
+	check($m.queue_p99 - $dense.metrics.queue_p99; "<="; 8; "queue p99 more than with every segment, packets, \(name)"),
+	note($m.jain; "Jain, \(name)")),
+
+# Stable: nothing is lost, no flow is without bytes, the queue stays within a
+# bandwidth-delay product and a packet of each flow, and the link is in use.
+(runs("sweep") | .metrics as $m |
+	check($m.drops; "<="; 0; "drops, \(name)"),
+	check($m.without_bytes; "<="; 0; "flows without bytes, \(name)"),
+	check($m.queue_p99; "<="; $m.bdp + .params.flows; "queue p99, packets, \(name)"),
+	check($m.utilisation; ">="; 0.8; "utilisation, \(name)")),
+
+(runs("scale") | select(.cc == "hpccpp" and .params.flows == 10000) | .metrics as $m |
+	first(runs("scale") | select(.cc == "hpccpp" and .params.flows == 100)) as $few |
+	first(runs("scale") | select(.cc == "hpccpp" and .params.flows == 1)) as $one |
+	("bytes_per_flow", "instructions_per_ack", "instructions_tcp_ack") as $key |
+	($few, $one) as $base |
+	check(over($m[$key]; $base.metrics[$key]); "<="; 1.1; "\($key) with 10,000 flows, over that with \($base.params.flows)"))

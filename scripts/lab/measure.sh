@@ -1,0 +1,320 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Make $RESULTS/NAME.json of what run.sh left in $RESULTS/NAME/ and pack that:
+#
+#	measure.sh NAME
+#
+# All metrics of a run are "metrics" in it; queues are in packets of the run's MTU,
+# rates as shares of the link's, times in base RTTs, unless their name says more.
+set -euo pipefail
+
+[[ $# -eq 1 ]] || { echo "usage: measure.sh NAME" >&2; exit 2; }
+dir=$RESULTS/$1
+[[ -s $dir/meta.json ]] || { echo "$1: no run here" >&2; exit 1; }
+
+declare -A p
+scenario=
+eval "$(jq -r '@sh "scenario=\(.scenario)",
+	(.params | to_entries[] | @sh "p[\(.key)]=\(.value | tostring)")' "$dir/meta.json")"
+wire=$((p[mtu] + 14))
+rtt=$((p[rtt] * 1000))
+mbit=${p[mbit]}
+
+# What each of these prints is "KEY VALUE", or "KEY VALUE..." for a list.
+
+# The bottleneck, from /proc/lablink.
+link()
+{
+	local inum dev
+	[[ -e $dir/port ]] || return 0
+	read -r inum dev <"$dir/port"
+	awk -v inum="$inum" -v dev="$dev" -v mbit="$mbit" -v wire=$wire '
+		$1 == inum && $2 == dev {
+			print "utilisation", $8 * 8000 / $4 / mbit
+			print "queue_mean", $14 / wire
+			print "queue_p99", $18 / wire
+			print "queue_max", $20 / wire
+			print "marks", $12
+		}
+		{ drops += $10 }
+		END { print "drops", drops + 0 }' "$dir/links"
+}
+
+# Fairness of all flows, by what they got in the window.
+jain()
+{
+	awk '!/^#/ { s += $9; q += $9 * $9; n++; z += !$9; r += $12; t += $13 }
+		END { print "jain", q ? s * s / q / n : 0; print "without_bytes", z + 0
+			print "retransmissions", r + 0; print "timeouts", t + 0 }' "$dir/flows"
+}
+
+bdp() { awk -v mbit="$mbit" -v rtt=$rtt -v wire=$wire 'BEGIN { print "bdp", mbit * rtt / 8000 / wire }'; }
+
+# Around each event. After a join: how high the queue gets, when it is back under 5
+# packets, and when it was over that for the last time. After a leave: how low the
+# link's load over two round trips gets, and when it is back at 0.95 of eta.
+events()
+{
+	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire -v eta="${p[eta]}" '
+		BEGIN { n = m = i = 0 }
+		FILENAME ~ /events$/ { what[n] = $1; at[n++] = $2; next }
+		/^#/ { next }
+		{ t[m] = $3 + rtt; q[m] = $4 / wire; x[m++] = $5 } # from 1 RTT on
+		function join(at, until,	k, peak, back, last) {
+			peak = back = last = 0
+			for (k = i; k < m && t[k] < until; k++) {
+				if (q[k] > 5 && t[k] < at + 20 * rtt)
+					last = t[k] - at
+				if (q[k] > peak && t[k] < at + 5 * rtt) {
+					peak = q[k]
+					back = 0
+				}
+				if (!back && peak > 5 && q[k] <= 5)
+					back = t[k] - at
+			}
+			if (peak > 5 && !back)
+				back = 40 * rtt		# not at all
+			peaks = peaks " " peak
+			backs = backs " " back / rtt
+			lasts = lasts " " last / rtt
+		}
+		function leave(at, until,	j, k, low, again, u) {
+			low = 1; again = ""; j = i
+			while (j > 0 && t[j - 1] >= t[i] - 2 * rtt)
+				j--
+			for (k = i; k < m && t[k] < until; k++) {
+				while (t[j] < t[k] - 2 * rtt)
+					j++
+				if (t[k] < at + rtt)
+					continue
+				# what left in the window, of what can
+				u = (x[k] - x[j]) * 8000 / mbit / (t[k] - t[j] + 1)
+				if (u < low && t[k] < at + 15 * rtt) {
+					low = u
+					again = ""
+				}
+				if (again == "" && u >= 0.95 * eta / 100)
+					again = t[k]
+			}
+			if (low >= 0.95 * eta / 100)
+				again = at
+			lows = lows " " low
+			leaves = leaves " " (again == "" ? 40 : (again - at) / rtt)
+		}
+		END {
+			for (e = 0; e < n; e++) {
+				until = at[e] + 40 * rtt
+				if (e + 1 < n && at[e + 1] < until)
+					until = at[e + 1]
+				while (i < m && t[i] < at[e])
+					i++
+				if (what[e] == "join")
+					join(at[e], until)
+				else
+					leave(at[e], until)
+			}
+			if (peaks != "") {
+				print "join_queue_peaks" peaks
+				print "join_queue_back" backs
+				print "join_queue_last" lasts
+			}
+			print "leave_lows" lows
+			print "leave_back" leaves
+		}' "$dir/events" "$dir/queue"
+}
+
+# How long after connect() each flow that joins stays over 1.25 times its share.
+fair()
+{
+	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire '
+		BEGIN { n = 0 }
+		FILENAME ~ /events$/ { if ($1 == "join") { at[n] = $2; id[n++] = $3 } ; next }
+		{ got[$2, $1] = $3; if ($1 > end) end = $1 }
+		END {
+			for (e = 0; e < n; e++) {
+				until = e + 1 < n ? at[e + 1] : at[e] + 500 * rtt
+				# what it received in four round trips, and in the four before
+				share = mbit / 8000 / (e + 2); from = 0; result = 0; old = 0
+				for (t = int(at[e] / rtt) * rtt; t < until && t <= end; t += rtt) {
+					if ((id[e], t) in got)
+						now = got[id[e], t]
+					else
+						now = series[(t / rtt - 1)]
+					series[t / rtt] = now + 0
+					before = (t / rtt - 4) in series ? series[t / rtt - 4] : 0
+					if (now - before > 1.25 * share * 4 * rtt)
+						result = (t - at[e]) / rtt
+				}
+				delete series
+				rtts = rtts " " result
+			}
+			print "join_fair" rtts
+		}' "$dir/events" "$dir/rates"
+}
+
+# ideal: the handshake, and then base RTT and all bytes with headers.
+incast()
+{
+	awk -v rtt=$rtt -v mbit="$mbit" -v mtu="${p[mtu]}" '
+		!/^#/ {
+			n++
+			bytes += $4 + int(($4 + mtu - 53) / (mtu - 52)) * 66
+			if (!first || $5 < first) first = $5
+			if ($6 == "-") missing++; else if ($5 + $6 > last) last = $5 + $6
+			retrans += $12; timeouts += $13
+		}
+		END {
+			ideal = 2 * rtt + bytes * 8000 / mbit
+			print "completion_us", (last - first) / 1000
+			print "ideal_us", ideal / 1000
+			print "completion_over_ideal", (last - first) / ideal
+			print "unfinished", missing + 0
+			print "retransmissions", retrans + 0; print "timeouts", timeouts + 0
+		}' "$dir/flows"
+	# the peak, how long it takes from there, and how busy the link is until then
+	awk -v wire=$wire -v mbit="$mbit" '
+		/^#/ { next }
+		BEGIN { m = top = 0 }
+		{ t[m] = $3; q[m] = $4; x[m] = $5; if ($4 > q[top]) top = m; m++ }
+		END {
+			for (i = 0; i < m && q[i] < wire; i++)
+				;
+			for (k = top; k < m && q[k] > 5 * wire; k++)
+				;
+			if (k == m) k = m - 1
+			print "queue_peak", q[top] / wire
+			ns = t[k] - t[top]
+			print "drain_us", ns / 1000
+			print "drain_net_rate", ns ? (q[top] - q[k]) * 8000 / ns / mbit : 0
+			ns = t[k] - t[i]
+			print "utilisation_until_drained", ns ? (x[k] - x[i]) * 8000 / ns / mbit : 0
+		}' "$dir/queue"
+	# the longest that a flow, once started, gets nothing
+	awk '
+		FILENAME ~ /flows$/ { if (!/^#/) { start[$1] = last[$1] = $5; end[$1] = $6 == "-" ? 3e9 : $5 + $6 } ; next }
+		{ if ($1 - last[$2] > stall) stall = $1 - last[$2]; last[$2] = $1 }
+		END {
+			for (i in end)
+				if (end[i] - last[i] > stall)
+					stall = end[i] - last[i]
+			print "stall_us", stall / 1000 + 0
+		}' "$dir/flows" "$dir/rates"
+}
+
+# FCT over ideal FCT, by size: in 20 classes of as many flows each. FCT has the
+# handshake in it, which is a round trip that ideal FCT has not.
+slowdown()
+{
+	awk '!/^#/ && $6 != "-" { print $4, $6 / $7, ($6 - $11) / $7 }' "$dir/flows" | sort -n >"$dir/sorted"
+	awk '/^#/ { next } $6 == "-" { u++ } { b += $4; r += $12; t += $13 }
+		END { print "unfinished", u + 0; print "bytes", b + 0
+			print "retransmissions", r + 0; print "timeouts", t + 0 }' "$dir/flows"
+	awk -v n="$(wc -l <"$dir/sorted")" '{
+		print (NR <= 0.2 * n ? "smallest" : NR <= 0.95 * n ? "middle" : "largest"), $2, $3
+	}' "$dir/sorted" |
+	sort -k 1,1 -k 2,2n | awk '
+		function put() {
+			if (!n) return
+			print name "_p50", v[int((n - 1) * .5)]
+			print name "_p99", v[int((n - 1) * .99)]
+			print name "_mean", s / n
+			print name "_flows", n
+			print name "_mean_after_handshake", h / n
+		}
+		$1 != name { put(); n = s = h = 0; name = $1 }
+		{ v[n++] = $2; s += $2; h += $3 }
+		END { put() }'
+	awk -v n="$(wc -l <"$dir/sorted")" '{ print int((NR - 1) * 20 / n), $2, $1 }' "$dir/sorted" |
+	sort -k 1,1n -k 2,2n | awk '
+		function put() {
+			if (!n) return
+			sizes = sizes " " size
+			p50 = p50 " " v[int((n - 1) * .5)]
+			p95 = p95 " " v[int((n - 1) * .95)]
+			p99 = p99 " " v[int((n - 1) * .99)]
+		}
+		$1 != class { put(); n = size = 0; class = $1 }
+		{ v[n++] = $2; if ($3 > size) size = $3 }
+		END { put(); print "sizes" sizes; print "p50" p50; print "p95" p95; print "p99" p99; print "flows", NR }'
+	rm "$dir/sorted"
+	# of all ports: the time-weighted mean, and the worst port
+	awk -v wire=$wire '{ drops += $10; mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
+		END { print "drops", drops + 0; print "queue_mean", mean / NR / wire
+			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
+}
+
+# Shares, and which link each flow's updates name.
+parking()
+{
+	jain
+	awk -v end=$((rtt * 2000)) '!/^#/ { s = s " " $9 * 8000 / end }
+		END { print "shares_mbit" s }' "$dir/flows"
+	awk '{ drops += $10 } END { print "drops", drops + 0 }' "$dir/links"
+	[[ -e $dir/updates ]] || return 0
+	awk 'FILENAME ~ /real$/ {
+			for (i = 2; i <= NF; i++)
+				real[$1, $i] = 1
+			next
+		}
+		/ used=1 / {
+			match($0, /src=[0-9.]+/)
+			source = substr($0, RSTART + 4, RLENGTH - 4)
+			match($0, /bottleneck=[0-9]+/)
+			n++
+			good += (source, substr($0, RSTART + 11, RLENGTH - 11)) in real
+		}
+		END { print "samples", n + 0; print "real_bottleneck", n ? good / n : 0 }' \
+		"$dir/real" "$dir/updates"
+}
+
+# What the flows got while others were there and after.
+mixed()
+{
+	local half=$((p[ms] * 500000))
+	awk -v half=$half -v mbit="$mbit" -v hops="${p[flows]}" '
+		FILENAME ~ /flows$/ { if (!/^#/) ours[$1] = $10 ~ /^hpccpp/; next }
+		{
+			if ($1 <= half * .2) base[$2] = $3
+			if ($1 <= half) at[$2] = $3
+			if ($1 <= half * 1.2) later[$2] = $3
+			end[$2] = $3
+		}
+		END {
+			least = -1
+			for (i in end) {
+				a = at[i] - base[i]
+				b = end[i] - later[i]
+				if (ours[i]) {
+					us += a; us2 += b
+					if (least < 0 || a < least) least = a
+				} else
+					them += a
+			}
+			print "share_ours", us * 8000 / (half * .8) / mbit
+			print "share_others", them * 8000 / (half * .8) / mbit
+			print "share_after", us2 * 8000 / (half * .8) / mbit
+			print "least_mbit", least * 8000 / (half * .8)
+		}' "$dir/flows" "$dir/rates"
+	sed -n 's/.* used=1 .* R=\([0-9]*\).*/\1/p' "$dir/updates" |
+	awk '{ if (NR == 1 || $1 < R) R = $1 } END { print "least_R_mbit", R * 8 / 1e6 }'
+}
+
+{
+	bdp
+	case $scenario in
+	long|sparse|sweep)	link; jain ;;
+	step)			link; events; fair ;;
+	incast)			link; incast ;;
+	fabric|clos)		slowdown ;;
+	parking)		parking ;;
+	mixed)			link; mixed; [[ ! -e $dir/events ]] || events ;;
+	esac
+} | jq -Rn --slurpfile meta "$dir/meta.json" '
+	def number: tonumber | if . == 0 then 0 else . as $x |
+		(pow(10; 5 - ($x | fabs | log10 | floor))) as $k | ($x * $k | round) / $k end;
+	[inputs | split(" ") | { key: .[0], value: (.[1:] | map(number) | if length == 1 then .[0] else . end) }] |
+	from_entries | $meta[0] + { metrics: . }' >"$dir/json"
+for file in flows links queue rates updates; do
+	[[ ! -e $dir/$file ]] || gzip -nf "$dir/$file"
+done
+mv "$dir/json" "$RESULTS/$1.json"

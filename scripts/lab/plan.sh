@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The runs of the lab's scenarios, a line each:
+#
+#	plan.sh SCENARIO...	SCENARIO NAME KEY=VALUE...
+#
+# KEYs are run.sh's; "scale" is scale.sh's own. What differs between the runs of a
+# scenario is in their names.
+set -euo pipefail
+
+all="hpccpp hpccpp-full dctcp bbr cubic"
+
+# 1 to 64 flows to one receiver. W_ai for 64 flows, and for as many as there are.
+plan_long()
+{
+	local flows g rtt cc mtu n ns
+	for flows in 64 16 4 2 1; do
+		for g in 10 25 100; do
+			for rtt in 8 20 50; do
+				for cc in $all; do
+					for mtu in 1500 9000; do
+						[[ $cc == hpccpp || $mtu == 1500 ]] || continue
+						# on one hop there is no more than one record
+						[[ $cc != hpccpp-full ]] || continue
+						# a full packet and its ACK have to fit into the RTT
+						((rtt * 1000 > 16 * (mtu + 80) / g)) || continue
+						ns=64
+						[[ $cc != hpccpp || $flows == 64 ]] || ns+=" $flows"
+						for n in $ns; do
+							echo "long $cc-${flows}x${g}g-${rtt}us-mtu$mtu-n$n" cc="$cc" flows="$flows" \
+								mbit=${g}000 rtt=$rtt mtu=$mtu n="$n"
+						done
+					done
+				done
+			done
+		done
+	done
+}
+
+# The join of a second flow, then the leave of the first; 16 one by one.
+plan_step()
+{
+	local link cc stage n
+	for link in 10:8 10:20 25:20 100:8 100:20; do
+		for cc in hpccpp dctcp; do
+			for stage in 5 0; do
+				[[ $cc == hpccpp || $stage == 5 ]] || continue
+				echo "step $cc-pair-${link%:*}g-${link#*:}us-stage$stage" cc=$cc flows=2 \
+					mbit="${link%:*}000" rtt="${link#*:}" stage=$stage
+				[[ $link != 100:* ]] || for n in 16 64; do
+					[[ $cc == hpccpp || $n == 64 ]] || continue
+					echo "step $cc-sixteen-${link%:*}g-${link#*:}us-stage$stage-n$n" cc=$cc flows=16 \
+						mbit="${link%:*}000" rtt="${link#*:}" stage=$stage n=$n
+				done
+			done
+		done
+	done
+}
+
+# All at once, into buffers of three sizes.
+plan_incast()
+{
+	local flows size mb cc
+	for flows in 200 60 32 8; do
+		for size in 500000 10000; do
+			for mb in 32 4 1; do
+				for cc in $all; do
+					[[ $cc != hpccpp-full ]] || continue
+					echo "incast $cc-${flows}x$((size / 1000))k-${mb}mb" cc="$cc" flows=$flows \
+						size=$size buffer=${mb}000000
+				done
+			done
+		done
+	done
+}
+
+# Poisson arrivals between 16 hosts of a leaf-spine fabric.
+plan_fabric()
+{
+	local load sizes cc ms
+	for sizes in websearch fb_hadoop; do
+		# for some thousand flows
+		ms=12
+		[[ $sizes == fb_hadoop ]] || ms=60
+		for load in 70 50 30; do
+			for cc in $all; do
+				echo "fabric $cc-$sizes-$load" cc="$cc" shape=leafspine load=$load sizes=$sizes \
+					rtt=9 ms=$ms
+			done
+		done
+	done
+}
+
+# The same between the 320 hosts of the HPCC paper's Clos.
+plan_clos()
+{
+	local load sizes cc
+	for load in 30 50 70; do
+		for sizes in websearch fb_hadoop; do
+			for cc in hpccpp dctcp; do
+				echo "clos $cc-$sizes-$load" cc=$cc shape=clos load=$load sizes=$sizes rtt=13 ms=10
+			done
+		done
+	done
+}
+
+plan_parking()
+{
+	local shape cc
+	for shape in parking asymmetric receiver nic; do
+		for cc in hpccpp hpccpp-full dctcp; do
+			echo "parking $cc-$shape" cc=$cc shape=$shape mbit=25000 rtt=20
+		done
+	done
+}
+
+plan_mixed()
+{
+	local other
+	for other in cubic dctcp bare; do
+		echo "mixed with-$other" other=$other flows=4 mbit=10000 rtt=20 ms=100 buffer=1000000
+	done
+}
+
+# Segments that ask: all, one in 4, one in 16, one in a round trip.
+plan_sparse()
+{
+	local link flows every
+	for link in 25:20 100:8 100:20; do
+		for flows in 2 16 64; do
+			for every in 1 4 16 rtt; do
+				echo "sparse ${flows}x${link%:*}g-${link#*:}us-every-$every" flows=$flows \
+					mbit="${link%:*}000" rtt="${link#*:}" every=$every
+			done
+		done
+	done
+}
+
+plan_sweep()
+{
+	local eta stage flows
+	for stage in 5 0; do
+		for eta in 90 93 95 97 99 100 102; do
+			for flows in 2 16; do
+				echo "sweep eta$eta-stage$stage-${flows}flows" eta=$eta stage=$stage flows=$flows
+			done
+		done
+		for flows in 1 4 16 64 256 1000; do
+			echo "sweep ${flows}flows-stage$stage" flows=$flows stage=$stage rtt=20
+		done
+		for rtt in 2 5 20 100 400; do
+			echo "sweep rtt${rtt}us-stage$stage" rtt=$rtt flows=4 mbit=100000 stage=$stage
+		done
+		for rtt in 1000 4000 10000; do
+			echo "sweep rtt${rtt}us-stage$stage" rtt=$rtt flows=4 mbit=1000 stage=$stage \
+				ms=$((rtt * 3 / 10))
+		done
+		for mbit in 100 1000; do
+			echo "sweep ${mbit}mbit-stage$stage" mbit=$mbit rtt=1000 flows=4 stage=$stage
+		done
+		for mbit in 10000 40000 200000 400000; do
+			echo "sweep ${mbit}mbit-stage$stage" mbit=$mbit rtt=20 flows=4 stage=$stage
+		done
+	done
+}
+
+plan_scale()
+{
+	local flows cc
+	for flows in 10000 100 1; do
+		for cc in hpccpp reno; do
+			echo "scale $cc-$flows $cc $flows"
+		done
+	done
+}
+
+for scenario; do
+	declare -F "plan_$scenario" >/dev/null || {
+		echo "unknown scenario '$scenario' (known: $(declare -F | sed -n 's/.* plan_//p' | tr '\n' ' '))" >&2
+		exit 2
+	}
+	"plan_$scenario"
+done

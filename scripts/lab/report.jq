@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: GPL-2.0
+# The report of the lab's runs, for report.sh: from an array of all runs' JSON, HTML
+# with plots still to be made,
+#
+#	@plot NAME		gnuplot's commands, up to @end
+#	@trace KIND FILE RUN ARGUMENT...	in a plot: what it reads from a run's traces
+#
+# $bounds is the text of what bounds.jq says. A run or a metric that is not there
+# leaves a dash or nothing.
+
+# --- Numbers and tables --------------------------------------------------------
+
+# Four digits are more than two runs of different seeds have in common.
+def sig:
+	if . == null then "–"
+	elif type == "array" then map(sig) | join(" ")
+	elif type != "number" then tostring
+	elif . == 0 then "0"
+	else
+		(fabs | log10 | floor) as $e |
+		(if $e >= 3 then pow(10; $e - 3) as $k | (. / $k | round) * $k
+		 else pow(10; 3 - $e) as $k | (. * $k | round) / $k end) |
+		if fabs >= 1e9 then "\(. / 1e9)G" elif fabs >= 1e6 then "\(. / 1e6)M" else tostring end
+	end;
+# A cell that is a number already written: shares have three places in all rows.
+def share:
+	if type == "number" then (. * 1000 | round) as $k |
+		{ n: "\($k / 1000 | floor).\($k % 1000 + 1000 | tostring | .[1:])" }
+	else . end;
+def p99($run): # the link's histogram ends at 2 MiB
+	if type == "number" and . * ($run.params.mtu + 14) >= 2097000 then { n: "> \(sig)" } else . end;
+def worst: if type == "array" then max else . end;
+def least: if type == "array" then min else . end;
+
+def is_text: type == "string";
+def cell:
+	if . == "not ok" then "<td class=\"t no\">not ok" elif is_text then "<td class=t>\(@html)" elif type == "object" then "<td>\(.n | @html)"
+	else "<td>\(sig | @html)" end;
+# $groups: [title, columns] above the heads, or none; a head is aligned as its column
+def table($groups; $heads; $rows):
+	select($rows | length > 0) |
+	"<div class=scroll><table>",
+	(select($heads | length > 0) | "<thead>",
+		(select($groups | length > 0) | "<tr>" + ($groups | map("<th colspan=\(.[1]) class=g>\(.[0] | @html)") | join(""))),
+		"<tr>" + ([range($heads | length) | . as $i |
+			"<th\(if $rows[0][$i] | is_text then " class=t" else "" end)>\($heads[$i] | @html)"] | join(""))),
+	"<tbody>",
+	($rows[] | "<tr>" + (map(cell) | join(""))),
+	"</table></div>";
+def folded($summary; body): "<details><summary>\($summary | @html)</summary>", body, "</details>";
+def p($text): "<p>\($text)";
+def section($id; $title): "<h2 id=\($id)>\($title)</h2>";
+def pre($text): "<pre>\($text | @html)</pre>";
+
+# --- Plots ---------------------------------------------------------------------
+
+def quoted: "'" + gsub("'"; "''") + "'";
+# $lines: [{title, style, points: [[x, y]...]}], or {title, style, file, using, trace}
+def plot($name; $title; $x; $y; $commands; $lines):
+	[$lines[] | select(.file or (.points | length > 0))] as $lines |
+	select($lines | length > 0) |
+	"@plot \($name)",
+	"set title \($title | quoted)", "set xlabel \($x | quoted)", "set ylabel \($y | quoted)",
+	$commands,
+	(range($lines | length) | . as $i | $lines[$i] |
+		if .file then .trace // empty | "@trace \(.)"
+		else "$d\($i) << E", (.points[] | map(tostring) | join(" ")), "E" end),
+	"plot " + ([range($lines | length) | . as $i | $lines[$i] |
+		(if .file then "'\(.file)' using \(.using)" else "$d\($i)" end) +
+		" with \(if .file then "lines" else "linespoints" end) \(.style) title \(.title | quoted)"] | join(", ")),
+	"@end";
+def plots(body): "<div class=plots>", body, "</div>";
+def points(xy): [.[] | xy | select(all(.[]; type == "number"))] | sort;
+
+def style: {
+	"hpccpp": "lc rgb '#009955' pt 7", "hpccpp, N = flows": "lc rgb '#55bb22' dt 2 pt 6",
+	"hpccpp, stage 0": "lc rgb '#aa3377' pt 5", "hpccpp-full": "lc rgb '#55bb22' dt 2 pt 6",
+	"dctcp": "lc rgb '#0077bb' pt 9", "bbr": "lc rgb '#ee9911' pt 11", "cubic": "lc rgb '#cc3311' pt 13",
+	"reno": "lc rgb '#cc3311' pt 13"
+}[.] // "lc rgb '#555555' pt 1";
+def styles: ["lc rgb '#009955' pt 7", "lc rgb '#55bb22' dt 2 pt 6", "lc rgb '#aa3377' pt 5", "lc rgb '#dd77aa' dt 2 pt 4"];
+# An empty queue has no logarithm: it stands at the lower edge.
+def log_queue: "set logscale y; set yrange [0.01:]; set format y '%g'";
+def floor_queue: if type == "number" and . < 0.01 then 0.01 else . end;
+
+# --- Runs ----------------------------------------------------------------------
+
+. as $all |
+def order: ["hpccpp", "hpccpp-full", "dctcp", "bbr", "cubic", "reno"];
+def rank: . as $cc | order | index($cc) // 99;
+def runs($scenario): [$all[] | select(.scenario == $scenario)];
+def ccs: map(.cc) | unique | sort_by(rank);
+def link: "\(.params.mbit / 1000) Gbit/s, \(.params.rtt) µs";
+def by(f): group_by(f)[];
+
+def star: pre("h1 ---.\nh2 --- s1 --- r1\t all links alike; the queue is that of s1 towards r1\nhN ---'");
+
+# --- 1. What was run -------------------------------------------------------------
+
+def intro:
+	"<h1>HPCC++ for Linux TCP: what the lab measured</h1>",
+	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries η = 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel."),
+	section("run"; "What was run"),
+	table([]; []; [
+		["runs", ($all | length | tostring)],
+		["scenarios", ($all | group_by(.scenario) | map("\(.[0].scenario) \(length)") | join(", "))],
+		["congestion controls", ($all | ccs | join(", "))],
+		["kernel", ($all | map(.kernel) | unique | map(tostring) | join(", "))],
+		["module, version and SHA-256", ($all | map(.module) | unique | map(tostring) | join(", "))],
+		["seed of the traffic", ($all | map(.seed | select(. != 0)) | unique | map(tostring) | join(", "))]
+	]),
+	p("The lab is the real TCP stack of that kernel and the real module and eBPF agents in User-Mode Linux, with a network namespace for each host and switch, in <em>virtual time</em>: the clock stands still while anything is computed, so that CPU costs nothing and times are exact to the nanosecond. Links send at exactly their rate, wait exactly their delay, and queue first in, first out; delays are set so that a full packet and its ACK take the base RTT through empty queues. (The scenario <em>scale</em> is about what CPU and memory hpccpp takes, and runs in QEMU, where a nanosecond is an instruction.)"),
+	"<dl>",
+	(
+		["base RTT", "of a full packet and its ACK through empty queues. “RTTs” and µs of a link are this."],
+		["utilisation", "what the bottleneck sent, headers included, of what it could have sent. η is hpccpp’s target for it."],
+		["queue", "at the bottleneck, in packets of the MTU (and 14 bytes), without the packet being sent. Mean and p99 are over time; a p99 beyond 2 MiB is not resolved and says “&gt;”."],
+		["BDP", "bandwidth × base RTT, in packets."],
+		["Jain", "Jain’s index of the flows’ goodputs, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all."],
+		["slowdown", "FCT / ideal FCT. FCT is from connect() to the arrival of the last byte; ideal is base RTT + size with headers / rate of the slowest link. The handshake, a base RTT, is in FCT but not in ideal; the way back of the last ACK is in ideal but not in FCT. So a small flow through empty queues has about 1.5."],
+		["W<sub>ai</sub>, N", "W<sub>ai</sub> is what hpccpp adds to its window in each round trip: W<sub>init</sub> (1 − η) / N, where N (<code>net.hpccpp.flows</code>) is how many flows are expected on a link."],
+		["stage", "<code>net.hpccpp.max_stage</code>: additive increases before a multiplicative one. 5 is the default."],
+		["hpccpp-full", "packets carry a record of each hop, not only of the most loaded one."],
+		["DCTCP’s K", "queue above which the switch marks: 65 packets per 10 Gbit/s, as its authors say."],
+		["timeouts", "retransmission timeouts; the least RTO is 5 ms here."]
+	| "<dt>\(.[0])<dd>\(.[1])"),
+	"</dl>";
+
+# --- 2. Bounds -------------------------------------------------------------------
+
+def summary:
+	[$bounds | split("\n")[] | select(. != "") |
+		capture("^(?<word>not ok|ok|note) +(?<figure>.*?)(?: \\((?<bound>[<>]=? [^)]*)\\))?  (?<what>.*)$") //
+		{ word: "?", figure: "", bound: null, what: . } |
+		[.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | gsub("<="; "≤") | gsub(">="; "≥") }, .what]] as $lines |
+	def of($words): [$lines[] | select(.[0] as $w | $words | index($w))];
+	["", "figure", "bound", "what, run"] as $heads |
+	section("bounds"; "Bounds"),
+	(if $lines == [] then p("None was judged.") else
+		p("<strong>\(of(["ok"]) | length) of \(of(["ok", "not ok"]) | length)</strong> bounds set for hpccpp hold" +
+			(if of(["not ok", "?"]) == [] then "." else "; these do not:" end)),
+		table([]; $heads; of(["not ok", "?"])),
+		folded("All \(of(["ok", "not ok"]) | length) bounds, and \(of(["note"]) | length) figures that have none";
+			table([]; $heads; $lines))
+	end);
+
+# --- 3. Scenarios ------------------------------------------------------------------
+
+def series: # of long: hpccpp's N is 64, or as many as there are flows
+	(.[] | select(.cc != "hpccpp" or .params.n == 64) | { title: .cc, run: . }),
+	(.[] | select(.cc == "hpccpp" and .params.n == .params.flows) | { title: "hpccpp, N = flows", run: . });
+def long:
+	runs("long") | select(. != []) | . as $runs |
+	[.[] | select(.params.mtu == 1500)] as $plain |
+	section("long"; "long: flows without end"),
+	p("1 to 64 senders to one receiver, measured in the second half of at least 2000 round trips. hpccpp is to fill η of the link, or up to η + (1 − η) · flows / N, with a queue that is nearly empty however many flows there are. Where the BDP is a few packets only, a packet that waits is a large part of it, and utilisation is lower."),
+	star,
+	(if $plain == [] then empty else
+		($plain | ccs) as $ccs |
+		p("The worst from 1 to 64 flows, MTU 1500; hpccpp with N = 64. In the plots a queue under 0.01 packets stands at the lower edge."),
+		table([["", 2]] + ($ccs | map([., 2])); ["link", "BDP"] + ($ccs | map("utilisation", "queue mean"));
+			[$plain | by([.params.mbit, .params.rtt]) | . as $group |
+				[(.[0] | link), .[0].metrics.bdp] + [$ccs[] | . as $cc |
+					[$group[] | select(.cc == $cc and (.cc != "hpccpp" or .params.n == 64)) | .metrics] |
+					(map(.utilisation | numbers) | min | share), (map(.queue_mean | numbers) | max)]]),
+		plots($plain | by([.params.mbit, .params.rtt]) | . as $group | (.[0] | link) as $link |
+			"long-\(.[0].params.mbit)-\(.[0].params.rtt)" as $name |
+			[[series] | by(.title | [(sub(",.*"; "") | rank), .])] as $series |
+			("set logscale x 2; set xrange [0.9:71]; set xtics (1, 2, 4, 16, 64)") as $x |
+			plot("\($name)-u"; "\($link): utilisation"; "flows"; "utilisation"; "\($x); set yrange [*<0.8:1.01]";
+				[$series[] | { title: .[0].title, style: (.[0].title | style),
+					points: points([.run.params.flows, .run.metrics.utilisation]) }]),
+			plot("\($name)-q"; "\($link): mean queue"; "flows"; "packets"; "\($x); \(log_queue)";
+				[$series[] | { title: .[0].title, style: (.[0].title | style),
+					points: points([.run.params.flows, (.run.metrics.queue_mean | floor_queue)]) }]))
+	end),
+	($runs | by([.params.mtu, .params.mbit, .params.rtt]) | . as $group |
+		folded("\(.[0] | link), MTU \(.[0].params.mtu), BDP \(.[0].metrics.bdp | sig) packets";
+			table([["", 2], ["", 1], ["queue, packets", 3], ["", 3]];
+				["flows", "", "utilisation", "mean", "p99", "max", "Jain", "drops", "timeouts"];
+				[$group | sort_by([.params.flows, (.cc | rank), .params.n])[] | . as $run | .metrics |
+					[$run.params.flows, (if $run.cc == "hpccpp" then "hpccpp, N = \($run.params.n)" else $run.cc end),
+					 (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, (.jain | share), .drops, .timeouts]])));
+
+def step:
+	def title: if .cc == "hpccpp" and .params.stage == 0 then "hpccpp, stage 0" else .cc end;
+	# measure.sh has 0 for a queue that was never long, and for one that stayed so;
+	# and 40 for a load that did not come back
+	def back:
+		[.join_queue_peaks, .join_queue_back | if type == "array" then . else [.] end] | transpose |
+		if any(.[]; .[0] != null and .[0] > 5 and .[1] == 0) then { n: "not" } else map(.[1] | numbers) | max end;
+	def again: worst | if . == 40 then { n: "not in 40" } else . end;
+	runs("step") | select(. != []) | . as $runs |
+	section("step"; "step: a flow joins, a flow leaves"),
+	p("A pair: flow 1 is alone, flow 2 joins, and 600 round trips later flow 1 leaves. Sixteen: flows join one by one, 150 round trips apart, and leave one by one. How high the queue gets and when it is short again show how soon flows that are there make room; load after a leave shows how soon they take what is free. The joining flow starts at line rate, so a peak of up to a BDP is inherent."),
+	star,
+	(plots(
+		("join", "leave") as $event | (("2:queue:packets", "3:utilisation:of the link") / ":") as $what |
+		[$runs[] | select(.params.flows == 2 and .params.mbit == 100000 and .params.rtt == 8)] | sort_by([(.cc | rank), -.params.stage]) |
+		plot("step-\($event)-\($what[1])"; "\($event) at 100 Gbit/s, 8 µs: \($what[1])"; "base RTTs since the \($event)"; $what[2];
+			("set xrange [-3:20]; \(if $what[0] == "2" then "set logscale y; set yrange [1:10<*]" else "set yrange [0:1.05]" end)");
+			map({ title: title, style: "\(title | style)", file: "step-\($event)-\(.name)", using: (if $what[0] == "2" then "1:($2 < 1 ? 1 : $2)" else "1:3" end),
+				trace: "step step-\($event)-\(.name) step/\(.name) \($event) \(.params.rtt) \(.params.mbit) \(.params.mtu + 14)" })))),
+	p("The queue is the most of each tenth of an RTT, from 1 packet up; utilisation is over the two RTTs before, headers included. Below, each figure is the worst of a run’s events. “Last &gt; 5” is of the first 20 RTTs. A flow that is over 1.25 times its share for all the time until the next event has there the length of that, 149 or 499 RTTs."),
+	table([["", 5], ["after a join", 4], ["after a leave", 2], ["", 1]];
+		["link", "flows", "", "stage", "N", "queue peak", "≤ 5 packets again, RTTs", "last > 5, RTTs", "share within 1.25, RTTs", "least utilisation", "back at 0.95 η, RTTs", "drops"];
+		[$runs | sort_by([.params.mbit, .params.rtt, .params.flows, (.cc | rank), -.params.stage, .params.n])[] | .metrics as $m |
+			[link, .params.flows, .cc, (if .cc == "hpccpp" then .params.stage, .params.n else null, null end),
+			 ($m.join_queue_peaks | worst), ($m | back), ($m.join_queue_last | worst), ($m.join_fair | worst),
+			 ($m.leave_lows | least | share), ($m.leave_back | again), $m.drops]]);
+
+def incast:
+	runs("incast") | select(. != []) | . as $runs |
+	section("incast"; "incast: all send at once"),
+	p("8 to 200 senders start within 20 µs and send 500 KB or 10 KB each at 100 Gbit/s, 8 µs, into a buffer of 32, 4 or 1 MB. Every flow may start with a full BDP, so the first round trip fills the queue whatever congestion control does. Ideal is the handshake, the base RTT and all bytes with headers at line rate. Stall is the longest time in which a flow that has begun received nothing."),
+	star,
+	plots([$runs[] | select(.params.flows == 60 and .params.size == 500000 and .params.buffer == 32000000)] | sort_by(.cc | rank) |
+		(map(.metrics.ideal_us | numbers) | max // 2500 | . * 1.4 | floor) as $until |
+		plot("incast-60"; "60 × 500 KB, buffer of 32 MB: queue"; "µs"; "packets"; "set xrange [0:\($until)]; set yrange [0:5<*]";
+			map({ title: .cc, style: (.cc | style), file: "incast-\(.name)", using: "1:2",
+				trace: "incast incast-\(.name) incast/\(.name) \($until) \(.params.rtt / 2) \(.params.mtu + 14)" }))),
+	(($runs | by([-.params.size, -.params.buffer])) | . as $group |
+		folded("\(.[0].params.size / 1000) KB each, buffer of \(.[0].params.buffer / 1e6) MB";
+			table([]; ["senders", "", "completion, µs", "over ideal", "queue peak", "drops", "retransmitted", "timeouts", "stall, µs", "load until drained", "unfinished"];
+				[$group | sort_by([.params.flows, (.cc | rank)])[] | . as $run | .metrics |
+					[$run.params.flows, $run.cc, .completion_us, .completion_over_ideal, .queue_peak, .drops,
+					 .retransmissions, .timeouts, .stall_us, (.utilisation_until_drained | share), .unfinished]])) |
+		if startswith("<details>") then sub("<details>"; "<details open>") else . end);
+
+# What the paper's authors' simulator has for the smallest flows, by sizes and load.
+def simulator: { "websearch 30": 1.7, "websearch 50": 1.95, "fb_hadoop 30": 2.1, "fb_hadoop 50": 2.6 };
+def workloads($scenario; $title; $text; $topology):
+	runs($scenario) | select(. != []) | . as $runs |
+	section($scenario; $title), p($text), pre($topology),
+	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1."),
+	plots($runs | by([.params.sizes, .params.load]) | sort_by(.cc | rank) |
+		"\(.[0].params.sizes) \(.[0].params.load)" as $key |
+		("p99", "p50") as $p |
+		plot("\($scenario)-\($key | gsub(" "; "-"))-\($p)"; "\($key) %: \($p) slowdown"; "flow size, bytes"; "FCT / ideal";
+			"set logscale xy; set yrange [1:]; set format x '%.0s%c'; set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000)";
+			[.[] | { title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics[$p]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }] +
+			[(.[0].metrics.sizes | select(type == "array") | .[0]) as $size |
+				select($p == "p99" and simulator[$key]) |
+				{ title: "HPCC simulator + 1", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + 1]] }])),
+	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2], ["queue of all ports, packets", 3], ["", 4]];
+		["sizes", "load, %", "", "flows", "smallest 20 %", "theirs, no handshake", "middle", "largest 5 %", "p50", "mean after handshake", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
+		[$runs | sort_by([.params.sizes, .params.load, (.cc | rank)])[] | . as $run | .metrics |
+			[$run.params.sizes, $run.params.load, $run.cc, .flows, .smallest_p99,
+			 (if $run.cc | startswith("hpccpp") then simulator["\($run.params.sizes) \($run.params.load)"] else null end),
+			 .middle_p99, .largest_p99, .smallest_p50, .smallest_mean_after_handshake,
+			 .queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops, .retransmissions, .timeouts, .unfinished]]);
+
+def parking:
+	# of what flows get of their bottleneck, each; on a parking lot a cross flow has
+	# one link with the long one, and the long one all of them
+	def shares($shape):
+		if $shape == "parking" then .[0] as $l | [.[1:][] | select(. + $l > 0) | $l / (. + $l)] |
+			[(add / length)] + map(1 - .)
+		else add as $sum | map(if $sum > 0 then . / $sum else 0 end) end;
+	def names($n): { parking: ["h0, long", "h1", "h2", "h3", "h4"], asymmetric: ["h0", "h2"] }[.] // [] |
+		if length == $n then . else [range($n) | "flow \(. + 1)"] end;
+	runs("parking") | select(. != []) | . as $runs |
+	section("parking"; "parking: who the bottleneck is, and who gets what of it"),
+	p("Telemetry tells a sender which link of its path is the most loaded. “Names the real bottleneck” is the share of all updates that do. On the parking lot max-min fairness gives the long flow half of each link, and proportional fairness, which counts how much of the network a flow uses, a fifth; with one bottleneck both give equal shares. Shares are of the goodput of the flows at a bottleneck."),
+	pre("parking     h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these\nasymmetric  the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it\n            with h2; nobody else\nreceiver    two leaves and a spine; the port of h5, who receives, is slow\nnic         8 flows of one host, whose NIC is slow, to 8 others\n\n25 Gbit/s, slow: 10 Gbit/s, half of that: 5 Gbit/s; base RTT 20 us"),
+	($runs | by(.params.shape) | . as $group | .[0].params.shape as $shape |
+		(map(.metrics.shares_mbit | select(type == "array") | length) | max // 0) as $n |
+		([range($n)] | map(1 / (if $shape == "parking" then 2 else $n end))) as $maxmin |
+		(if $shape == "parking" then [range($n)] | map(if . == 0 then 1 / $n else 1 - 1 / $n end) else $maxmin end) as $proportional |
+		"<h3>\($shape | @html)</h3>",
+		table([["", 1], ["share of its bottleneck", $n], ["", 5]];
+			[""] + ($shape | names($n)) + ["Jain", "drops", "timeouts", "updates", "names the real bottleneck"];
+			[$group | sort_by(.cc | rank)[] | . as $run | .metrics |
+				[$run.cc] + (.shares_mbit | if type == "array" and length == $n and $n > 0 then shares($shape) | map(share) else [range($n) | null] end) +
+				[(.jain | share), .drops, .timeouts, .samples, .real_bottleneck]] +
+			[["max-min fair"] + ($maxmin | map(share)) + [range(5) | { n: "" }],
+			 ["proportionally fair"] + ($proportional | map(share)) + [range(5) | { n: "" }]]),
+		table([["", 1], ["goodput, Mbit/s", $n]]; [""] + ($shape | names($n));
+			[$group | sort_by(.cc | rank)[] | [.cc] + (.metrics.shares_mbit | select(type == "array"))]));
+
+def mixed:
+	runs("mixed") | select(. != []) | sort_by(.name) | . as $runs |
+	section("mixed"; "mixed: beside other congestion controls"),
+	p("4 flows of hpccpp and 4 of another congestion control share 10 Gbit/s, 20 µs, a buffer of 1 MB; the others leave after half of the time. Flows that fill queues take nearly all from one that keeps them empty: what counts is that hpccpp’s are never stuck, and take the link again when the others are gone. “bare”: hpccpp alone, and the bottleneck has no agent and so says nothing: only the hosts’ own ports do."),
+	star,
+	plots($runs[] | . as $run |
+		plot("mixed-\(.name)"; (if .params.other == "bare" then "no agent at the bottleneck" else "with \(.params.other)" end); "ms"; "goodput, Gbit/s"; "set xrange [0:\(.params.ms)]; set yrange [0:\(.params.mbit / 1000 * 1.05)]";
+			[{ title: "4 × hpccpp", style: ("hpccpp" | style), file: "mixed-\(.name)", using: "1:2",
+				trace: "mixed mixed-\(.name) mixed/\(.name) \(.params.ms)" }] +
+			[select(.params.other != "bare") | { title: "4 × \(.params.other)", style: (.params.other | style), file: "mixed-\($run.name)", using: "1:3" }])),
+	table([["", 1], ["goodput, share of the link", 3], ["hpccpp", 3], ["queue, packets", 3], ["", 1]];
+		["with", "hpccpp", "the others", "hpccpp after", "least flow, Mbit/s", "least R, Mbit/s", "back after, RTTs", "mean", "p99", "max", "drops"];
+		[$runs[] | . as $run | .metrics |
+			[$run.params.other, (.share_ours | share), (.share_others | share), (.share_after | share), .least_mbit, .least_R_mbit,
+			 (.leave_back | worst), .queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops]]);
+
+def sparse:
+	runs("sparse") | select(. != []) | . as $runs |
+	(map(.params.every) | unique | sort) as $every |
+	section("sparse"; "sparse: fewer segments ask for telemetry"),
+	p("Segments that ask: every one, one in 4, one in 16, one in each round trip (rtt). Telemetry costs bytes and work in each segment that has it; this shows what is lost with less of it."),
+	star,
+	table([["", 2]] + ($every | map(["every \(.)", 3])); ["link", "flows"] + ($every | map("utilisation", "queue p99", "Jain"));
+		[$runs | by([.params.mbit, .params.rtt, .params.flows]) | . as $group |
+			[(.[0] | link), .[0].params.flows] + [$every[] | . as $e |
+				([$group[] | select(.params.every == $e)][0] // {}) | . as $run | .metrics |
+				(.utilisation | share), (.queue_p99 | p99($run)), (.jain | share)]]);
+
+def sweep:
+	def family: .name | if startswith("eta") then "eta" elif startswith("rtt") then "rtt" elif test("^[0-9]+mbit") then "mbit" else "flows" end;
+	runs("sweep") | select(. != []) | . as $runs |
+	section("sweep"; "sweep: where it stays stable"),
+	p("One thing is varied, and the rest is as usual (100 Gbit/s, 8 or 20 µs, N 64). Stable is: nothing lost, no flow without bytes, the queue within a BDP and a packet of each flow, the link in use. η from 100 % on is to build a queue; many more flows than N are to, as well; a BDP of few packets costs utilisation."),
+	star,
+	plots(
+		{ eta: ["η", ".params.eta", "%", ""], flows: ["number of flows", "", "flows", "set logscale x; set xtics (1, 4, 16, 64, 256, 1000)"],
+		  rtt: ["base RTT", "", "µs", "set logscale x; set format x '%g'"], mbit: ["link rate", "", "bit/s", "set logscale x; set format x '%.0s%c'"] } as $families |
+		("eta", "flows", "rtt", "mbit") as $f | $families[$f] as $info |
+		[$runs[] | select(family == $f)] |
+		[by([-.params.stage, (if $f == "eta" then .params.flows elif $f == "rtt" then -.params.mbit elif $f == "mbit" then .params.rtt else 0 end)])] as $groups |
+		("utilisation", "queue_p99") as $metric |
+		plot("sweep-\($f)-\($metric)"; "\($info[0]): \($metric | sub("_"; " "))"; $info[2]; (if $metric == "utilisation" then "of the link" else "packets" end);
+			"\($info[3]); \(if $metric == "utilisation" then "set yrange [*<0.8:1.01]" else log_queue end)";
+			[range($groups | length) | . as $i | $groups[$i] | .[0].params as $p |
+				{ title: "stage \($p.stage)\({ eta: ", \($p.flows) flows", rtt: ", \($p.mbit / 1000) Gbit/s", mbit: ", \($p.rtt) µs" }[$f] // "")",
+				  style: (styles[if $groups | length > 2 then $i else $i * 2 end] // "lc rgb '#555555'"),
+				  points: points([(.params[$f] | if $f == "mbit" then . * 1e6 else . end), (.metrics[$metric] | if $metric == "utilisation" then . else floor_queue end)]) }])),
+	folded("All \($runs | length) runs"; table([["", 6], ["", 1], ["queue, packets", 3], ["", 4]];
+		["", "stage", "η, %", "flows", "Gbit/s", "RTT, µs", "utilisation", "mean", "p99", "max", "BDP", "Jain", "drops", "flows without bytes"];
+		[$runs | sort_by([family, -.params.stage, .params.eta, .params.flows, .params.mbit, .params.rtt, .name])[] | . as $run | family as $f | .metrics |
+			[$f, $run.params.stage, $run.params.eta, $run.params.flows, $run.params.mbit / 1000, $run.params.rtt,
+			 (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, .bdp, (.jain | share), .drops, .without_bytes]]));
+
+def scale:
+	def meaning: {
+		bytes_per_flow: "memory of a flow at its sender, bytes",
+		bytes_module: "of it the module’s", bytes_agent: "of it the agent’s, at each end",
+		slab_bytes_per_flow: "all that slabs grew by, sockets and both ends, bytes",
+		instructions_per_ack: "hpccpp’s call for an ACK of new data, instructions",
+		instructions_tcp_ack: "all of tcp_ack() for it, instructions",
+		instructions_parse: "checks before that, with the option read, instructions",
+		host_agent_instructions: "a run of the host agent, instructions",
+		port_agent_instructions: "a run of a port agent, instructions"
+	};
+	runs("scale") | select(. != []) | sort_by([(.cc | rank), .params.flows]) | . as $runs |
+	section("scale"; "scale: what a flow costs a host"),
+	p("Memory and CPU instructions for an ACK, by the number of flows, in the stock kernel in QEMU, where a nanosecond is an instruction. Each flow writes four segments every 10 s. Figures that end in “dense” are of fewer flows that write as much in all as 10,000 do. Means have the interrupts in the middle of a call in them, p50 has none."),
+	pre("h1 --- s1 --- r\t\t1 Gbit/s, then 200 Mbit/s, 2 ms"),
+	([["metric"] + ($runs | map("\(.cc), \(.params.flows)"))] as $heads |
+		[$runs[].metrics | keys[]] | unique |
+		sort_by([meaning[.] == null, .]) |
+		map([. as $key | meaning[$key] // ($key | gsub("_"; " "))] + [. as $key | $runs[] | .metrics[$key]]) as $rows |
+		table([["", 1], ["congestion control, flows", ($runs | length)]]; $heads[0]; [$rows[] | select(.[0] | length > 0)]));
+
+# --- 4. The end ------------------------------------------------------------------
+
+def repeat:
+	section("repeat"; "How to repeat it"),
+	p("As root on a fresh Debian 12, in a copy of the source: <code>make bench</code>. It builds the lab and runs all of this; <code>make bench SCENARIO=long CC=hpccpp,dctcp</code> runs a part, and the raw traces (each change of a queue, what each flow received) stay in <code>results/lab/</code>. The clock is virtual and random numbers have a seed: a second run (<code>FORCE=1</code>) of the same source gives the same bytes, and this file. (<em>scale</em> runs in QEMU, not in the lab.)"),
+	folded("All \($all | length) runs and their metrics"; "<div id=metrics>",
+		table([]; ["scenario", "run", "metrics"];
+			[$all | sort_by([.scenario, .name])[] | [.scenario, .name,
+				(.metrics // {} | to_entries | map(select(.value | type != "array" or length <= 16) | "\(.key) \(.value | sig)") | join(", "))]]), "</div>");
+
+def contents:
+	[["run", "What was run"], ["bounds", "Bounds"]] +
+	[("long", "step", "incast", "fabric", "clos", "parking", "mixed", "sparse", "sweep", "scale") |
+		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
+	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
+
+contents,
+intro, summary, long, step, incast,
+workloads("fabric"; "fabric: a leaf-spine fabric under load";
+	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
+	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
+workloads("clos"; "clos: the HPCC paper’s fabric";
+	"The same between 320 hosts, in the Clos of the HPCC paper.";
+	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
+parking, mixed, sparse, sweep, scale, repeat

@@ -1,0 +1,294 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Inside the lab: one run of a scenario. bench.sh starts it, with a line of plan.sh.
+#
+#	run.sh SCENARIO NAME KEY=VALUE...
+#
+# Leaves in $RESULTS/NAME/ what measure.sh reads:
+#
+#	meta.json	what was run, on what
+#	port		"NETNS DEV" of the bottleneck, as /proc/lablink has them
+#	flows		what tgen says of each connection
+#	links		/proc/lablink, of the time that is measured
+#	queue		each change of the bottleneck's queue
+#	rates		"ns flow bytes", what each connection has received
+#	updates		each hpccpp:hpccpp_update, with its time
+#
+# Most scenarios have N hosts that send to one:
+#
+#	h1 ---.
+#	h2 --- s1 --- r1	all links alike; the queue is s1's towards r1
+#	hN ---'
+#
+# The base RTT is that of a full packet and its ACK through empty queues.
+set -euo pipefail
+
+[[ $# -ge 2 ]] || { echo "usage: run.sh SCENARIO NAME KEY=VALUE..." >&2; exit 2; }
+scenario=$1 name=$2
+shift 2
+
+# What a run may be told, and what it is when it is not.
+declare -A p=(
+	[cc]=hpccpp	# congestion control; hpccpp-full: with all hops' records
+	[flows]=1
+	[mbit]=100000	# of the links
+	[rtt]=8		# base RTT, us
+	[mtu]=1500
+	[n]=64		# net.hpccpp.flows: the N of W_ai
+	[stage]=5 [eta]=95
+	[every]=1	# segments of which one asks for telemetry
+	[buffer]=32000000
+	[ms]=0		# how long, if not for as long as the scenario takes
+	[size]=0	# bytes of a flow
+	[other]=none	# who shares the port
+	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
+	[shape]=none	# of a network
+	[seed]=1	# of the traffic
+	[T]=0		# net.hpccpp.base_rtt_us
+	[updates]=0	# 1: trace hpccpp's updates in any scenario
+)
+for word; do
+	key=${word%%=*}
+	[[ $word == *=* && -v p[$key] ]] || { echo "$name: unknown '$word'" >&2; exit 2; }
+	p[$key]=${word#*=}
+done
+cc=${p[cc]%-full}
+flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
+rtt_ns=$((rtt * 1000))
+wire=$((mtu + 14))
+lab=$HPCCPP_LAB
+out=$RESULTS/$name
+rm -rf "$out"
+mkdir -p "$out"
+
+# K of DCTCP's authors: 65 packets per 10 Gbit/s.
+mark() { echo $((65 * wire * $1 / 10000)); } # MBIT
+
+# Of a star's links: four times it, twice a packet's and an ACK's time to go out.
+star_delay()
+{
+	local ns=$(((rtt_ns - 2 * 8000 * (wire + 66) / mbit) / 4))
+	((ns >= 0)) || { echo "$name: no such RTT at this rate" >&2; exit 2; }
+	echo "$ns"
+}
+
+# network TOPOLOGY... [KEY VALUE...]: with what the congestion control asks for.
+network()
+{
+	local args=(mtu "$mtu" rto_min_us 5000) shape=()
+	while [[ $# -gt 0 && $1 =~ ^([0-9]+|star|dumbbell|parking|leafspine|clos|graph)$ ]]; do
+		shape+=("$1")
+		shift
+	done
+	[[ $cc != dctcp && ${p[other]} != dctcp ]] || args+=(ecn 1)
+	if [[ $cc == hpccpp ]]; then
+		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
+			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.base_rtt_us=${p[T]}")
+	fi
+	# A limit of all namespaces together, made for a machine that is one host.
+	sysctl -qw net.ipv4.tcp_mem="4000000 4000000 4000000" fs.file-max=4000000 fs.nr_open=2000000
+	insmod "$lab/link/sch_lablink.ko"
+	insmod "$HPCCPP_KO"
+	"$lab/testbed" up "${shape[@]}" "${args[@]}" "$@"
+}
+
+# agents [SKIP]: the host agent for all, a port agent at each port but "NETNS DEV"s
+# that match SKIP. Link ids are as "testbed ports all" lists them, from 1.
+agents()
+{
+	local args=() id=0 ns dev rate
+	[[ ${p[cc]} != *-full ]] || args+=(records 2)
+	[[ ${p[every]} == 1 ]] || args+=(every "${p[every]}")
+	[[ $cc == hpccpp ]] || return 0
+	"$HPCCPP" host add cgroup /sys/fs/cgroup "${args[@]}"
+	while read -r ns dev rate; do
+		: $((++id))
+		[[ -z ${1-} || ! "$ns $dev" =~ $1 ]] || continue
+		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" queue virtual \
+			id "$id" base-rtt "${rtt}us"
+	done < <("$lab/testbed" ports all)
+}
+
+# star HOSTS [KEY VALUE]...: one, and where its queue is.
+star()
+{
+	local k=()
+	[[ $cc != dctcp && ${p[other]} != dctcp ]] || k=(mark "$(mark "$mbit")")
+	network star "$1" rate "${mbit}m" delay_ns "$(star_delay)" buffer "${p[buffer]}" \
+		"${k[@]}" "${@:2}"
+	port s1 "p$(($1 + 1))"
+}
+
+port() { echo "$(stat -Lc %i "/run/netns/$1") $2" >"$out/port"; } # NETNS DEV
+
+# tgen OPTION... <FLOWS: with what it leaves.
+run_flows()
+{
+	local trace=/sys/kernel/tracing
+	cat >/tmp/flows
+	if [[ $cc == hpccpp && ${p[updates]} != 0 ]]; then
+		echo 600000 >$trace/buffer_size_kb
+		echo mono >$trace/trace_clock
+		echo 1 >$trace/events/hpccpp/hpccpp_update/enable
+	fi
+	"$lab/tgen" -l "$out/links" "$@" /tmp/flows >"$out/flows"
+	if [[ $cc == hpccpp && ${p[updates]} != 0 ]]; then
+		echo 0 >$trace/events/hpccpp/hpccpp_update/enable
+		sed -n -E 's/^.* ([0-9]+\.[0-9]+): hpccpp_update: /time=\1 /p' $trace/trace >"$out/updates"
+	fi
+	[[ -e $out/links ]] || cat /proc/lablink >"$out/links"
+	cat /proc/lablink_trace >"$out/queue"
+	[[ -s $out/queue ]] || rm "$out/queue"
+}
+
+# --- the scenarios -----------------------------------------------------------
+
+# Flows without end. What is measured is the second half.
+scenario_long()
+{
+	local hosts=$((flows < 100 ? flows : 100)) end=$((p[ms] * 1000000)) i
+	# 2000 round trips, and 20 ms at least, for flows to settle and be counted
+	((end)) || end=$((rtt * 2000 * 1000 > 20000000 ? rtt * 2000 * 1000 : 20000000))
+	star "$hosts" port s1 r1 trace 20000
+	agents
+	# Not all at once: a start each 1.7 us.
+	for ((i = 0; i < flows; i++)); do
+		echo "$(((i + 1) * 1700)) h$((i % hosts + 1)) r1 - $end $cc"
+	done | run_flows -w $((end / 2)):$end -e $end
+}
+
+# Flow 1; 2 joins; 1 leaves. Then, with more, they join and leave one by one.
+scenario_step()
+{
+	local gap=$((rtt_ns * (flows == 2 ? 600 : 150))) i end
+	star "$flows" port s1 r1 trace 8000000
+	agents
+	end=$((2 * flows * gap))
+	: >"$out/events"
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((i * gap)) h$i r1 - $(((flows + i) * gap)) $cc"
+		((i == 1)) || echo "join $((i * gap)) $((i - 1))" >>"$out/events"
+		((i == flows)) || echo "leave $(((flows + i) * gap)) $((i - 1))" >>"$out/events"
+	done >/tmp/list
+	sort -n -k 2 -o "$out/events" "$out/events"
+	run_flows -w "$rtt_ns:$end" -e $end -i "$rtt_ns" -s "$out/rates" </tmp/list
+}
+
+# All send at once: a start each 100 ns.
+scenario_incast()
+{
+	local i
+	star "$flows" port s1 r1 trace 8000000
+	agents
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((100000 + i * 100)) h$i r1 ${p[size]} $cc"
+	done | run_flows -w 1000:- -e 3000000000 -i 20000 -s "$out/rates"
+}
+
+# Poisson arrivals between all hosts.
+scenario_fabric()
+{
+	local args=()
+	case ${p[shape]} in
+	leafspine)
+		#	4 leaves of 4 hosts, 2 spines; as much up as down
+		args=(leafspine 4 2 4 rate 100g core_rate 200g)
+		[[ $cc != dctcp ]] || args+=(mark "$(mark 100000)" core_mark "$(mark 200000)") ;;
+	clos)	#	that of the HPCC paper: 320 hosts, 20 ToR, 20 aggregation, 16 core
+		args=(clos 5 4 4 4 16 rate 100g core_rate 400g)
+		[[ $cc != dctcp ]] || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
+	esac
+	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
+	agents
+	"$lab/testbed" paths >/tmp/paths
+	echo "poisson 0 $((p[ms] * 1000000)) ${p[load]} ${p[sizes]} ${p[seed]} $cc" |
+		run_flows -w 1000:- -e 3000000000 -p /tmp/paths
+}
+
+# real HOST NETNS DEV...: the links that hold HOST's flows back. A line in "real" is
+# HOST's address and their ids.
+real()
+{
+	local host=$1 ids
+	shift
+	ids=$("$lab/testbed" ports all | awk -v ports="$*" '
+		BEGIN { n = split(ports, p, " "); for (i = 1; i < n; i += 2) is[p[i], p[i + 1]] = 1 }
+		($1, $2) in is { printf " %d", NR }')
+	echo "$(nsenter --net="/run/netns/$host" ip -4 -o addr show scope global | sed -E 's/.* inet ([0-9.]+).*/\1/')$ids" >>"$out/real"
+}
+
+# Who the bottleneck is, and who gets what of it. "Slow" links have 2/5 of $mbit:
+#
+# parking	h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these
+# asymmetric	the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it
+#		with h2; nobody else
+# receiver	two leaves and a spine; the port of h5, who receives, is slow
+# nic		8 flows of one host, whose NIC is slow, to 8 others
+scenario_parking()
+{
+	local end=$((rtt * 4000 * 1000)) slow=$((mbit * 2 / 5)) i args=()
+	[[ $cc != dctcp ]] || args=(mark "$(mark "$slow")")
+	args+=(rate "${mbit}m" delay_ns 1000 buffer "${p[buffer]}")
+	case ${p[shape]} in
+	parking)
+		network parking 4 "${args[@]}" core_rate "${slow}m"
+		real h0 s1 p1 s2 p2 s3 p2 s4 p2
+		for ((i = 0; i <= 4; i++)); do
+			echo "$(((i + 1) * 1700)) h$i r$i - $end $cc"
+			((i == 0)) || real "h$i" "s$i" "p$((i == 1 ? 1 : 2))"
+		done >/tmp/list ;;
+	asymmetric)
+		network parking 4 "${args[@]}" link s1 s2 rate "${slow}m" \
+			link s2 s3 rate "$((slow / 2))m"
+		real h0 s2 p2
+		real h2 s2 p2
+		printf '%s\n' "1700 h0 r0 - $end $cc" "3400 h2 r2 - $end $cc" >/tmp/list ;;
+	receiver)
+		network leafspine 2 1 4 "${args[@]}" core_rate "$((mbit * 4))m" \
+			link l2 h5 rate "${slow}m"
+		for ((i = 1; i <= 4; i++)); do
+			echo "$((i * 1700)) h$i h5 - $end $cc"
+			real "h$i" l2 p1
+		done >/tmp/list ;;
+	nic)	network star 8 "${args[@]}" link s1 r1 rate "${slow}m"
+		for ((i = 1; i <= 8; i++)); do
+			echo "$((i * 1700)) r1 h$i - $end $cc"
+		done >/tmp/list
+		real r1 r1 eth0 ;;
+	*)	echo "$name: shape '${p[shape]}'?" >&2; exit 2 ;;
+	esac
+	agents
+	p[updates]=1
+	run_flows -w $((end / 2)):$end -e $end </tmp/list
+}
+
+# Half of the flows have another congestion control; these leave after half of the
+# time. "bare": no others, but the bottleneck has no agent.
+scenario_mixed()
+{
+	local end=$((p[ms] * 1000000)) i
+	star $((2 * flows)) port s1 r1 trace 8000000
+	if [[ ${p[other]} == bare ]]; then
+		agents '^s1 '
+	else
+		agents
+		echo "leave $((end / 2)) -" >"$out/events"
+	fi
+	p[updates]=1
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((i * 1700)) h$i r1 - $end $cc"
+		[[ ${p[other]} == bare ]] ||
+			echo "$((i * 1700)) h$((flows + i)) r1 - $((end / 2)) ${p[other]}"
+	done | run_flows -w 1000:$end -e $end -i $((10 * rtt_ns)) -s "$out/rates"
+}
+
+declare -F "scenario_$scenario" >/dev/null || { echo "$name: no scenario '$scenario'" >&2; exit 2; }
+"scenario_$scenario"
+
+for key in "${!p[@]}"; do
+	echo "$key ${p[$key]}"
+done | sort | jq -Rn --arg scenario "$scenario" --arg name "$name" --arg kernel "$(uname -r)" \
+	--arg ko "$(modinfo -F version "$HPCCPP_KO") $(sha256sum "$HPCCPP_KO" | cut -c1-12)" '
+	[inputs | split(" ") | { key: .[0], value: (.[1] | tonumber? // .) }] | from_entries |
+	{ scenario: $scenario, name: $name, cc, seed, kernel: $kernel, module: $ko,
+	  params: del(.cc, .seed) }' >"$out/meta.json"

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A part of the lab's suite with all that is asserted of it, and that bench.sh goes
+# on where it stopped, says what does not hold, and refuses what it does not know.
+#
+# place: host
+# timeout: 900
+set -euo pipefail
+here=$(realpath "${BASH_SOURCE%/*}")
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$here/lib.sh"
+bench=$top/scripts/lab/bench.sh
+export RESULTS_LAB=$top/.build/check/lab
+
+# Of each scenario that needs no more than seconds, runs that between them have
+# every kind of bound.
+part=(
+	'long (hpccpp|dctcp)-(1|2|16|64)x100g-(8|20)us-mtu1500-n64'
+	'long hpccpp-(4|16)x(10g-20|25g-50)us-mtu1500-n64'
+	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
+	'step hpccpp-pair-(25|100)g-'
+	'incast hpccpp-(8|60)x500k-32mb'
+	'fabric (hpccpp|dctcp)-fb_hadoop-30'
+	'parking hpccpp-(asymmetric|receiver|nic)'
+	'mixed '
+	'sparse 16x25g-'
+	'sweep (eta90|eta100|rtt1000us|256flows|400000mbit).*stage5'
+)
+ONLY="^($(IFS='|'; echo "${part[*]}"))"
+export ONLY
+scenarios="long step incast fabric parking mixed sparse sweep"
+
+status=0
+# shellcheck disable=SC2086 # words
+FORCE=1 "$bench" $scenarios >"$tmp/first" 2>&1 || status=$?
+if [[ ! -s $RESULTS_LAB/bounds ]]; then
+	ktap_plan 1
+	ktap_not_ok "bench.sh"
+	ktap_diag "$(tail -n 20 "$tmp/first")"
+	ktap_finish
+fi
+cp "$RESULTS_LAB/bounds" "$tmp/bounds"
+mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
+
+ktap_plan $((${#bounds[@]} + 7))
+for line in "${bounds[@]}"; do
+	case $line in
+	ok*)	ktap_ok "${line#ok }" ;;
+	*)	ktap_not_ok "${line#not ok }" ;;
+	esac
+done
+assert_ge "bounds" "${#bounds[@]}" 80
+assert_eq "bench.sh: status" "$status" "$(grep -c -m 1 '^not ok' "$tmp/bounds" || true)"
+# shellcheck disable=SC2086 # words
+"$bench" $scenarios >"$tmp/again" 2>&1 || true
+check "what is there is not run again" grep -q ' runs, 0 to do$' "$tmp/again"
+check "the same bounds again" cmp "$tmp/bounds" "$RESULTS_LAB/bounds"
+
+refuses() # NAME TEXT COMMAND...
+{
+	local name=$1 text=$2 said status=0
+	shift 2
+	said=$("$@" 2>&1) || status=$?
+	check "$name" test "$status" -eq 2 -a -z "${said##*"$text"*}"
+}
+refuses "unknown scenario" "unknown scenario 'nonsense' (known: " "$bench" nonsense
+refuses "unknown congestion control" "unknown congestion control 'vegas' (known: " \
+	env CCS=vegas "$bench" long
+refuses "a part without a run" "no run of long is for CC=cubic ONLY=^nothing" \
+	env CCS=cubic ONLY=^nothing "$bench" long
+ktap_finish
