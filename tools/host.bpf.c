@@ -477,6 +477,8 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	n = reserve(skops, cfg->records);
 	if (n)
 		f->plan = PLAN_COLLECT | n;
+	else if (!cfg->every)
+		f->segs = 0;		/* no room: the next one is due */
 }
 
 /* The most loaded records first: an echo that was cut short has these. */

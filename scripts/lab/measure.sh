@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Make $RESULTS/NAME.json of what run.sh left in $RESULTS/NAME/ and pack that:
+# Make $RESULTS/NAME.json of what run.sh left in $RESULTS/NAME/, packed or not, and
+# pack that:
 #
 #	measure.sh NAME
 #
@@ -16,6 +17,9 @@ declare -A p
 scenario=
 eval "$(jq -r '@sh "scenario=\(.scenario)",
 	(.params | to_entries[] | @sh "p[\(.key)]=\(.value | tostring)")' "$dir/meta.json")"
+for file in "$dir"/*.gz; do
+	[[ ! -e $file ]] || gunzip -f "$file"
+done
 wire=$((p[mtu] + 14))
 rtt=$((p[rtt] * 1000))
 mbit=${p[mbit]}
@@ -62,6 +66,8 @@ events()
 		{ t[m] = $3 + rtt; q[m] = $4 / wire; x[m++] = $5 } # from 1 RTT on
 		function join(at, until,	k, peak, back, last) {
 			peak = back = last = 0
+			if (i >= m || t[i] >= at + 5 * rtt)
+				peak = 1e6		# no trace
 			for (k = i; k < m && t[k] < until; k++) {
 				if (q[k] > 5 && t[k] < at + 20 * rtt)
 					last = t[k] - at
@@ -80,15 +86,15 @@ events()
 		}
 		function leave(at, until,	j, k, low, again, u) {
 			low = 1; again = ""; j = i
-			while (j > 0 && t[j - 1] >= t[i] - 2 * rtt)
+			while (j > 0 && t[j] > t[i] - 2 * rtt)
 				j--
 			for (k = i; k < m && t[k] < until; k++) {
-				while (t[j] < t[k] - 2 * rtt)
+				while (j + 1 < k && t[j + 1] <= t[k] - 2 * rtt)
 					j++
 				if (t[k] < at + rtt)
 					continue
 				# what left in the window, of what can
-				u = (x[k] - x[j]) * 8000 / mbit / (t[k] - t[j] + 1)
+				u = (x[k] - x[j]) * 8000 / mbit / (2 * rtt)
 				if (u < low && t[k] < at + 15 * rtt) {
 					low = u
 					again = ""
@@ -123,10 +129,11 @@ events()
 		}' "$dir/events" "$dir/queue"
 }
 
-# How long after connect() each flow that joins stays over 1.25 times its share.
+# How long after connect() each flow that joins stays over 1.25 times its share: of
+# eta of the link, less headers.
 fair()
 {
-	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire '
+	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire -v eta="${p[eta]}" '
 		BEGIN { n = 0 }
 		FILENAME ~ /events$/ { if ($1 == "join") { at[n] = $2; id[n++] = $3 } ; next }
 		{ got[$2, $1] = $3; if ($1 > end) end = $1 }
@@ -134,7 +141,8 @@ fair()
 			for (e = 0; e < n; e++) {
 				until = e + 1 < n ? at[e + 1] : at[e] + 500 * rtt
 				# what it received in four round trips, and in the four before
-				share = mbit / 8000 / (e + 2); from = 0; result = 0; old = 0
+				share = mbit / 8000 / (e + 2) * eta / 100 * (wire - 66) / wire
+				result = 0
 				for (t = int(at[e] / rtt) * rtt; t < until && t <= end; t += rtt) {
 					if ((id[e], t) in got)
 						now = got[id[e], t]
@@ -267,16 +275,24 @@ parking()
 		"$dir/real" "$dir/updates"
 }
 
-# What the flows got while others were there and after.
+# What the flows got while others were there and after, and when ours together have
+# 0.95 of eta of the link, over two round trips, once the others have left.
 mixed()
 {
 	local half=$((p[ms] * 500000))
-	awk -v half=$half -v mbit="$mbit" -v hops="${p[flows]}" '
+	awk -v half=$half -v mbit="$mbit" -v rtt=$rtt -v eta="${p[eta]}" -v wire=$wire '
 		FILENAME ~ /flows$/ { if (!/^#/) ours[$1] = $10 ~ /^hpccpp/; next }
 		{
 			if ($1 <= half * .2) base[$2] = $3
 			if ($1 <= half) at[$2] = $3
 			if ($1 <= half * 1.2) later[$2] = $3
+			if (ours[$2] && $1 > half) {
+				if ($1 != T[n]) {
+					T[++n] = $1
+					g[n] = g[n - 1]
+				}
+				g[n] += $3 - end[$2]
+			}
 			end[$2] = $3
 		}
 		END {
@@ -294,11 +310,28 @@ mixed()
 			print "share_others", them * 8000 / (half * .8) / mbit
 			print "share_after", us2 * 8000 / (half * .8) / mbit
 			print "least_mbit", least * 8000 / (half * .8)
+			back = 1e6
+			j = 1
+			for (k = 1; k <= n && back == 1e6; k++) {
+				while (j + 1 < k && T[j + 1] <= T[k] - 2 * rtt)
+					j++
+				if (T[k] - T[j] >= 2 * rtt && (g[k] - g[j]) * 8000 / mbit / (T[k] - T[j]) >= \
+				    0.95 * eta / 100 * (wire - 82) / wire)
+					back = (T[k] - half) / rtt
+			}
+			print "leave_back", back
 		}' "$dir/flows" "$dir/rates"
 	sed -n 's/.* used=1 .* R=\([0-9]*\).*/\1/p' "$dir/updates" |
 	awk '{ if (NR == 1 || $1 < R) R = $1 } END { print "least_R_mbit", R * 8 / 1e6 }'
 }
 
+case $scenario in
+step|incast)
+	if grep '^#.*lost' "$dir/queue" >&2; then
+		echo "$1: the trace of the queue is not whole" >&2
+		exit 1
+	fi ;;
+esac
 {
 	bdp
 	case $scenario in
@@ -307,7 +340,7 @@ mixed()
 	incast)			link; incast ;;
 	fabric|clos)		slowdown ;;
 	parking)		parking ;;
-	mixed)			link; mixed; [[ ! -e $dir/events ]] || events ;;
+	mixed)			link; mixed ;;
 	esac
 } | jq -Rn --slurpfile meta "$dir/meta.json" '
 	def number: tonumber | if . == 0 then 0 else . as $x |

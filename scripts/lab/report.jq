@@ -120,7 +120,7 @@ def intro:
 		["slowdown", "FCT / ideal FCT. FCT is from connect() to the arrival of the last byte; ideal is base RTT + size with headers / rate of the slowest link. The handshake, a base RTT, is in FCT but not in ideal; the way back of the last ACK is in ideal but not in FCT. So a small flow through empty queues has about 1.5."],
 		["W<sub>ai</sub>, N", "W<sub>ai</sub> is what hpccpp adds to its window in each round trip: W<sub>init</sub> (1 − η) / N, where N (<code>net.hpccpp.flows</code>) is how many flows are expected on a link."],
 		["stage", "<code>net.hpccpp.max_stage</code>: additive increases before a multiplicative one. 5 is the default."],
-		["hpccpp-full", "packets carry a record of each hop, not only of the most loaded one."],
+		["hpccpp-full", "packets carry two records, which is what fits beside time stamps: the two most loaded hops, not one."],
 		["DCTCP’s K", "queue above which the switch marks: 65 packets per 10 Gbit/s, as its authors say."],
 		["timeouts", "retransmission timeouts; the least RTO is 5 ms here."]
 	| "<dt>\(.[0])<dd>\(.[1])"),

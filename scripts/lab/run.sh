@@ -29,7 +29,8 @@ shift 2
 
 # What a run may be told, and what it is when it is not.
 declare -A p=(
-	[cc]=hpccpp	# congestion control; hpccpp-full: with all hops' records
+	[cc]=hpccpp	# congestion control; hpccpp-full: with two records, all that
+			# fits: the two most loaded hops
 	[flows]=1
 	[mbit]=100000	# of the links
 	[rtt]=8		# base RTT, us
@@ -157,6 +158,9 @@ scenario_long()
 	done | run_flows -w $((end / 2)):$end -e $end
 }
 
+scenario_sparse() { scenario_long; }
+scenario_sweep() { scenario_long; }
+
 # Flow 1; 2 joins; 1 leaves. Then, with more, they join and leave one by one.
 scenario_step()
 {
@@ -272,14 +276,13 @@ scenario_mixed()
 		agents '^s1 '
 	else
 		agents
-		echo "leave $((end / 2)) -" >"$out/events"
 	fi
 	p[updates]=1
 	for ((i = 1; i <= flows; i++)); do
 		echo "$((i * 1700)) h$i r1 - $end $cc"
 		[[ ${p[other]} == bare ]] ||
 			echo "$((i * 1700)) h$((flows + i)) r1 - $((end / 2)) ${p[other]}"
-	done | run_flows -w 1000:$end -e $end -i $((10 * rtt_ns)) -s "$out/rates"
+	done | run_flows -w 1000:$end -e $end -i "$rtt_ns" -s "$out/rates"
 }
 
 declare -F "scenario_$scenario" >/dev/null || { echo "$name: no scenario '$scenario'" >&2; exit 2; }
