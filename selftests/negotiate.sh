@@ -68,7 +68,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-ktap_plan 73
+ktap_plan 74
 
 # --- Handshake -----------------------------------------------------------------
 

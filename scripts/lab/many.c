@@ -17,6 +17,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 #define CHUNK	65536
 
 static char buf[CHUNK];
-static volatile sig_atomic_t stopped;
+static atomic_bool stopped;
 
 static void stop(int signal)
 {

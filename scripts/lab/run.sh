@@ -221,6 +221,8 @@ real()
 	echo "$(nsenter --net="/run/netns/$host" ip -4 -o addr show scope global | sed -E 's/.* inet ([0-9.]+).*/\1/')$ids" >>"$out/real"
 }
 
+scenario_clos() { scenario_fabric; }
+
 # Who the bottleneck is, and who gets what of it. "Slow" links have 2/5 of $mbit:
 #
 # parking	h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these
