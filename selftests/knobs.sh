@@ -244,6 +244,12 @@ for ((i = 0; i < 60; i++)); do
 	reload || good=1
 done
 check "loaded and unloaded 60 times" [ "$good" -eq 0 ]
-assert_le "... kmalloc objects left, 300 would be one for each time and namespace" \
-	$(($(objects) - before)) 200
+# what is freed after a grace period takes its time; what leaked stays
+few_left()
+{
+	left=$(($(objects) - before))
+	[[ $left -le 200 ]]
+}
+busywait 30 few_left || true
+assert_le "... kmalloc objects left, 300 would be one for each time and namespace" "$left" 200
 ktap_finish
