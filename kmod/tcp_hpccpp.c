@@ -177,7 +177,7 @@ struct hpccpp_net {
 	int flows;			/* N */
 	int w_ai;			/* bytes; 0: from flows */
 	int w_ai_min;			/* 1/1000 of a full packet */
-	int base_rtt_us;		/* 0: the flow's minimum RTT */
+	int base_rtt_us;		/* 0: difference 1 */
 	unsigned long min_rate;		/* bit/s */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;

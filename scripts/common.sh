@@ -90,3 +90,42 @@ private_apt() # TOOL ARGUMENT...
 		-o Dir::State::Lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
 		-o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
+
+# guest_results: sets "results" to the directory that RESULTS names, made if need
+# be, or to nothing.
+guest_results()
+{
+	results=
+	if [[ -n ${RESULTS-} ]]; then
+		RESULTS=$(realpath "$RESULTS")
+		mkdir -p "$RESULTS"
+		results=$RESULTS
+	fi
+}
+
+# guest_command COMMAND...: prints what a guest's init runs: the command, here, with
+# the names in "pass" of our environment.
+guest_command()
+{
+	local name
+	echo 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+	echo 'export HOME=/root LANG=C'
+	# shellcheck disable=SC2154 # an array of the caller's
+	for name in "${pass[@]}"; do
+		[[ ! -v $name ]] || printf 'export %s=%q\n' "$name" "${!name}"
+	done
+	printf 'cd %q || exit\nexec' "$PWD"
+	printf ' %q' "$@"
+	echo
+}
+
+# lab_env TOP [BUILD]: exports where a guest of the lab finds what was built for it,
+# in .build/lab unless said otherwise.
+lab_env()
+{
+	export HPCCPP_LAB=$1/.build/${2:-lab} HPCCPP=$1/.build/6.1/tools/hpccpp
+	export HPCCPP_KO=$HPCCPP_LAB/kmod/tcp_hpccpp.ko
+	# Its kernel has no BTF of its own; but for "flow" the command needs none of it.
+	HPCCPP_BTF=$("$1/scripts/kernel.sh" 6.1)/vmlinux
+	export HPCCPP_BTF
+}

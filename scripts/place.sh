@@ -77,10 +77,8 @@ export PLACE=$place
 export HPCCPP_KO=$top/.build/$build/kmod/tcp_hpccpp.ko
 export HPCCPP=$top/.build/$build/tools/hpccpp
 if [[ $place == uml* ]]; then
-	# That kernel has no BTF of its own; but for "flow" the command needs none of it.
-	HPCCPP_BTF=$("$top/scripts/kernel.sh" 6.1)/vmlinux
-	HPCCPP=$top/.build/6.1/tools/hpccpp
-	export PLACE=uml HPCCPP_BTF HPCCPP_LAB=$top/.build/$build
+	lab_env "$top" "$build"
+	export PLACE=uml
 	[[ $place == uml ]] || uml_args=(--debug)
 	exec "$top/scripts/lab/uml.sh" "${uml_args[@]}" --timeout "$timeout" \
 		${log:+--log "$log"} -- "$@"

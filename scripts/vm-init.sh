@@ -4,16 +4,11 @@
 # put the host's root in place; then again in that root, to run the command and
 # bring back what it says and how it ends. vm.sh writes config and command.
 
-# shellcheck source=/dev/null disable=SC2154
+# shellcheck source=/dev/null disable=SC1091,SC2154
 . "${0%/*}/config"
 
-fail()
-{
-	echo "<2>vm-init: $* failed" >/dev/kmsg
-	poweroff -f
-}
-
 if [ "$1" != in-root ]; then
+	. /guest.sh
 	/bin/busybox --install -s /bin
 	mount -t proc proc /proc
 	mount -t sysfs sys /sys
@@ -22,38 +17,17 @@ if [ "$1" != in-root ]; then
 		insmod "$module" || fail "insmod $module"
 	done
 
-	# The host's root is read-only to us: what is written goes to a tmpfs.
 	p9=trans=virtio,version=9p2000.L,msize=512000
 	mkdir -p /lower /tmpfs /newroot
 	mount -t 9p -o "ro,cache=loose,$p9" root /lower || fail "mounting 9p"
-	mount -t tmpfs -o size=75% tmpfs /tmpfs
-	mkdir /tmpfs/upper /tmpfs/work
-	mount -t overlay -o lowerdir=/lower,upperdir=/tmpfs/upper,workdir=/tmpfs/work \
-		overlay /newroot || fail "mounting overlay"
-	cd /newroot || fail "cd"
-	mount -t tmpfs -o mode=755 tmpfs run
-	mkdir -p run/lock "lib/modules/$release"
+	root_over_lower
+	mkdir -p "lib/modules/$release"
 	mount --bind "/lower$tree/lib/modules/$release" "lib/modules/$release"
 	if [ -n "$results" ]; then
 		mount -t 9p -o "cache=none,$p9" results ".$results" || fail "mounting $results"
 	fi
 
-	mount --move /dev dev
-	mkdir -p dev/pts dev/shm
-	mount -t devpts -o ptmxmode=666 devpts dev/pts
-	mount -t tmpfs -o mode=1777 tmpfs dev/shm
-	ln -s /proc/self/fd dev/fd
-	ln -s fd/0 dev/stdin
-	ln -s fd/1 dev/stdout
-	ln -s fd/2 dev/stderr
-	hostname vm
-	mount --move /proc proc
-	mount --move /sys sys
-	mount -t cgroup2 cgroup2 sys/fs/cgroup
-	mount -t bpf bpf sys/fs/bpf
-	mount -t debugfs debugfs sys/kernel/debug
-	mount -t tracefs tracefs sys/kernel/tracing
-	ip link set lo up
+	root_complete vm
 	mkdir run/vm
 	cp /init /config /command /bin/busybox run/vm
 	exec switch_root /newroot /bin/sh /run/vm/init in-root

@@ -57,6 +57,7 @@ mkdir -p "$tmp"/initramfs/{bin,proc,sys,dev}
 cp "$(command -v busybox)" "$tmp/initramfs/bin/"
 ln -s busybox "$tmp/initramfs/bin/sh"
 cp "${BASH_SOURCE%/*}/vm-init.sh" "$tmp/initramfs/init"
+cp "${BASH_SOURCE%/*}/guest.sh" "$tmp/initramfs/"
 modules=
 while read -r _ file _; do
 	[[ " $modules " == *" /${file##*/} "* ]] && continue
@@ -65,24 +66,10 @@ while read -r _ file _; do
 done < <(modprobe -d "$tree" -S "$release" --show-depends -a \
 	virtio_pci virtio_console 9p 9pnet_virtio overlay | grep ^insmod)
 
-results=
-if [[ -n ${RESULTS-} ]]; then
-	RESULTS=$(realpath "$RESULTS")
-	mkdir -p "$RESULTS"
-	results=$RESULTS
-fi
+guest_results
 printf '%s=%q\n' release "$release" tree "$tree" modules "$modules" \
 	results "$results" >"$tmp/initramfs/config"
-{
-	echo 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-	echo 'export HOME=/root LANG=C'
-	for name in "${pass[@]}"; do
-		[[ ! -v $name ]] || printf 'export %s=%q\n' "$name" "${!name}"
-	done
-	printf 'cd %q || exit\nexec' "$PWD"
-	printf ' %q' "$@"
-	echo
-} >"$tmp/initramfs/command"
+guest_command "$@" >"$tmp/initramfs/command"
 ( cd "$tmp/initramfs" && find . | cpio --quiet -o -H newc ) >"$tmp/initramfs.cpio"
 
 # The guest's output comes by pipes of its own: it is live, and what our own

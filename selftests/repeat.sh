@@ -31,11 +31,9 @@ fi
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$here/lib.sh"
-export HPCCPP_LAB=${HPCCPP_LAB:-$top/.build/lab}
-export HPCCPP=$top/.build/6.1/tools/hpccpp HPCCPP_KO=$HPCCPP_LAB/kmod/tcp_hpccpp.ko
-# The lab's kernel has no BTF of its own; the agents need none of it there.
-HPCCPP_BTF=$("$top/scripts/kernel.sh" 6.1)/vmlinux
-export HPCCPP_BTF
+# shellcheck source-path=SCRIPTDIR source=../scripts/common.sh
+. "$top/scripts/common.sh"
+lab_env "$top"
 
 run() # NAME CC CPU SEED: what it says in $tmp/NAME
 {

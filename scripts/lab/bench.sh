@@ -35,11 +35,7 @@ fi
 plan=$(grep -E -e "${ONLY-}" <<<"$plan" || true)
 [[ -n $plan ]] || bad "no run of $* is for CC=$CCS ONLY=${ONLY-}"
 
-export HPCCPP_LAB=$top/.build/lab HPCCPP=$top/.build/6.1/tools/hpccpp
-export HPCCPP_KO=$HPCCPP_LAB/kmod/tcp_hpccpp.ko
-# The lab's kernel has no BTF of its own; the agents need none of it there.
-HPCCPP_BTF=$("$here/../kernel.sh" 6.1)/vmlinux
-export HPCCPP_BTF
+lab_env "$top"
 results=${RESULTS_LAB:-$top/results/lab}
 mkdir -p "$results"
 exec 7>"$results/.lock"

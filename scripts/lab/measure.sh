@@ -40,16 +40,22 @@ link()
 			print "queue_max", $20 / wire
 			print "marks", $12
 		}
-		{ drops += $10 }
-		END { print "drops", drops + 0 }' "$dir/links"
+	' "$dir/links"
+}
+
+# Of all links and all flows.
+losses()
+{
+	awk '{ n += $10 } END { print "drops", n + 0 }' "$dir/links"
+	awk '!/^#/ { r += $12; t += $13 }
+		END { print "retransmissions", r + 0; print "timeouts", t + 0 }' "$dir/flows"
 }
 
 # Fairness of all flows, by what they got in the window.
 jain()
 {
-	awk '!/^#/ { s += $9; q += $9 * $9; n++; z += !$9; r += $12; t += $13 }
-		END { print "jain", q ? s * s / q / n : 0; print "without_bytes", z + 0
-			print "retransmissions", r + 0; print "timeouts", t + 0 }' "$dir/flows"
+	awk '!/^#/ { s += $9; q += $9 * $9; n++; z += !$9 }
+		END { print "jain", q ? s * s / q / n : 0; print "without_bytes", z + 0 }' "$dir/flows"
 }
 
 bdp() { awk -v mbit="$mbit" -v rtt=$rtt -v wire=$wire 'BEGIN { print "bdp", mbit * rtt / 8000 / wire }'; }
@@ -165,11 +171,9 @@ incast()
 {
 	awk -v rtt=$rtt -v mbit="$mbit" -v mtu="${p[mtu]}" '
 		!/^#/ {
-			n++
 			bytes += $4 + int(($4 + mtu - 53) / (mtu - 52)) * 66
 			if (!first || $5 < first) first = $5
 			if ($6 == "-") missing++; else if ($5 + $6 > last) last = $5 + $6
-			retrans += $12; timeouts += $13
 		}
 		END {
 			ideal = 2 * rtt + bytes * 8000 / mbit
@@ -177,7 +181,6 @@ incast()
 			print "ideal_us", ideal / 1000
 			print "completion_over_ideal", (last - first) / ideal
 			print "unfinished", missing + 0
-			print "retransmissions", retrans + 0; print "timeouts", timeouts + 0
 		}' "$dir/flows"
 	# the peak, how long it takes from there, and how busy the link is until then
 	awk -v wire=$wire -v mbit="$mbit" '
@@ -199,7 +202,7 @@ incast()
 		}' "$dir/queue"
 	# the longest that a flow, once started, gets nothing
 	awk '
-		FILENAME ~ /flows$/ { if (!/^#/) { start[$1] = last[$1] = $5; end[$1] = $6 == "-" ? 3e9 : $5 + $6 } ; next }
+		FILENAME ~ /flows$/ { if (!/^#/) { last[$1] = $5; end[$1] = $6 == "-" ? 3e9 : $5 + $6 } ; next }
 		{ if ($1 - last[$2] > stall) stall = $1 - last[$2]; last[$2] = $1 }
 		END {
 			for (i in end)
@@ -214,9 +217,8 @@ incast()
 slowdown()
 {
 	awk '!/^#/ && $6 != "-" { print $4, $6 / $7, ($6 - $11) / $7 }' "$dir/flows" | sort -n >"$dir/sorted"
-	awk '/^#/ { next } $6 == "-" { u++ } { b += $4; r += $12; t += $13 }
-		END { print "unfinished", u + 0; print "bytes", b + 0
-			print "retransmissions", r + 0; print "timeouts", t + 0 }' "$dir/flows"
+	awk '/^#/ { next } $6 == "-" { u++ } { b += $4 }
+		END { print "unfinished", u + 0; print "bytes", b + 0 }' "$dir/flows"
 	awk -v n="$(wc -l <"$dir/sorted")" '{
 		print (NR <= 0.2 * n ? "smallest" : NR <= 0.95 * n ? "middle" : "largest"), $2, $3
 	}' "$dir/sorted" |
@@ -246,8 +248,8 @@ slowdown()
 		END { put(); print "sizes" sizes; print "p50" p50; print "p95" p95; print "p99" p99; print "flows", NR }'
 	rm "$dir/sorted"
 	# of all ports: the time-weighted mean, and the worst port
-	awk -v wire=$wire '{ drops += $10; mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
-		END { print "drops", drops + 0; print "queue_mean", mean / NR / wire
+	awk -v wire=$wire '{ mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
+		END { print "queue_mean", mean / NR / wire
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
 }
 
@@ -257,7 +259,6 @@ parking()
 	jain
 	awk -v end=$((rtt * 2000)) '!/^#/ { s = s " " $9 * 8000 / end }
 		END { print "shares_mbit" s }' "$dir/flows"
-	awk '{ drops += $10 } END { print "drops", drops + 0 }' "$dir/links"
 	[[ -e $dir/updates ]] || return 0
 	awk 'FILENAME ~ /real$/ {
 			for (i = 2; i <= NF; i++)
@@ -334,6 +335,7 @@ step|incast)
 esac
 {
 	bdp
+	losses
 	case $scenario in
 	long|sparse|sweep)	link; jain ;;
 	step)			link; events; fair ;;

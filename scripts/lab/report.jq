@@ -184,11 +184,7 @@ def long:
 
 def step:
 	def title: if .cc == "hpccpp" and .params.stage == 0 then "hpccpp, stage 0" else .cc end;
-	# measure.sh has 0 for a queue that was never long, and for one that stayed so;
-	# and 40 for a load that did not come back
-	def back:
-		[.join_queue_peaks, .join_queue_back | if type == "array" then . else [.] end] | transpose |
-		if any(.[]; .[0] != null and .[0] > 5 and .[1] == 0) then { n: "not" } else map(.[1] | numbers) | max end;
+	# measure.sh has 40 for a queue or a load that did not come back
 	def again: worst | if . == 40 then { n: "not in 40" } else . end;
 	runs("step") | select(. != []) | . as $runs |
 	section("step"; "step: a flow joins, a flow leaves"),
@@ -206,7 +202,7 @@ def step:
 		["link", "flows", "", "stage", "N", "queue peak", "≤ 5 packets again, RTTs", "last > 5, RTTs", "share within 1.25, RTTs", "least utilisation", "back at 0.95 η, RTTs", "drops"];
 		[$runs | sort_by([.params.mbit, .params.rtt, .params.flows, (.cc | rank), -.params.stage, .params.n])[] | .metrics as $m |
 			[link, .params.flows, .cc, (if .cc == "hpccpp" then .params.stage, .params.n else null, null end),
-			 ($m.join_queue_peaks | worst), ($m | back), ($m.join_queue_last | worst), ($m.join_fair | worst),
+			 ($m.join_queue_peaks | worst), ($m.join_queue_back | again), ($m.join_queue_last | worst), ($m.join_fair | worst),
 			 ($m.leave_lows | least | share), ($m.leave_back | again), $m.drops]]);
 
 def incast:

@@ -45,7 +45,6 @@ declare -A p=(
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
 	[shape]=none	# of a network
 	[seed]=1	# of the traffic
-	[T]=0		# net.hpccpp.base_rtt_us
 	[updates]=0	# 1: trace hpccpp's updates in any scenario
 )
 for word; do
@@ -84,7 +83,7 @@ network()
 	[[ $cc != dctcp && ${p[other]} != dctcp ]] || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
-			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.base_rtt_us=${p[T]}")
+			sysctl "net.hpccpp.eta=${p[eta]}")
 	fi
 	# A limit of all namespaces together, made for a machine that is one host.
 	sysctl -qw net.ipv4.tcp_mem="4000000 4000000 4000000" fs.file-max=4000000 fs.nr_open=2000000
@@ -209,6 +208,8 @@ scenario_fabric()
 		run_flows -w 1000:- -e 3000000000 -p /tmp/paths
 }
 
+scenario_clos() { scenario_fabric; }
+
 # real HOST NETNS DEV...: the links that hold HOST's flows back. A line in "real" is
 # HOST's address and their ids.
 real()
@@ -220,8 +221,6 @@ real()
 		($1, $2) in is { printf " %d", NR }')
 	echo "$(nsenter --net="/run/netns/$host" ip -4 -o addr show scope global | sed -E 's/.* inet ([0-9.]+).*/\1/')$ids" >>"$out/real"
 }
-
-scenario_clos() { scenario_fabric; }
 
 # Who the bottleneck is, and who gets what of it. "Slow" links have 2/5 of $mbit:
 #

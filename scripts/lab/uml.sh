@@ -61,28 +61,19 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 log=${log:-$tmp/log}
 
-results=
-if [[ -n ${RESULTS-} ]]; then
-	RESULTS=$(realpath "$RESULTS")
-	mkdir -p "$RESULTS"
-	results=$RESULTS
-fi
+guest_results
 
 # The initramfs: what it takes to reach this machine's root, and the command. It
 # is not seen on the guest's command line, which is the same for all runs.
 mkdir -p "$tmp"/{share,initramfs/bin}
 cp "$(command -v busybox)" "$tmp/initramfs/bin/"
+cp "${BASH_SOURCE%/*}/../guest.sh" "$tmp/initramfs/"
 cat >"$tmp/initramfs/init" <<'END'
 #!/bin/busybox sh
 . "${0%/*}/config"
 
-fail()
-{
-	echo "<2>init: $* failed" >/dev/kmsg
-	/bin/busybox poweroff -f
-}
-
 if [ "$1" != in-root ]; then
+	. /guest.sh
 	/bin/busybox --install -s /bin
 	export PATH=/bin
 	mkdir -p /proc /sys /dev /lower /tmpfs /newroot
@@ -90,14 +81,9 @@ if [ "$1" != in-root ]; then
 	mount -t sysfs sys /sys
 	mount -t devtmpfs dev /dev
 	mount -t hostfs -o ro,/ root /lower || fail "mounting hostfs"
-	mount -t tmpfs -o size=75% tmpfs /tmpfs
-	mkdir /tmpfs/upper /tmpfs/work
-	mount -t overlay -o lowerdir=/lower,upperdir=/tmpfs/upper,workdir=/tmpfs/work \
-		overlay /newroot || fail "mounting overlay"
-	cd /newroot || fail "cd"
-	mount -t tmpfs -o mode=755 tmpfs run
+	root_over_lower
 	mount -t tmpfs -o mode=1777 tmpfs tmp
-	mkdir -p run/lock run/netns run/uml/share
+	mkdir -p run/netns run/uml/share
 	mount -t hostfs -o "$share" share run/uml/share || fail "mounting $share"
 	for dir in "$cwd" "$results"; do
 		case $dir in
@@ -110,22 +96,7 @@ if [ "$1" != in-root ]; then
 		mount -t hostfs -o "$results" results ".$results" || fail "mounting $results"
 	fi
 
-	mount --move /dev dev
-	mkdir -p dev/pts dev/shm
-	mount -t devpts -o ptmxmode=666 devpts dev/pts
-	mount -t tmpfs -o mode=1777 tmpfs dev/shm
-	ln -s /proc/self/fd dev/fd
-	ln -s fd/0 dev/stdin
-	ln -s fd/1 dev/stdout
-	ln -s fd/2 dev/stderr
-	hostname uml
-	mount --move /proc proc
-	mount --move /sys sys
-	mount -t cgroup2 cgroup2 sys/fs/cgroup || fail "mounting cgroup2"
-	mount -t bpf bpf sys/fs/bpf || fail "mounting bpf"
-	mount -t tracefs tracefs sys/kernel/tracing || fail "mounting tracefs"
-	! grep -qw debugfs proc/filesystems || mount -t debugfs debugfs sys/kernel/debug
-	ip link set lo up
+	root_complete uml
 	cp /init /config /command /bin/busybox run/uml
 	exec switch_root /newroot /run/uml/busybox sh /run/uml/init in-root
 fi
@@ -159,16 +130,7 @@ exec /run/uml/busybox poweroff -f
 END
 chmod +x "$tmp/initramfs/init"
 printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" >"$tmp/initramfs/config"
-{
-	echo 'export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-	echo 'export HOME=/root LANG=C'
-	for name in "${pass[@]}"; do
-		[[ ! -v $name ]] || printf 'export %s=%q\n' "$name" "${!name}"
-	done
-	printf 'cd %q || exit\nexec' "$PWD"
-	printf ' %q' "$@"
-	echo
-} >"$tmp/initramfs/command"
+guest_command "$@" >"$tmp/initramfs/command"
 ( cd "$tmp/initramfs" && find . | sort | cpio --quiet --reproducible -o -H newc ) >"$tmp/initramfs.cpio"
 
 : >"$tmp/share/out"
