@@ -38,6 +38,7 @@
  *     so that a path may change and a packet may carry fewer records than
  *     the path has hops. Without a usable earlier record of a link its u is
  *     the port's own U, with tau = T: that U is an average over T already.
+ *     It has 8 bits, so the record's qlen / (B * T) is used when it is more.
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
  *     none is left U and W stay as they are.
  *  5. The draft's camel case is spelled with underscores: inc_stage, W_c.
@@ -145,6 +146,15 @@ static inline __u64 hpccpp_bdp(__u64 B, __u32 us)
 	return bdp ? bdp : 1;
 }
 
+/* The queue's part of line 5, in 1/2^20; at most HPCCPP_U_LIMIT */
+static inline __u64 hpccpp_queue_u(__u64 qlen, __u64 B, __u32 T)
+{
+	__u64 u = hpccpp_div(qlen << (HPCCPP_QLEN_SHIFT + HPCCPP_ONE_SHIFT),
+			     hpccpp_bdp(B, T));
+
+	return u < HPCCPP_U_LIMIT ? u : HPCCPP_U_LIMIT;
+}
+
 /*
  * Lines 4-5: u' of one link from its record and the one before, in 1/2^20, or
  * a negative guard. B <= 2^39 bytes/s and ts < 2^24 bound every product.
@@ -157,7 +167,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 		    << HPCCPP_TX_SHIFT;
 	__u64 dts_ns = (__u64)dts << HPCCPP_TS_SHIFT;
 	__u64 age = cur->seen - old->seen;
-	__u64 qlen, could, most, u;
+	__u64 could, most, u;
 
 	if (cur->rate != old->rate)
 		return -HPCCPP_G_CHANGED;
@@ -180,11 +190,19 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	if (dtx > most)
 		return -HPCCPP_G_RATE;
 
-	qlen = cur->qlen < old->qlen ? cur->qlen : old->qlen;
-	u = hpccpp_div(qlen << (HPCCPP_QLEN_SHIFT + HPCCPP_ONE_SHIFT),
-		       hpccpp_bdp(cur->B, T));
+	u = hpccpp_queue_u(cur->qlen < old->qlen ? cur->qlen : old->qlen,
+			   cur->B, T);
 	u += hpccpp_div(dtx << (5 + HPCCPP_ONE_SHIFT), could ? could : 1);
 	return u < HPCCPP_U_LIMIT ? u : HPCCPP_U_LIMIT;
+}
+
+/* u' from one record alone, in 1/2^20: difference 3 */
+static inline long hpccpp_port_u(const struct hpccpp_int *rec, __u64 B, __u32 T)
+{
+	__u64 u = (__u64)rec->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
+	__u64 queue = hpccpp_queue_u(rec->qlen, B, T);
+
+	return u > queue ? u : queue;
 }
 
 /* Lines 8-9: U = (1 - tau/T) * U + tau/T * u; tau in 16 ns, T in us. */
@@ -287,8 +305,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 			 */
 			if (u_i == -HPCCPP_G_RATE || u_i == -HPCCPP_G_CHANGED)
 				continue;
-			u_i = (long)ack[i].U <<
-			      (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
+			u_i = hpccpp_port_u(&ack[i], cur.B, p->T);
 			dts = t_units;
 		} else {
 			*old = cur;			/* line 27: L = ack.L */

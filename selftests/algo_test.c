@@ -847,6 +847,37 @@ static void guard_first(void **state)
 	assert_true(guard_ack(&c));
 	assert_ports_U(&c, HPCCPP_G_FIRST);
 	assert_works_again(&c);
+	/*
+	 * a queue says more than the port's U when it is more: 12.5e9 bytes/s
+	 * are 1250000 bytes in 100 us; 39063 of 64 bytes are 2.000026 of that,
+	 * 62500 (4 MB) are 3.2 and 65535 are 3.355392
+	 */
+	guard_init(&c, RATE_100G, 100);
+	c.port.id = 8;
+	c.port.U = 128;
+	c.port.qlen = 39062;
+	assert_true(guard_ack(&c));
+	assert_ports_U(&c, HPCCPP_G_FIRST);
+	guard_init(&c, RATE_100G, 100);
+	c.port.id = 8;
+	c.port.U = 128;
+	c.port.qlen = 39063;
+	assert_true(guard_ack(&c));
+	assert_int_equal(c.s.u, (2 << 20) + 26);
+	guard_init(&c, RATE_100G, 20);
+	c.port.id = 8;
+	c.port.U = 255;
+	c.port.qlen = 65535;
+	assert_true(guard_ack(&c));
+	assert_near(c.s.u * STEP, 65535 * 64 / 250000.0, 2 * STEP);
+	assert_int_equal(c.s.U, c.s.u);
+	/* and never more than the largest u */
+	guard_init(&c, RATE_100G, 1);
+	c.port.id = 8;
+	c.port.qlen = 65535;
+	assert_true(guard_ack(&c));
+	assert_int_equal(c.s.u, HPCCPP_U_LIMIT);
+	assert_works_again(&c);
 }
 
 static void guard_not_new(void **state)
