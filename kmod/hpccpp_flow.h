@@ -21,6 +21,8 @@ struct hpccpp_flow {
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
 	__u32 prior_W;		/* W before that decrease, bytes, for undo */
+	__u32 syn_rtt;		/* the handshake's RTT, us; 0: of no use */
+	__u32 syn_queue;	/* of that, in queues as telemetry says, us */
 	__u32 acks;		/* ACKs seen by the algorithm */
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */

@@ -42,7 +42,9 @@
  *     and the gaps that this leaves cost utilisation; one that is too large
  *     by this is harmless, and flows of less than a packet in T share more
  *     fairly. The minimum is TCP's, over 300 s: a path that gets longer is
- *     paced by the old T until then.
+ *     paced by the old T until then. The handshake's RTT counts without the
+ *     queues that its telemetry tells of, or flows that join a queue take it
+ *     for a part of their path, ask for more by it, and keep it standing.
  *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
  *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
  *     what eta leaves. It is 2 at least, since a window of one packet waits
@@ -234,6 +236,8 @@ static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 		T = tcp_min_rtt(tcp_sk(sk));
 		if (T == ~0U)
 			return 0;
+		if (T <= f->syn_rtt)
+			T = min_t(u64, T, f->syn_rtt - f->syn_queue);
 		if (f->min_B)
 			T += DIV64_U64_ROUND_UP(HPCCPP_T_PACKETS *
 						USEC_PER_SEC *
@@ -241,6 +245,28 @@ static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 						f->min_B);
 	}
 	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
+}
+
+/*
+ * How much of the handshake's RTT was spent in queues, from its own n records.
+ * An RTT is that of the packet whose records come with its ACK only when there
+ * is but one packet: before data is sent.
+ */
+static void hpccpp_handshake_rtt(const struct sock *sk, struct hpccpp_flow *f,
+				 const struct hpccpp_int *rec, int n)
+{
+	u64 queue_us = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		u64 bps = hpccpp_rate_decode(rec[i].rate);
+		u64 bits = (u64)rec[i].qlen << (HPCCPP_QLEN_SHIFT + 3);
+
+		if (hpccpp_rate_ok(bps))
+			queue_us += div64_u64(bits * USEC_PER_SEC, bps);
+	}
+	f->syn_rtt = tcp_min_rtt(tcp_sk(sk));
+	f->syn_queue = min_t(u64, queue_us, f->syn_rtt);
 }
 
 /* W_init of the draft's section 5: what fills the path's smallest link. */
@@ -404,6 +430,11 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	n = hpccpp_pull(sk, f, rec, now);
 	if (!n)
 		return false;
+	if (!tp->data_segs_out) {
+		hpccpp_handshake_rtt(sk, f, rec, n);
+		T = hpccpp_base_rtt(sk, f);
+		f->T = T;
+	}
 	f->min_B = hpccpp_min_B(&f->s, rec, n, T, now) ?: f->min_B;
 	hpccpp_get_params(sk, f, &p);
 
