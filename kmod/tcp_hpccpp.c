@@ -315,6 +315,24 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
 	WRITE_ONCE(ca->W_max, W_max);
 }
 
+/*
+ * The wait before the next packet was set by the rate when the last one left.
+ * It shrinks as the rate grows, or a flow of less than a packet in T would
+ * answer one packet late.
+ */
+static void hpccpp_set_pacing_rate(struct sock *sk, u64 rate)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 now = tp->tcp_clock_cache;
+	u64 old = sk->sk_pacing_rate;
+
+	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
+	WRITE_ONCE(sk->sk_pacing_rate, rate);
+	if (rate > old && tp->tcp_wstamp_ns > now)
+		tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
+					   div64_u64(old << 10, rate) >> 10);
+}
+
 /* R = W/T (line 27) and how much of it one burst may be. */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -331,8 +349,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
-	WRITE_ONCE(sk->sk_pacing_rate,
-		   min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
+	hpccpp_set_pacing_rate(sk, rate);
 	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
 	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 	WRITE_ONCE(sk->sk_pacing_shift,
