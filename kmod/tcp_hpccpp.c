@@ -48,7 +48,8 @@
  *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
  *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
  *     what eta leaves. It is 2 at least, since a window of one packet waits
- *     for the receiver's delayed ACK; a smaller W is kept by pacing.
+ *     for the receiver's delayed ACK; a smaller W is kept by pacing, down to
+ *     a packet in 16 T: with less a flow hears of its path too rarely.
  *  3. W may exceed min(B) * T by 1/8: T may be a little small, as the SYN that
  *     measured it is shorter than a full packet.
  *  4. A window is not held down while the application limits the flow. That
@@ -105,8 +106,8 @@
 #define HPCCPP_SILENT_ACKS	4
 #define HPCCPP_SILENT_ACKS_MANY	256
 
-/* W never falls under this, bytes: a floor of a packet is a standing queue. */
-#define HPCCPP_W_FLOOR		64U
+/* W never falls under a packet >> this: a floor of one is a standing queue. */
+#define HPCCPP_W_FLOOR_SHIFT	4
 
 /* cwnd never falls under this, packets; difference 2. */
 #define HPCCPP_CWND_MIN		2U
@@ -284,6 +285,7 @@ static void hpccpp_get_params(const struct sock *sk,
 	u32 w_init = hpccpp_w_init(f);
 	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
 	u32 eta = READ_ONCE(hn->eta);
+	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
 	u32 w_ai = READ_ONCE(hn->w_ai);
 
 	if (!w_ai) {
@@ -299,9 +301,8 @@ static void hpccpp_get_params(const struct sock *sk,
 	p->max_stage = READ_ONCE(hn->max_stage);
 	p->W_ai = w_ai;
 	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
-	p->W_max = max(p->W_max, HPCCPP_W_FLOOR);
-	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), HPCCPP_W_FLOOR,
-			   p->W_max);
+	p->W_max = max(p->W_max, w_floor);
+	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
 }
 
 /* For get_info, which may run at any time without the lock. */
