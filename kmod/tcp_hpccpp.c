@@ -69,11 +69,12 @@
  *  8. Telemetry that came without an ACK of new data is used before the next
  *     burst, not only in NewAck (line 21).
  *  9. After a decrease W_c is set again (lines 14-15, 22) only when 3/4 of a W
- *     more than a round trip's data has been acknowledged: the first ACK of
- *     the new W brings a U, which is an average over T, with most of it from
- *     before. To act on that is to act twice, and many flows do it together:
- *     their load swings with a period of about 9 T. "At most once per round
- *     trip" (section 6.1) holds.
+ *     (net.hpccpp.hold; 0 is the draft's) more than a round trip's data has
+ *     been acknowledged: the first ACK of the new W brings a U, which is an
+ *     average over T, with most of it from before. To act on that is to act
+ *     twice, and many flows do it together: their load swings with a period
+ *     of about 9 T. "At most once per round trip" (section 6.1) holds. A flow
+ *     with less than that in flight waits for what it has, twice.
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
@@ -181,6 +182,7 @@ struct hpccpp_net {
 	int w_ai;			/* bytes; 0: from flows */
 	int w_ai_min;			/* 1/1000 of a full packet */
 	int base_rtt_us;		/* 0: difference 1 */
+	int hold;			/* percent of W: difference 9 */
 	unsigned long min_rate;		/* bit/s */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
@@ -424,6 +426,15 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 	return hpccpp_flow(sk) == f ? n : 0;
 }
 
+/* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
+static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 W = min_t(u64, f->s.W, 2ULL * (tp->snd_nxt - tp->snd_una));
+
+	return div_u64(W * READ_ONCE(hpccpp_net(sk)->hold), 100);
+}
+
 /*
  * Pull, and if something new can be used, lines 21-27. On the flow's first
  * record, or the first after silence, enter: give W and W_c a start.
@@ -479,8 +490,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		if (update_wc) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			if (f->s.U >= p.eta)
-				/* difference 9 */
-				f->last_update_seq += f->s.W - f->s.W / 4;
+				f->last_update_seq += hpccpp_hold(sk, f);
 		}
 		f->last_int = now;
 		f->silent = 0;
@@ -811,6 +821,7 @@ static int hpccpp_max_stage_max = 1000;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_w_ai_max = 1 << 20;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
+static int hpccpp_hold_max = 200;
 static unsigned long hpccpp_min_rate_min;
 static unsigned long hpccpp_min_rate_max = 1000000000;
 
@@ -841,6 +852,8 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	/* T, us; 0: the minimum RTT and four packets (difference 1) */
 	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
+	/* after a decrease W_c stays for this much more of W, percent */
+	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, &hpccpp_hold_max),
 	/* R does not fall under this, bit/s */
 	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
 	{ }
@@ -907,6 +920,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	hn->max_stage = 5;
 	hn->flows = 64;
 	hn->w_ai_min = 12;
+	hn->hold = 75;
 	hn->min_rate = 1000000;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);

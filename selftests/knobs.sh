@@ -15,7 +15,7 @@ RATE=50mbit
 . "${BASH_SOURCE%/*}/lib.sh"
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 82
+ktap_plan 90
 topo_line 1 1
 agents_on
 
@@ -53,6 +53,7 @@ flows 64 1 1000000
 w_ai 0 0 1048576
 w_ai_min 12 0 1000
 base_rtt_us 0 0 4000000
+hold 75 0 200
 min_rate 1000000 0 1000000000
 END
 set_knob eta 50
@@ -103,6 +104,18 @@ set_knob flows 64
 set_knob w_ai 1
 events
 assert_ge "max_stage 5: inc_stage gets above 0" "$(most inc_stage)" 1
+# W_ai so large that each change of W_c is a decrease, which are held or not
+set_knob w_ai 10000
+updates() # PERCENT: of 1000 updates, those that set W_c
+{
+	set_knob hold "$1"
+	events
+	awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/events"
+}
+drafts=$(updates 0)
+assert_le "hold 200: W_c is set less often than with 0 ($drafts)" "$(updates 200)" \
+	$((drafts * 3 / 5)) of 1000
+set_knob hold 75
 set_knob w_ai 0
 set_knob w_ai_min 500
 set_knob max_stage 0
