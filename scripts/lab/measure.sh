@@ -277,12 +277,14 @@ parking()
 }
 
 # What the flows got while others were there and after, and when ours together have
-# 0.95 of eta of the link, over two round trips, once the others have left.
+# 0.95 of eta of the link, over two round trips, once the others have left: when
+# their last bytes, which a queue may have held, have arrived.
 mixed()
 {
 	local half=$((p[ms] * 500000))
 	awk -v half=$half -v mbit="$mbit" -v rtt=$rtt -v eta="${p[eta]}" -v wire=$wire '
 		FILENAME ~ /flows$/ { if (!/^#/) ours[$1] = $10 ~ /^hpccpp/; next }
+		!ours[$2] { left = $1 }
 		{
 			if ($1 <= half * .2) base[$2] = $3
 			if ($1 <= half) at[$2] = $3
@@ -318,7 +320,7 @@ mixed()
 					j++
 				if (T[k] - T[j] >= 2 * rtt && (g[k] - g[j]) * 8000 / mbit / (T[k] - T[j]) >= \
 				    0.95 * eta / 100 * (wire - 82) / wire)
-					back = (T[k] - half) / rtt
+					back = (T[k] - (left > half ? left : half)) / rtt
 			}
 			print "leave_back", back
 		}' "$dir/flows" "$dir/rates"
