@@ -350,7 +350,9 @@ esac
 	def number: tonumber | if . == 0 then 0 else . as $x |
 		(pow(10; 5 - ($x | fabs | log10 | floor))) as $k | ($x * $k | round) / $k end;
 	[inputs | split(" ") | { key: .[0], value: (.[1:] | map(number) | if length == 1 then .[0] else . end) }] |
-	from_entries | $meta[0] + { metrics: . }' >"$dir/json"
+	from_entries as $metrics | $meta[0] |
+	# others do not depend on the module, and are not run again for another
+	if .cc | startswith("hpccpp") then . else .module = null end | . + { $metrics }' >"$dir/json"
 for file in flows links queue rates updates; do
 	[[ ! -e $dir/$file ]] || gzip -nf "$dir/$file"
 done

@@ -106,7 +106,7 @@ def intro:
 		["scenarios", ($all | group_by(.scenario) | map("\(.[0].scenario) \(length)") | join(", "))],
 		["congestion controls", ($all | ccs | join(", "))],
 		["kernel", ($all | map(.kernel) | unique | map(tostring) | join(", "))],
-		["module, version and SHA-256", ($all | map(.module) | unique | map(tostring) | join(", "))],
+		["module, version and SHA-256", ($all | map(.module | select(.)) | unique | map(tostring) | join(", "))],
 		["seed of the traffic", ($all | map(.seed | select(. != 0)) | unique | map(tostring) | join(", "))]
 	]),
 	p("The lab is the real TCP stack of that kernel and the real module and eBPF agents in User-Mode Linux, with a network namespace for each host and switch, in <em>virtual time</em>: the clock stands still while anything is computed, so that CPU costs nothing and times are exact to the nanosecond. Links send at exactly their rate, wait exactly their delay, and queue first in, first out; delays are set so that a full packet and its ACK take the base RTT through empty queues. (The scenario <em>scale</em> is about what CPU and memory hpccpp takes, and runs in QEMU, where a nanosecond is an instruction.)"),
