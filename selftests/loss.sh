@@ -129,7 +129,7 @@ a_second_away()
 	busywait 10 flow_is ".updates > 100"
 	impair next loss 100%
 	sleep 1
-	check "a second without a path: W keeps to its bounds" flow_is '.W >= 64 and .W * 8e6 / .T / .B <= 1.13'
+	check "a second without a path: W keeps to its bounds" flow_is '.W >= 94 and .W * 8e6 / .T / .B <= 1.13'
 	impair next
 	check "... and is back after it" busywait 10 flow_is "$full"
 	assert_ge "... decreases on a timeout" $(($(count md_rto) - timeouts)) 1
