@@ -470,9 +470,13 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	if (ca->mode != HPCCPP_INT) {
 		u32 w_init = hpccpp_w_init(f);
 
-		/* a new flow is one in its first flight, without loss */
+		/*
+		 * A new flow is one in its first flight, without loss. A queue
+		 * beyond what a record can say leaves T, and this, unknown.
+		 */
 		if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
-		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
+		    rec[0].qlen == HPCCPP_QLEN_MAX)
 			w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 						    hpccpp_wire_len(sk));
 		f->s.W = clamp(w_init, p.W_min, p.W_max);
