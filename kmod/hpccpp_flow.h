@@ -25,6 +25,7 @@ struct hpccpp_flow {
 	__u32 syn_queue;	/* of that, in queues as telemetry says, us */
 	__u32 acks;		/* ACKs seen by the algorithm */
 	__u32 updates;		/* of those, with INT that was used */
+	__u32 segs_in;		/* tp->segs_in when the agent was last asked */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 fallbacks;	/* times INT went silent */
 	__u8  gen;		/* generation of the last reply */
