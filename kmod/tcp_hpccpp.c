@@ -250,11 +250,7 @@ static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
 }
 
-/*
- * How much of the handshake's RTT was spent in queues, from its own n records.
- * An RTT is that of the packet whose records come with its ACK only when there
- * is but one packet: before data is sent.
- */
+/* How much of the handshake's RTT was spent in queues, from its own n records */
 static void hpccpp_handshake_rtt(const struct sock *sk, struct hpccpp_flow *f,
 				 const struct hpccpp_int *rec, int n)
 {
@@ -460,10 +456,13 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	n = hpccpp_pull(sk, f, rec, now);
 	if (!n)
 		return false;
-	if (!tp->data_segs_out) {
+	if (tp->segs_out == 1) {	/* nothing but the SYN */
 		hpccpp_handshake_rtt(sk, f, rec, n);
 		T = hpccpp_base_rtt(sk, f);
 		f->T = T;
+	} else if (!rec[0].qlen) {
+		/* TCP's minimum knows by now, if that queue was real */
+		f->syn_queue = 0;
 	}
 	f->min_B = hpccpp_min_B(&f->s, rec, n, T, now) ?: f->min_B;
 	hpccpp_get_params(sk, f, &p);
