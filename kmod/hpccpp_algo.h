@@ -38,7 +38,7 @@
  *     so that a path may change and a packet may carry fewer records than
  *     the path has hops. Without a usable earlier record of a link its u is
  *     the port's own U, with tau = T: that U is an average over T already.
- *     It has 8 bits, so the record's qlen / (B * T) is used when it is more.
+ *     Where its 8 bits are not enough the record's qlen / (B * T) counts.
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
  *     none is left U and W stay as they are.
  *  5. The draft's camel case is spelled with underscores: inc_stage, W_c.
@@ -200,7 +200,8 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 static inline long hpccpp_port_u(const struct hpccpp_int *rec, __u64 B, __u32 T)
 {
 	__u64 u = (__u64)rec->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
-	__u64 queue = hpccpp_queue_u(rec->qlen, B, T);
+	__u64 queue = rec->U < HPCCPP_U_MAX ? 0 :
+		      hpccpp_queue_u(rec->qlen, B, T);
 
 	return u > queue ? u : queue;
 }

@@ -42,9 +42,11 @@
  *     and the gaps that this leaves cost utilisation; one that is too large
  *     by this is harmless, and flows of less than a packet in T share more
  *     fairly. The minimum is TCP's, over 300 s: a path that gets longer is
- *     paced by the old T until then. The handshake's RTT counts without the
- *     queues that its telemetry tells of, or flows that join a queue take it
+ *     paced by the old T until then. A client's handshake counts without the
+ *     queue that its telemetry tells of, or flows that join a queue take it
  *     for a part of their path, ask for more by it, and keep it standing.
+ *     That holds until a record tells of no queue, or of a longer one than
+ *     packets can have waited in: TCP's own minimum is the better one then.
  *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
  *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
  *     what eta leaves. It is 2 at least, since a window of one packet waits
@@ -73,8 +75,8 @@
  *     been acknowledged: the first ACK of the new W brings a U, which is an
  *     average over T, with most of it from before. To act on that is to act
  *     twice, and many flows do it together: their load swings with a period
- *     of about 9 T. "At most once per round trip" (section 6.1) holds. A flow
- *     with less than that in flight waits for what it has, twice.
+ *     of about 9 T. "At most once per round trip" (section 6.1) holds. W
+ *     counts as at most twice what is in flight.
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
@@ -250,22 +252,43 @@ static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
 }
 
-/* How much of the handshake's RTT was spent in queues, from its own n records */
-static void hpccpp_handshake_rtt(const struct sock *sk, struct hpccpp_flow *f,
-				 const struct hpccpp_int *rec, int n)
+/* The longest queue that n records tell of, and how long it lasts in us. */
+static u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
 {
-	u64 queue_us = 0;
+	u32 qlen = 0;
 	int i;
 
+	*us = 0;
 	for (i = 0; i < n; i++) {
 		u64 bps = hpccpp_rate_decode(rec[i].rate);
 		u64 bits = (u64)rec[i].qlen << (HPCCPP_QLEN_SHIFT + 3);
 
+		if (rec[i].qlen <= qlen)
+			continue;
+		qlen = rec[i].qlen;
 		if (hpccpp_rate_ok(bps))
-			queue_us += div64_u64(bits * USEC_PER_SEC, bps);
+			*us = div64_u64(bits * USEC_PER_SEC, bps);
 	}
-	f->syn_rtt = tcp_min_rtt(tcp_sk(sk));
-	f->syn_queue = min_t(u64, queue_us, f->syn_rtt);
+	return qlen;
+}
+
+/*
+ * The queue in the handshake's RTT, difference 1. A queue that is longer than
+ * all of that RTT is none that the SYN waited in.
+ */
+static void hpccpp_handshake_queue(const struct sock *sk,
+				   struct hpccpp_flow *f, u32 qlen, u64 us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 srtt = tp->srtt_us >> 3;
+
+	/* a SYN is all that left, and its answer all that came */
+	if (tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) {
+		f->syn_rtt = srtt;
+		f->syn_queue = us < srtt ? us : 0;
+	} else if (!qlen || us > srtt) {
+		f->syn_queue = 0;
+	}
 }
 
 /* W_init of the draft's section 5: what fills the path's smallest link. */
@@ -315,21 +338,29 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
 }
 
 /*
- * The wait before the next packet was set by the rate when the last one left.
- * It shrinks as the rate grows, or a flow of less than a packet in T would
- * answer one packet late.
+ * TCP has set when the next packet may leave by the rate at which the last one
+ * left. That wait follows the rate, or a flow of less than a packet in T would
+ * answer one packet late. It does not get longer than the smallest W makes it.
+ * A timer that runs already stays; the next ACK looks. Not under fq: there the
+ * packets up to then have left TCP, and may not be overtaken.
  */
-static void hpccpp_set_pacing_rate(struct sock *sk, u64 rate)
+static void hpccpp_set_pacing_rate(struct sock *sk, const struct hpccpp_flow *f,
+				   u64 rate)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	u64 old = READ_ONCE(sk->sk_pacing_rate);
 	u64 now = tp->tcp_clock_cache;
-	u64 old = sk->sk_pacing_rate;
+	u64 wait, most;
 
 	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
 	WRITE_ONCE(sk->sk_pacing_rate, rate);
-	if (rate > old && tp->tcp_wstamp_ns > now)
-		tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
-					   div64_u64(old << 10, rate) >> 10);
+	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_NEEDED ||
+	    tp->tcp_wstamp_ns <= now || !rate || old >= 1ULL << 40)
+		return;
+	wait = tp->tcp_wstamp_ns - now;
+	most = max(wait, (u64)f->T * 1000 << HPCCPP_W_FLOOR_SHIFT);
+	wait = mul_u64_u64_shr(wait, div64_u64(old << 10, rate), 10);
+	tp->tcp_wstamp_ns = now + min(wait, most);
 }
 
 /* R = W/T (line 27) and how much of it one burst may be. */
@@ -348,7 +379,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
-	hpccpp_set_pacing_rate(sk, rate);
+	hpccpp_set_pacing_rate(sk, f, rate);
 	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
 	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 	WRITE_ONCE(sk->sk_pacing_shift,
@@ -389,7 +420,9 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 	u32 w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(0, 0));
 	int i, n;
 
-	f->segs_in = tcp_sk(sk)->segs_in;
+	/* what waits in the backlog has been counted, and not been read */
+	if (!READ_ONCE(sk->sk_backlog.tail))
+		f->segs_in = READ_ONCE(tcp_sk(sk)->segs_in);
 	if (!HPCCPP_REPLY_OK(w0)) {
 		/* nobody answered: the question comes back; -1: an error */
 		if (w0 != HPCCPP_ASK_WORD(0, 0) && w0 != (u32)-1)
@@ -445,6 +478,8 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	struct hpccpp_params p;
 	unsigned long hit;
 	bool update_wc, used;
+	u64 queue_us;
+	u32 qlen = 0;
 	unsigned int g;
 	u32 T;
 	int n;
@@ -456,13 +491,11 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	n = hpccpp_pull(sk, f, rec, now);
 	if (!n)
 		return false;
-	if (tp->segs_out == 1) {	/* nothing but the SYN */
-		hpccpp_handshake_rtt(sk, f, rec, n);
+	if (ca->mode != HPCCPP_INT || f->syn_queue) {
+		qlen = hpccpp_longest_queue(rec, n, &queue_us);
+		hpccpp_handshake_queue(sk, f, qlen, queue_us);
 		T = hpccpp_base_rtt(sk, f);
 		f->T = T;
-	} else if (!rec[0].qlen) {
-		/* TCP's minimum knows by now, if that queue was real */
-		f->syn_queue = 0;
 	}
 	f->min_B = hpccpp_min_B(&f->s, rec, n, T, now) ?: f->min_B;
 	hpccpp_get_params(sk, f, &p);
@@ -476,7 +509,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		 */
 		if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
 		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
-		    rec[0].qlen == HPCCPP_QLEN_MAX)
+		    qlen == HPCCPP_QLEN_MAX)
 			w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 						    hpccpp_wire_len(sk));
 		f->s.W = clamp(w_init, p.W_min, p.W_max);
@@ -589,7 +622,8 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (f && f->segs_in != tcp_sk(sk)->segs_in && hpccpp_update(sk, f)) {
+	if (f && f->segs_in != READ_ONCE(tcp_sk(sk)->segs_in) &&
+	    hpccpp_update(sk, f)) {
 		hpccpp_count(sk, HPCCPP_S_INT_TX);
 		hpccpp_set_cwnd(sk, f, 0);
 	}
@@ -826,7 +860,6 @@ static int hpccpp_max_stage_max = 1000;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_w_ai_max = 1 << 20;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
-static int hpccpp_hold_max = 200;
 static unsigned long hpccpp_min_rate_min;
 static unsigned long hpccpp_min_rate_max = 1000000000;
 
@@ -858,7 +891,7 @@ static const struct ctl_table hpccpp_knobs[] = {
 	/* T, us; 0: the minimum RTT and four packets (difference 1) */
 	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* after a decrease W_c stays for this much more of W, percent */
-	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, &hpccpp_hold_max),
+	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
 	/* R does not fall under this, bit/s */
 	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
 	{ }

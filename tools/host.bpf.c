@@ -50,7 +50,7 @@
 /* Round trips of data for which an unproven peer is asked. */
 #define HPCCPP_TRIES	4
 
-/* Collects without a question of the module that end a flow's being governed */
+/* Echoes without a question of the module that end a flow's being governed */
 #define HPCCPP_UNREAD	1000
 
 struct opt {
@@ -67,7 +67,7 @@ struct flow {
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
 	__u16 segs;		/* data segments since the last collect */
-	__u16 unread;		/* collects since the module asked */
+	__u16 unread;		/* echoes since the module asked */
 	__u8 n_echoed;		/* records in echoed that ports wrote */
 	__u8 gen;		/* of echoed: 0 none yet, then 1..15 */
 	__u8 passive;		/* the peer opened the connection */
@@ -257,6 +257,9 @@ static __always_inline void take_echo(struct flow *f, const struct opt *o,
 	count(HPCCPP_HS_ECHOES);
 	f->proven = 1;
 	f->doubted = 0;
+	/* the module asks on each ACK: it has let go of the flow */
+	if (++f->unread > HPCCPP_UNREAD)
+		f->governed = 0;
 	n = written(o, n);
 	if (!n)
 		return;
@@ -470,9 +473,6 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		return;
 	if (!is_due(skops, f, cfg))
 		return;
-	/* the module asks on each ACK: it has let go of the flow */
-	if (++f->unread > HPCCPP_UNREAD)
-		f->governed = 0;
 	count_tries(skops, f);
 	n = reserve(skops, cfg->records);
 	if (n)
