@@ -17,7 +17,7 @@ packages=(
 	# tests and the demo
 	libcmocka-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
 	jq nftables gnuplot-nox perl procps sparse shellcheck
-	tshark
+	tshark flent
 )
 
 missing=()
