@@ -25,6 +25,29 @@ install: modules_install
 	install -D -m 755 .build/native/tools/hpccpp $(DESTDIR)$(SBINDIR)/hpccpp
 	$(if $(DESTDIR),,depmod $(release))
 
+# The module's sources, for DKMS to build it for every kernel that is installed.
+install-dkms:
+	install -d $(DESTDIR)$(dkms_dir)/probe
+	install -m 644 kmod/Makefile kmod/*.[ch] $(DESTDIR)$(dkms_dir)
+	install -m 644 kmod/probe/*.c $(DESTDIR)$(dkms_dir)/probe
+	sed 's/#MODULE_VERSION#/$(version)/' scripts/packaging/dkms.conf \
+		>$(DESTDIR)$(dkms_dir)/dkms.conf
+
+# Debian packages, in .build/deb. The build wants debian/ at the top, where it is
+# only in this copy.
+deb: deps
+	$(q)rm -rf .build/deb
+	$(q)mkdir -p .build/deb/hpccpp-$(version)
+	$(q)find COPYING Kbuild Makefile README.md kmod tools selftests scripts -type f \
+		! -name '.*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod' ! -name '*.mod.c' \
+		! -name modules.order ! -name Module.symvers \
+		| cpio --quiet -pdm .build/deb/hpccpp-$(version)
+	$(q)mv .build/deb/hpccpp-$(version)/scripts/packaging/debian .build/deb/hpccpp-$(version)/
+	$(q)cd .build/deb/hpccpp-$(version) && env -u MAKEFLAGS -u MFLAGS \
+		dpkg-buildpackage -us -uc $(if $(V),,>../build.log 2>&1 || \
+		{ cat ../build.log; exit 1; })
+	$(q)ls .build/deb/*.deb
+
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/hpccpp
 	[ ! -d $(DESTDIR)/lib/modules/$(release) ] || \
@@ -36,6 +59,9 @@ uninstall:
 release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null), \
 	$(error KDIR=$(KDIR): no kernel headers there))
+
+version = $(shell sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' kmod/tcp_hpccpp.c)
+dkms_dir = /usr/src/tcp-hpccpp-$(version)
 
 demo: deps
 	$(q)$(MAKE) build-$(place) build-bin
@@ -129,6 +155,7 @@ help:
 	@echo '  install     - both: as make modules_install does, and to SBINDIR ($(SBINDIR));'
 	@echo '                DESTDIR is honoured'
 	@echo '  uninstall   - remove them'
+	@echo '  install-dkms - the sources of the module to /usr/src, for DKMS'
 	@echo
 	@echo 'Anywhere (Debian 12; installs the packages that are missing, when root):'
 	@echo '  demo        - show it at work; writes to results/'
@@ -147,9 +174,11 @@ help:
 	@echo '                mixed sparse sweep scale", CC=hpccpp,hpccpp-full,dctcp,bbr,cubic'
 	@echo '                run a part'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
+	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/README.md)'
 	@echo
 	@echo '  clean       - remove what was built'
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
+.PHONY: install-dkms deb
 .PHONY: check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
 .PHONY: build-kmod build-tools build-bin clean help

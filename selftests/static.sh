@@ -180,7 +180,8 @@ run_shellcheck()
 run_spdx()
 {
 	local file files status=0
-	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.patch' ! -name '*.config')
+	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.patch' ! -name '*.config' \
+		! -path '*/debian/*')
 	[[ ${#files[@]} -gt 0 ]] || return
 	for file in "${files[@]}"; do
 		head -n 2 "$src/$file" | grep -q 'SPDX-License-Identifier: GPL-2.0' || {
