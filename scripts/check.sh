@@ -3,6 +3,7 @@
 # Run the selftests named (all without a name) with prove, each in the places that it
 # names, and say before its closing lines what was skipped and why. PLACE=uml and
 # uml-debug: only those in that place. With --names first: only check the names.
+# What they said stays in CHECK_DIR, .build/check unless set.
 set -euo pipefail
 cd "${BASH_SOURCE%/*}/.."
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -30,16 +31,17 @@ for name; do
 done
 [[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=$PLACE"
 
-rm -rf .build/check
-mkdir -p .build/check
+dir=${CHECK_DIR:-.build/check}
+rm -rf "$dir"
+mkdir -p "$dir"
 skips()
 {
 	local name count
 	for name; do
-		[[ -e .build/check/$name.tap ]] || continue
-		count=$(grep -ciE '^(ok|1\.\.0).*# *skip' ".build/check/$name.tap") || continue
+		[[ -e $dir/$name.tap ]] || continue
+		count=$(grep -ciE '^(ok|1\.\.0).*# *skip' "$dir/$name.tap") || continue
 		echo "Skipped: $name: $count"
-		sed -nE 's/^(ok|1\.\.0)(.*[^ ])? *# *[sS][kK][iI][pP]/\t\2:/p' ".build/check/$name.tap"
+		sed -nE 's/^(ok|1\.\.0)(.*[^ ])? *# *[sS][kK][iI][pP]/\t\2:/p' "$dir/$name.tap"
 	done
 }
 prove -j2 --timer --exec scripts/run-test.sh "${runs[@]}" |

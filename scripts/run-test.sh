@@ -4,10 +4,11 @@
 # at most the time, and in a place, that its head comment asks for by lines like
 # these (the defaults):
 #
-#	# place: vm		or: vm smp, host, uml; or "vm uml": in both
-#	# timeout: 300		seconds of wall time
+#	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both
+#	# timeout: 300		seconds of wall time; 20 times that with LONG=1
 #
-# What it said stays in .build/check/<name>.{tap,err,log}; log is the kernel's.
+# What it said stays in .build/check/<name>.{tap,err,log}, or in CHECK_DIR instead;
+# log is the kernel's.
 # V=1 shows all of it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -18,8 +19,10 @@ test=selftests/${name%-uml}.sh
 place=$(directive "$test" place)
 timeout=$(directive "$test" timeout)
 timeout=${timeout:-300}
-out=.build/check/$name
-mkdir -p .build/check
+[[ -z ${LONG-} ]] || timeout=$((20 * timeout))
+dir=${CHECK_DIR:-.build/check}
+out=$dir/$name
+mkdir -p "$dir"
 
 if [[ $name == *-uml ]]; then
 	[[ ${PLACE-} == uml* ]] || export PLACE=uml
@@ -29,9 +32,9 @@ fi
 run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
 vm|'vm uml'|uml) ;;
-'vm smp')	run+=(--smp) ;;
+'vm smp'*)	run+=(--smp) ;;
 host)		run=(env -u PLACE setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
-*)		bad "$test: place '$place': vm, vm smp, vm uml, uml or host" ;;
+*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)
 
