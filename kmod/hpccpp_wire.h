@@ -131,9 +131,11 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
 
 /*
  * Between module and host agent: the module asks with an own sock_ops op and
- * args[0], the agent answers one u32 in reply. When no agent is attached the
- * kernel hands args[0] back, -1 when a program failed, and a foreign program
- * may reply anything: a first word without the tag is no telemetry.
+ * args[1], the agent answers one u32 in reply. That is args[0] too, so what is
+ * there may be the answer of a foreign program that ran before. When no agent is
+ * attached the kernel hands args[0] back, the question as well, -1 when a program
+ * failed, and a foreign program may reply anything: a first word without the tag
+ * is no telemetry.
  *
  * The op is far above the kernel's own (0 to 21 in 6.18).
  */

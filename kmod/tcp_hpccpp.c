@@ -407,7 +407,7 @@ static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 /* One word of telemetry from the host agent. */
 static u32 hpccpp_ask(struct sock *sk, u32 what)
 {
-	return tcp_call_bpf(sk, HPCCPP_SOCK_OP, 1, &what);
+	return tcp_call_bpf_2arg(sk, HPCCPP_SOCK_OP, what, what);
 }
 
 /*

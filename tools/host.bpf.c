@@ -411,8 +411,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	int n, fits;
 
 	/* a SYN-ACK has no socket yet, only the SYN it answers */
-	if (skops->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS &&
-	    (flags & TCPHDR_SYN) && (flags & TCPHDR_ACK)) {
+	if ((flags & TCPHDR_SYN) && (flags & TCPHDR_ACK)) {
 		struct opt o = {};
 
 		if (load(skops, &o, HPCCPP_EXID_COLLECT,
@@ -427,9 +426,10 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 
 	/*
 	 * How large the option of a data segment may get. Less than that and
-	 * segments would exceed the path's MTU.
+	 * segments would exceed the path's MTU. There is no segment yet, and so
+	 * no flag; args[0] says it too, unless a program before us replied.
 	 */
-	if (skops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS) {
+	if (!flags) {
 		n = ask ? cfg->records : 0;
 		if (f->collected.kind && n < records_of(&f->collected))
 			n = records_of(&f->collected);
@@ -560,7 +560,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 				    struct hpccpp_host_cfg *cfg)
 {
-	__u32 what = skops->args[0];
+	__u32 what = skops->args[1];
 	struct flow *f;
 	__u32 w0;
 	int i;
