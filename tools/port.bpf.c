@@ -147,6 +147,8 @@ static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 	} else {
 		if (hdr[5] == WORD(1, 1, 8, 10))
 			i = 8;			/* timestamps */
+		else if (hdr[5] == WORD(1, 1, 19, 18))
+			i = 10;			/* MD5, which has no timestamps */
 		if (hdr[i] == WORD(1, 1, 5, 10))
 			i += 3;			/* one SACK block */
 		else if (hdr[i] == WORD(1, 1, 5, 18))
