@@ -9,7 +9,12 @@
  *	-t SECONDS	send for so long, or until SIGTERM (instead of -n)
  *	-d SECONDS	connect so much later
  *	-c NAME		congestion control
- *	-w NAME:TIMES	change to that one and back so many times while sending
+ *	-w NAME[,NAME...]:TIMES
+ *			change to one of those, by turns, and back so many times while
+ *			sending
+ *	-o NAME		with that of TCP too (neighbours.c): mptcp, tfo, md5, tls,
+ *			sockmap; or repair: after half of -n BYTES all else goes on
+ *			in a new socket
  *	-e STYLE	how the connection ends:
  *		half	shut down after sending, read until the peer's end (default);
  *			with nothing to send, shut down after the peer
@@ -27,6 +32,7 @@
 #include <errno.h>
 #include <error.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <poll.h>
@@ -36,9 +42,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "neighbours.h"
 
 /* The pattern's length is a prime: no lost or doubled segment goes unseen. */
 #define PERIOD		65521
@@ -50,8 +59,8 @@ enum style { HALF, CLOSE, LATE };
 
 static unsigned long long bytes;
 static double seconds, delay;
-static const char *cc, *other_cc;
-static unsigned int switches;
+static const char *cc, *other_cc[8], *neighbour;
+static unsigned int switches, others;
 /* Read between system calls only: no need to be volatile. */
 static sig_atomic_t stopped;
 static enum style style;
@@ -108,10 +117,16 @@ static void parse_switches(char *s)
 	char *colon = strchr(s, ':');
 
 	if (!colon)
-		error(2, 0, "'%s' is not NAME:TIMES", s);
+		error(2, 0, "'%s' is not NAME[,NAME...]:TIMES", s);
 	*colon = '\0';
-	other_cc = s;
 	switches = 2 * atoi(colon + 1);
+	for (s = strtok(s, ","); s; s = strtok(NULL, ",")) {
+		if (others == sizeof(other_cc) / sizeof(*other_cc))
+			error(2, 0, "more than %u names", others);
+		other_cc[others++] = s;
+	}
+	if (!others)
+		error(2, 0, "no name to change to");
 }
 
 static void get_info(int fd, struct tcp_info *info)
@@ -129,12 +144,13 @@ static int accept_one(const char *port)
 		.sin6_family = AF_INET6,
 		.sin6_port = htons(atoi(port)),
 	};
-	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	int fd = socket(AF_INET6, SOCK_STREAM, neighbour_protocol(neighbour));
 	int one = 1;
 	int conn;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	set_cc(fd, cc);
+	neighbour_before(neighbour, fd, AF_INET6, true);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 1))
 		error(1, errno, "port %s", port);
 	conn = accept(fd, NULL, NULL);
@@ -153,10 +169,11 @@ static int connect_to(const char *address, const char *port)
 	err = getaddrinfo(address, port, &hints, &ai);
 	if (err)
 		error(1, 0, "%s: %s", address, gai_strerror(err));
-	fd = socket(ai->ai_family, SOCK_STREAM, 0);
+	fd = socket(ai->ai_family, SOCK_STREAM, neighbour_protocol(neighbour));
 	if (fd < 0)
 		error(1, errno, "socket");
 	set_cc(fd, cc);
+	neighbour_before(neighbour, fd, ai->ai_family, false);
 	if (connect(fd, ai->ai_addr, ai->ai_addrlen))
 		error(1, errno, "connect");
 	freeaddrinfo(ai);
@@ -167,7 +184,7 @@ int main(int argc, char **argv)
 {
 	unsigned char buf[CHUNK];
 	struct tcp_info info = {};
-	bool waits, sending = true, receiving = true, intact = true;
+	bool waits, repair = false, sending = true, receiving = true, intact = true;
 	unsigned long long sent = 0, received = 0;
 	unsigned int switched = 0;
 	double last = 0, gap = 0;
@@ -178,7 +195,7 @@ int main(int argc, char **argv)
 	double start, end;
 	int opt, fd;
 
-	while ((opt = getopt(argc, argv, "n:t:d:c:w:e:")) > 0) {
+	while ((opt = getopt(argc, argv, "n:t:d:c:w:o:e:")) > 0) {
 		switch (opt) {
 		case 'n':
 			bytes = parse_bytes(optarg);
@@ -196,6 +213,10 @@ int main(int argc, char **argv)
 		case 'w':
 			parse_switches(optarg);
 			break;
+		case 'o':
+			neighbour = optarg;
+			repair = !strcmp(optarg, "repair");
+			break;
 		case 'e':
 			if (!strcmp(optarg, "close"))
 				style = CLOSE;
@@ -212,7 +233,7 @@ int main(int argc, char **argv)
 	argv += optind;
 	if (!(argc == 2 && !strcmp(argv[0], "listen")) &&
 	    !(argc == 3 && !strcmp(argv[0], "connect")))
-		error(2, 0, "usage: xfer [-n BYTES | -t SECONDS] [-c CC] [-w CC:TIMES] [-e half|close|late] listen PORT | connect ADDRESS PORT");
+		error(2, 0, "usage: xfer [-n BYTES | -t SECONDS] [-c CC] [-w CC[,CC...]:TIMES] [-o NAME] [-e half|close|late] listen PORT | connect ADDRESS PORT");
 
 	signal(SIGPIPE, SIG_IGN);
 	if (seconds)
@@ -222,6 +243,7 @@ int main(int argc, char **argv)
 	ts.tv_nsec = (delay - ts.tv_sec) * 1e9;
 	nanosleep(&ts, NULL);
 	fd = argc == 2 ? accept_one(argv[1]) : connect_to(argv[1], argv[2]);
+	neighbour_after(neighbour, fd);
 	start = now();
 
 	waits = style == LATE || (style == HALF && !bytes);
@@ -259,9 +281,26 @@ int main(int argc, char **argv)
 			if (info.tcpi_rto > rto)
 				rto = info.tcpi_rto;
 			/* evenly over -n BYTES; once a chunk with -t SECONDS */
-			if (switched < switches &&
-			    (seconds || sent / (bytes / switches + 1) >= switched))
-				set_cc(fd, switched++ % 2 ? cc : other_cc);
+			while (switched < switches &&
+			       (seconds || (double)sent / bytes * switches >= switched)) {
+				set_cc(fd, switched % 2 ? cc : other_cc[switched / 2 % others]);
+				switched++;
+				if (seconds)
+					break;
+			}
+			if (repair && sent >= bytes / 2) {
+				int unacked;
+
+				if (ioctl(fd, SIOCOUTQ, &unacked))
+					error(1, errno, "SIOCOUTQ");
+				if (unacked) {
+					usleep(1000);
+					continue;
+				}
+				fd = neighbour_repair(fd, cc);
+				repair = false;
+				continue;
+			}
 			if (stopped || (seconds && now() - start >= seconds))
 				left = 0;
 			len = left < CHUNK ? left : CHUNK;
