@@ -131,6 +131,9 @@ assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
 assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
 assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
 
+# how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
+how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
+
 # copy_sources DIR: without what builds and editors leave beside them
 copy_sources()
 {
@@ -717,6 +720,29 @@ hosts_off()
 host_stat() # NETNS NAME
 {
 	"$HPCCPP" -j host show cgroup "${cgroup_of[$1]}" | jq ".[0].stats.$2"
+}
+
+# --- Memory ------------------------------------------------------------------
+
+# kmalloc_objects: how many there are. Slabs that a CPU has in hand count as full,
+# but for those that shrinking frees. Some of what is freed is so a moment later.
+kmalloc_objects()
+{
+	local shrink
+	sleep 1
+	for shrink in /sys/kernel/slab/*kmalloc-*/shrink; do
+		[[ ! -w $shrink ]] || echo 1 >"$shrink"
+	done
+	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
+}
+
+# objects_left BEFORE MOST: sets left to what is more than before. False when that
+# is more than MOST for 30 s: what is freed after a grace period takes its time.
+objects_left()
+{
+	# shellcheck disable=SC2317 # by busywait
+	few_left() { left=$(($(kmalloc_objects) - $1)) && [[ $left -le $2 ]]; }
+	busywait 30 few_left "$1" "$2"
 }
 
 # --- What was on the wire ----------------------------------------------------
