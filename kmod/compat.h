@@ -6,6 +6,17 @@
 #ifndef HPCCPP_COMPAT_H
 #define HPCCPP_COMPAT_H
 
+/* What there is no way around */
+#ifndef CONFIG_CGROUP_BPF
+#error "tcp_hpccpp: this kernel lacks CONFIG_CGROUP_BPF, for the host agent"
+#endif
+#ifndef CONFIG_SYSCTL
+#error "tcp_hpccpp: this kernel lacks CONFIG_SYSCTL, for net.hpccpp.*"
+#endif
+#ifndef HPCCPP_HAVE_TCP_SND_CWND
+#error "tcp_hpccpp: this kernel lacks tcp_snd_cwnd_set(): it is older than 6.1"
+#endif
+
 #include <net/tcp.h>
 
 /* Arguments of cong_control() */
