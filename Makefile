@@ -74,6 +74,11 @@ check: deps
 	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out 6.1 $(place),$(kernels)))
 	$(q)scripts/check.sh $(TESTS)
 
+# Whole: what "check" does a part of; hours.
+check-long: export LONG = 1
+check-long: deps
+	$(q)$(MAKE) check
+
 check-debug:
 	$(q)$(MAKE) check PLACE=uml-debug
 
@@ -164,6 +169,7 @@ help:
 	@echo '                kernel cannot load modules. PLACE=native: with this kernel.'
 	@echo '                PLACE=uml: those that run in the lab, only there'
 	@echo '  KERNEL=6.12 - ... with this series in the VM ($(kernels)); default 6.1'
+	@echo '  check-long  - all of what check does a part of, on all kernels: hours'
 	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
 	@echo '                lockdep, kmemleak ...); TESTS as above'
 	@echo '  V=1         - ... and show all that is run and said'
@@ -180,5 +186,5 @@ help:
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
 .PHONY: install-dkms deb
-.PHONY: check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
+.PHONY: check-long check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
 .PHONY: build-kmod build-tools build-bin clean help

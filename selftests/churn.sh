@@ -9,7 +9,7 @@
 #	a eth0 --- eth0 b		a pair of namespaces that is deleted
 #
 # place: vm smp uml
-# timeout: 300
+# timeout: 600
 # shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
 set -euo pipefail
 
@@ -17,9 +17,9 @@ RATE=100mbit
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-# A VM takes ten times as long as the lab's kernel.
+# A VM takes ten times as long as the lab's kernel, and so does its debug kernel.
 slow=3
-[[ ${PLACE-} != uml ]] || slow=1
+[[ ${PLACE-} != uml || -e /sys/kernel/debug/kmemleak ]] || slow=1
 cycles=$(how_often $((24 / slow)) 200)		# of the module
 switches=$(how_often $((9000 / slow)) 100000)	# of a flow's congestion control
 agent_rounds=$(how_often $((24 / slow)) 1000)	# agents removed and added

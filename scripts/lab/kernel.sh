@@ -8,14 +8,20 @@
 #	release		what uname -r says there
 #	build/		its tree: make -C .../build ARCH=um M=... modules
 #
-# With --debug it has the checks of uml-debug.config too, and is slow. There is one
-# such directory for each version of the source, patch and config. What is there
+# With --debug it has the checks of uml-debug.config too, and is slow; with --cached
+# nothing is built, and it is an error that nothing has been. There is one such
+# directory for each version of the source, patch and config. What is there
 # stays; remove the link uml-<hash> to have the archive asked for a newer one.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: kernel.sh [--debug]"
+usage="usage: kernel.sh [--cached] [--debug]"
+cached=
+if [[ ${1-} == --cached ]]; then
+	cached=1
+	shift
+fi
 [[ $# -eq 0 || "$*" == --debug ]] || bad "$usage"
 
 # What the patch was made for; the suite's newest, when it has moved on.
@@ -101,6 +107,9 @@ build() # into $src, from $tmp/debs
 	}
 }
 
+if [[ -n $cached && ! -e $link/linux ]]; then
+	die "not in the cache"
+fi
 if [[ ! -e $link/linux ]]; then
 	mkdir -p "$cache"
 	exec 9>"$cache/uml-$hash.lock"
