@@ -55,7 +55,7 @@ const volatile bool reads_qdisc = true;
 
 /* How the option stands in the header: as one word, network order. */
 #define OPT_WORD(len) \
-	bpf_htonl(HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
+	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
 
 struct rec {
 	__be32 w[3];
