@@ -17,7 +17,7 @@ packages=(
 	# the dissector, the packages, flent's files
 	tshark dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo
-	libcmocka-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
+	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
 	jq nftables gnuplot-nox perl procps sparse shellcheck
 )
 

@@ -77,8 +77,9 @@ ignored() # FILE: types that do not apply to it
 			ARRAY_SIZE ;;
 	esac
 }
-# Names that others gave: cmocka's type, C11's keyword, inttypes.h, the kernel's Qdisc
-foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|Qdisc(_ops)?)>'
+# Names that others gave: cmocka's type, C11's keyword, inttypes.h, libFuzzer's entry,
+# the kernel's Qdisc
+foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTestOneInput|Qdisc(_ops)?)>'
 
 run_checkpatch()
 {

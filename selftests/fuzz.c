@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What libFuzzer feeds to all that reads what others wrote: the port agent and
+ * the host agent, whose sources are compiled into this unchanged, and the update
+ * of hpccpp_algo.h. The first byte says which; what stands for the kernel's
+ * helpers does what they do to a packet in a buffer.
+ *
+ * A trap is a finding, as is what the sanitizers find.
+ */
+#define BPF_NO_PRESERVE_ACCESS_INDEX
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../tools/hpccpp_agent.h"
+
+#define ENOENT		2
+#define EFAULT		14
+#define EINVAL		22
+#define ENOSPC		28
+#define ENOMSG		42
+
+#define TRUE_OR_TRAP(x)	do { if (!(x)) __builtin_trap(); } while (0)
+
+/* --- The input ------------------------------------------------------------- */
+
+static const __u8 *input;
+static unsigned long left;
+
+/* The next n bytes, and zeros behind the end */
+static void take(void *to, __u32 n)
+{
+	__u32 have = n < left ? n : left;
+
+	__builtin_memset(to, 0, n);
+	__builtin_memcpy(to, input, have);
+	input += have;
+	left -= have;
+}
+
+static __u8 take_byte(void)
+{
+	__u8 b;
+
+	take(&b, sizeof(b));
+	return b;
+}
+
+static __u64 take_range(__u64 lo, __u64 hi)
+{
+	__u64 x;
+
+	take(&x, sizeof(x));
+	return lo + x % (hi - lo + 1);
+}
+
+/* --- Helpers --------------------------------------------------------------- */
+
+static __u64 now;
+static __u8 packet[256];	/* or, for a host, the TCP options alone */
+static __u32 packet_len;
+
+static struct hpccpp_port the_port;
+static struct hpccpp_host_cfg the_host;
+static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
+static bool peer_listed, cc_is_hpccpp;
+static __u32 room, reserved, stored;
+
+static void *map_lookup(void *map, const void *key);
+
+static __u64 ktime_get_ns(void)
+{
+	return now;
+}
+
+static long load_bytes(const void *skb, __u32 off, void *to, __u32 len)
+{
+	(void)skb;
+	if (off > packet_len || len > packet_len - off)
+		return -EFAULT;
+	__builtin_memcpy(to, packet + off, len);
+	return 0;
+}
+
+static long store_bytes(void *skb, __u32 off, const void *from, __u32 len,
+			__u64 flags)
+{
+	(void)skb;
+	TRUE_OR_TRAP(!flags);
+	if (off > packet_len || len > packet_len - off)
+		return -EFAULT;
+	__builtin_memcpy(packet + off, from, len);
+	return 0;
+}
+
+static __u16 fold(__u64 sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static __s64 csum_diff(const __be32 *from, __u32 from_len, const __be32 *to,
+		       __u32 to_len, __u32 seed)
+{
+	__u64 sum = seed;
+	__u32 i;
+
+	for (i = 0; i < from_len / 4; i++)
+		sum += (__u32)~from[i];
+	for (i = 0; i < to_len / 4; i++)
+		sum += to[i];
+	return fold(sum);
+}
+
+static long l4_csum_replace(void *skb, __u32 off, __u64 from, __u64 to,
+			    __u64 flags)
+{
+	__u16 sum;
+
+	TRUE_OR_TRAP(!from && !flags);
+	if (load_bytes(skb, off, &sum, sizeof(sum)))
+		return -EFAULT;
+	sum = ~fold((__u16)~sum + to);
+	return store_bytes(skb, off, &sum, sizeof(sum), 0);
+}
+
+/* As bpf_sock_ops_load_hdr_opt() searches for a kind with 16 bits of magic */
+static long load_hdr_opt(struct bpf_sock_ops *skops, void *res, __u32 len,
+			 __u64 flags)
+{
+	__u8 *want = res;
+	__u32 i, l;
+
+	(void)skops;
+	(void)flags;
+	TRUE_OR_TRAP(want[1] == 4 && len >= 40);
+	for (i = 0; i < packet_len; i += l) {
+		if (!packet[i])
+			return -ENOMSG;
+		l = 1;
+		if (packet[i] == 1)
+			continue;
+		if (packet_len - i < 2 || packet[i + 1] < 2 ||
+		    packet[i + 1] > packet_len - i)
+			return -EFAULT;
+		l = packet[i + 1];
+		if (packet[i] != want[0])
+			continue;
+		if (l < 4)
+			return -ENOMSG;
+		if (packet[i + 2] == want[2] && packet[i + 3] == want[3]) {
+			__builtin_memcpy(res, packet + i, l);
+			return l;
+		}
+	}
+	return -ENOMSG;
+}
+
+static long reserve_hdr_opt(struct bpf_sock_ops *skops, __u32 len, __u64 flags)
+{
+	(void)skops;
+	TRUE_OR_TRAP(!flags);
+	if (len > room - reserved)
+		return -ENOSPC;
+	reserved += len;
+	return 0;
+}
+
+static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
+			  __u32 len, __u64 flags)
+{
+	const __u8 *o = from;
+	__u32 i, exid = o[2] << 8 | o[3];
+
+	(void)skops;
+	TRUE_OR_TRAP(!flags && !stored);
+	TRUE_OR_TRAP(len == 16 || len == 28 || len == 40);
+	TRUE_OR_TRAP(o[0] == HPCCPP_OPT_KIND && o[1] == len);
+	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO);
+	for (i = 4; exid == HPCCPP_EXID_COLLECT && i < len; i++)
+		TRUE_OR_TRAP(!o[i]);
+	stored += len;
+	return stored <= reserved ? 0 : -ENOSPC;
+}
+
+static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags);
+static long sk_storage_delete(void *map, void *sk);
+
+static long cb_flags_set(struct bpf_sock_ops *skops, int flags)
+{
+	skops->bpf_sock_ops_cb_flags = flags;
+	return 0;
+}
+
+static long getsockopt(void *skops, int level, int name, void *to, int len)
+{
+	(void)skops;
+	(void)level;
+	(void)name;
+	TRUE_OR_TRAP(len >= 7);
+	__builtin_memcpy(to, cc_is_hpccpp ? "hpccpp" : "cubic\0", 7);
+	return 0;
+}
+
+#define bpf_map_lookup_elem	map_lookup
+#define bpf_ktime_get_ns	ktime_get_ns
+#define bpf_spin_lock(lock)
+#define bpf_spin_unlock(lock)
+#define bpf_get_hash_recalc(skb)	((skb)->hash)
+#define bpf_skb_load_bytes	load_bytes
+#define bpf_skb_store_bytes	store_bytes
+#define bpf_csum_diff		csum_diff
+#define bpf_l4_csum_replace	l4_csum_replace
+#define bpf_load_hdr_opt	load_hdr_opt
+#define bpf_reserve_hdr_opt	reserve_hdr_opt
+#define bpf_store_hdr_opt	store_hdr_opt
+#define bpf_sk_storage_get	sk_storage_get
+#define bpf_sk_storage_delete	sk_storage_delete
+#define bpf_sock_ops_cb_flags_set	cb_flags_set
+#define bpf_getsockopt		getsockopt
+#define bpf_strncmp(s, n, t)	__builtin_memcmp(s, t, n)
+
+/* not run, as queues are virtual here: what clang knows for eBPF alone */
+#undef BPF_CORE_READ
+#define BPF_CORE_READ(from, ...)	((from)->__VA_ARGS__)
+#undef bpf_core_read
+#define bpf_core_read(to, len, from)	__builtin_memcpy(to, from, len)
+#undef bpf_core_type_size
+#define bpf_core_type_size(type)	sizeof(type)
+#undef bpf_core_field_offset
+#define bpf_core_field_offset(field)	0
+
+#define count port_count
+#define LICENSE port_license
+#include "../tools/port.bpf.c"
+#undef count
+#undef LICENSE
+#include "../tools/host.bpf.c"
+
+static void *map_lookup(void *map, const void *key)
+{
+	__u32 i = *(const __u32 *)key;
+
+	if (map == &port)
+		return i < the_port.cfg.queues ? &the_port : NULL;
+	if (map == &port_stats)
+		return &stats[i];
+	if (map == &host)
+		return &the_host;
+	if (map == &host_stats)
+		return &stats[HPCCPP_PS_MAX + i];
+	TRUE_OR_TRAP(map == &host_prefix);
+	return peer_listed ? &peer_listed : NULL;
+}
+
+static struct flow the_flow;
+static bool has_flow;
+
+static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
+{
+	TRUE_OR_TRAP(map == &host_sk && sk && !value);
+	if (!has_flow && !flags)
+		return NULL;
+	if (!has_flow)
+		__builtin_memset(&the_flow, 0, sizeof(the_flow));
+	has_flow = true;
+	return &the_flow;
+}
+
+static long sk_storage_delete(void *map, void *sk)
+{
+	TRUE_OR_TRAP(map == &host_sk && sk);
+	if (!has_flow)
+		return -ENOENT;
+	has_flow = false;
+	return 0;
+}
+
+/* --- The update ------------------------------------------------------------ */
+
+static struct hpccpp_state state;
+static struct hpccpp_params params;
+
+static void take_params(void)
+{
+	params.T = take_range(1, HPCCPP_T_MAX);
+	params.eta = take_range(1, 200) * HPCCPP_ONE / 100;
+	params.max_stage = take_range(0, 1000);
+	params.W_ai = take_range(0, 1 << 20);
+	params.W_min = take_range(1, HPCCPP_W_LIMIT);
+	params.W_max = take_range(params.W_min, HPCCPP_W_LIMIT);
+	__builtin_memset(&state, 0, sizeof(state));
+}
+
+/* n records arrive: what must hold after, whatever is in them */
+static void update(const struct hpccpp_int *rec, int n, bool update_wc)
+{
+	struct hpccpp_state old = state;
+	__u32 held = 0;
+	bool used;
+	__u64 B;
+	int i;
+
+	used = hpccpp_new_ack(&state, &params, rec, n, now, update_wc);
+	for (i = 0; i < HPCCPP_G_MAX; i++) {
+		held += state.guards[i] - old.guards[i];
+		TRUE_OR_TRAP(!(state.hit >> i & 1) ==
+			     (state.guards[i] == old.guards[i]));
+	}
+	TRUE_OR_TRAP(held <= (__u32)n && !(state.hit >> HPCCPP_G_MAX));
+	TRUE_OR_TRAP(state.U <= HPCCPP_U_LIMIT);
+	if (used) {
+		TRUE_OR_TRAP(n && state.u <= HPCCPP_U_LIMIT);
+		TRUE_OR_TRAP(state.W >= params.W_min && state.W <= params.W_max);
+		TRUE_OR_TRAP(state.W_c == (update_wc ? state.W : old.W_c));
+	} else {
+		TRUE_OR_TRAP(held == (__u32)n);
+		TRUE_OR_TRAP(state.W == old.W && state.W_c == old.W_c &&
+			     state.U == old.U);
+	}
+	for (i = 0; i < HPCCPP_LINKS; i++) {
+		B = hpccpp_rate_decode(state.L[i].rate);
+		TRUE_OR_TRAP(!state.L[i].seen ||
+			     (hpccpp_rate_ok(B) && state.L[i].B == B / 8));
+	}
+	B = hpccpp_min_B(&state, rec, n, params.T, now);
+	TRUE_OR_TRAP(B <= HPCCPP_RATE_MAX / 8 && (!used || B));
+	TRUE_OR_TRAP(hpccpp_bdp(B, params.T));
+	TRUE_OR_TRAP(hpccpp_rate(state.W, params.T) <=
+		     (__u64)HPCCPP_W_LIMIT * 1000000);
+}
+
+static void pass_time(void)
+{
+	__u8 shift = take_byte() % 40;
+
+	now += (__u64)take_byte() << shift;
+}
+
+static void fuzz_update(void)
+{
+	take_params();
+	while (left) {
+		struct hpccpp_int rec[HPCCPP_REC_MAX];
+		__u8 what = take_byte();
+		int i, n = what % 4;
+
+		pass_time();
+		for (i = 0; i < n; i++) {
+			__be32 w[3];
+
+			take(w, sizeof(w));
+			hpccpp_int_decode(&rec[i], bpf_ntohl(w[0]),
+					  bpf_ntohl(w[1]), bpf_ntohl(w[2]));
+			hpccpp_wants_U(&state, &rec[i], params.T, now);
+		}
+		update(rec, n, what & 0x80);
+	}
+}
+
+/* --- The port agent -------------------------------------------------------- */
+
+/* Are lo to hi one record's bytes in a well-formed collect of this header? */
+static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
+{
+	__u32 end = tcp + (p[tcp + 12] >> 4) * 4;
+	__u32 o, l;
+
+	for (o = tcp + sizeof(struct tcphdr); o + 4 <= end && o + 4 <= lo; o++) {
+		l = p[o + 1];
+		if (p[o] == HPCCPP_OPT_KIND && (l == 16 || l == 28 || l == 40) &&
+		    (p[o + 2] << 8 | p[o + 3]) == HPCCPP_EXID_COLLECT &&
+		    o + l <= end && hi < o + l &&
+		    (lo - o - 4) / HPCCPP_REC_LEN == (hi - o - 4) / HPCCPP_REC_LEN)
+			return true;
+	}
+	return false;
+}
+
+static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
+{
+	__u64 sum = 0;
+
+	for (; at < end; at++)
+		sum += at & 1 ? p[at] << 8 : p[at];
+	return fold(sum) % 0xffff;
+}
+
+static void one_packet(void)
+{
+	struct __sk_buff skb = {};
+	__u32 i, tcp, lo = sizeof(packet), hi = 0;
+	__u64 did = 0, before = 0;
+	__u8 old[sizeof(packet)];
+
+	packet_len = take_byte() % (sizeof(packet) - 100);
+	take(packet, packet_len);
+	skb.len = packet_len;
+	skb.wire_len = take_range(0, 70000);
+	skb.queue_mapping = take_byte() & 1;
+	skb.hash = take_byte();
+	if (packet_len >= sizeof(struct ethhdr))
+		__builtin_memcpy(&skb.protocol, packet + 12, 2);
+	__builtin_memcpy(old, packet, sizeof(old));
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		before += stats[i];
+
+	TRUE_OR_TRAP(hpccpp_port(&skb) == TC_ACT_UNSPEC);
+
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		did += stats[i];
+	TRUE_OR_TRAP(did - before <= 2);
+	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
+	tcp = tcp_offset(&skb);
+	for (i = 0; i < packet_len; i++) {
+		if (packet[i] == old[i])
+			continue;
+		TRUE_OR_TRAP(tcp);
+		if (i - tcp - TCP_CSUM_OFF < 2)
+			continue;
+		hi = i;
+		if (lo > i)
+			lo = i;
+	}
+	if (tcp)
+		TRUE_OR_TRAP(sum_from(packet, tcp, packet_len) ==
+			     sum_from(old, tcp, packet_len));
+	if (hi)
+		TRUE_OR_TRAP(in_record(old, tcp, lo, hi));
+}
+
+static void fuzz_port(void)
+{
+	struct hpccpp_port_cfg *cfg = &the_port.cfg;
+
+	__builtin_memset(&the_port, 0, sizeof(the_port));
+	cfg->rate = take_range(HPCCPP_RATE_MIN, HPCCPP_RATE_MAX);
+	cfg->rate_code = hpccpp_rate_encode(cfg->rate);
+	cfg->base_rtt = take_range(1, HPCCPP_T_MAX);
+	cfg->link = take_range(0, HPCCPP_LINK_MAX);
+	cfg->queue = HPCCPP_QUEUE_VIRTUAL;
+	cfg->queues = take_range(1, 4);
+	cfg->mq = cfg->queues > 1;
+	while (left) {
+		pass_time();
+		one_packet();
+	}
+}
+
+/* --- The host agent -------------------------------------------------------- */
+
+static struct bpf_sock_ops skops;
+
+static __u32 call_host(__u32 op, __u32 arg)
+{
+	skops.op = op;
+	skops.args[0] = arg;
+	hpccpp_host(&skops);
+	TRUE_OR_TRAP(the_flow.n_echoed <= HPCCPP_REC_MAX && the_flow.gen <= 15);
+	return skops.reply;
+}
+
+/* A segment is built: reserve, write what was reserved, no more and no less */
+static void send_segment(void)
+{
+	skops.skb_tcp_flags = take_byte();
+	skops.skb_len = take_byte() & 1 ? 1448 : 0;
+	room = take_byte() % 11 * 4;
+	reserved = 0;
+	stored = 0;
+	if (take_byte() & 1) {
+		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB,
+			  BPF_WRITE_HDR_TCP_CURRENT_MSS);
+		return;
+	}
+	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_WRITE_HDR_TCP_CURRENT_MSS + 1);
+	if (reserved)
+		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, 0);
+	TRUE_OR_TRAP(stored == reserved);
+}
+
+/* As the module asks, and what it does with it */
+static void pull(void)
+{
+	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	__u32 w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(0, 0));
+	int i, n;
+
+	TRUE_OR_TRAP(HPCCPP_REPLY_OK(w0));
+	n = HPCCPP_REPLY_COUNT(w0);
+	TRUE_OR_TRAP(n <= HPCCPP_REC_MAX && (!n || HPCCPP_REPLY_GEN(w0)));
+	for (i = 0; i < n; i++) {
+		w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 0));
+		TRUE_OR_TRAP(HPCCPP_REPLY_OK(w0) && HPCCPP_REPLY_RATE(w0));
+		hpccpp_int_decode(&rec[i],
+				  HPCCPP_REPLY_LINK(w0) << 20 |
+				  HPCCPP_REPLY_RATE(w0) << 8 |
+				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 3)),
+				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 1)),
+				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 2)));
+	}
+	update(rec, n, take_byte() & 1);
+}
+
+static void fuzz_host(void)
+{
+	static const __u32 events[] = {
+		BPF_SOCK_OPS_TCP_LISTEN_CB, BPF_SOCK_OPS_TCP_CONNECT_CB,
+		BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
+		BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PARSE_HDR_OPT_CB,
+	};
+	static struct bpf_sock sk;
+
+	take_params();
+	has_flow = false;
+	__builtin_memset(&the_flow, 0, sizeof(the_flow));
+	__builtin_memset(&skops, 0, sizeof(skops));
+	skops.sk = &sk;
+	skops.family = take_byte() & 1 ? AF_INET : AF_INET6;
+	the_host.ask = take_byte() % 3;
+	the_host.records = take_range(1, HPCCPP_REC_MAX);
+	the_host.every = take_range(0, 4);
+	the_host.prefixes = take_byte() & 1;
+	peer_listed = take_byte() & 1;
+	cc_is_hpccpp = take_byte() & 1;
+	while (left) {
+		__u8 what = take_byte() % 8;
+
+		pass_time();
+		take(&skops.snd_una, sizeof(skops.snd_una));
+		skops.snd_nxt = skops.snd_una + take_byte();
+		skops.packets_out = take_byte() % 4;
+		skops.lost_out = take_byte() % 4;
+		packet_len = take_byte() % 11 * 4;
+		take(packet, packet_len);
+		if (what < 5)
+			call_host(events[what], 0);
+		else if (what < 7)
+			send_segment();
+		else
+			pull();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const __u8 *data, unsigned long size);
+int LLVMFuzzerTestOneInput(const __u8 *data, unsigned long size)
+{
+	static void (* const fuzz[])(void) = { fuzz_update, fuzz_port, fuzz_host };
+
+	input = data;
+	left = size;
+	now = 1;
+	fuzz[take_byte() % 3]();
+	return 0;
+}

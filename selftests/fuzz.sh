@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# libFuzzer, with the address and undefined-behaviour sanitizers, on what reads
+# telemetry of others: the agents' parsers and the update of W (fuzz.c). 10 s in
+# all, a minute with LONG=1; SEED=N tests others than those of every day.
+#
+# place: host
+# timeout: 300
+# shellcheck disable=SC2317 # functions that check calls
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+bin=$(realpath -m "$HPCCPP_BIN")
+seconds=${LONG:+60}
+corpus=$tmp/corpus
+
+build()
+{
+	local kernel
+	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	make -C "$top/selftests" O="$bin" CFLAGS="-O1 -g -Werror" \
+		VMLINUX_H="$kernel/vmlinux.h" "$bin/fuzz"
+}
+
+# What to begin with, as fuzz.c reads it: segments as they are, of each kind.
+# shellcheck disable=SC2016 # perl's
+seeds()
+{
+	mkdir -p "$corpus"
+	perl -e '
+		sub seed { open F, ">", "$ARGV[0]/seed" . $n++; print F @_ }
+		sub rec { pack "N3", @_ }
+		sub option { pack("C2n", 253, 4 + length $_[1], $_[0]) . $_[1] }
+		sub params { pack "Q<6", 1999, 94, 5, 100, 1499, 48500 }
+		$rec = rec 0x00120640, 0x10, 0x1000;	# link 1, 200 Mbit/s, U 1
+		$more = rec 0x00220680, 0x100010, 0x2000;
+		($empty, $collect, $echo) = ("\0" x 12, 0x4843, 0x4845);
+
+		seed(pack("C", 0), params, map { pack("C3", 0x81, 20, 1), rec(0x00120640, $_ << 20, $_ << 18) } 1 .. 4);
+		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
+
+		# a port: 200 Mbit/s, 2 ms, one queue, then packets
+		sub packets { pack("CQ<4", 1, 2e8 - 10000, 1999, 7, 0),
+			map { pack("C3", 20, 1, length $_), $_, pack "Q<C2", 1500, 0, 0 } @_ }
+		sub ip4 { pack "x12nCxnx4CCx10a*", 0x800, 0x45, 20 + length $_[0], 64, 6, $_[0] }
+		sub ip6 { pack "x12nCx3nCCx32a*", 0x86dd, 0x60, length $_[0], 6, 64, $_[0] }
+		sub vlan { substr($_[0], 0, 12) . pack("n2", 0x8100, 5) . substr $_[0], 12 }
+		sub tcp { pack "n2N2CCnx4a*a*", 1000, 2000, 1, 2, (20 + length $_[1]) << 2, $_[0], 64, $_[1], "data" }
+		$times = "\1\1\x08\x0a\0\0\0\1\0\0\0\2";
+		$sack = "\1\1\5\x0a\0\0\0\5\0\0\0\7";
+		$syn = "\2\4\5\xb4\4\2\x08\x0a\0\0\0\1\0\0\0\0\1\3\3\7";
+		for $ip (\&ip4, \&ip6, sub { vlan ip4 @_ }, sub { vlan vlan ip6 @_ }) {
+			seed(packets map { $ip->(tcp 0x10, $times . $_) } $times, option($collect, $empty), option($collect, $rec));
+		}
+		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
+		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
+
+		# a host: what happens, the time, una, nxt, packets and lost, the options
+		sub host { pack("C", 2), params, pack "C2Q<2C3", 1, @_[0, 1], 1, 0, 0, 1 }
+		sub event { my ($what, $opts, @more) = @_;
+			pack("C3NC3C", $what, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
+		@pull = event 7, "", 1;
+		for $r ($rec, $rec . $more, $rec . $more . $rec) {
+			seed(host(0, 2), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
+			seed(host(0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
+				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
+		}
+	' "$corpus"
+}
+
+# Replays the corpus; each function of the agents and of the header has to be run.
+replay()
+{
+	"$bin/fuzz" -runs=0 -print_coverage=1 "$corpus" >"$tmp/replay" 2>&1 || {
+		grep -E 'ERROR|runtime error|^ +#[0-9]' "$tmp/replay"
+		return 1
+	}
+	grep -q '^COVERED_FUNC.* hpccpp_host ' "$tmp/replay" &&
+		! grep '^UNCOVERED_FUNC' "$tmp/replay"
+}
+
+fuzz()
+{
+	(
+		cd "$tmp" &&
+		"$bin/fuzz" -seed="${SEED:-1}" -max_len=1024 -max_total_time="${seconds:-10}" \
+			"$corpus" >"$tmp/log" 2>&1
+	) || {
+		grep -A 12 -E 'ERROR|runtime error' "$tmp/log"
+		sed -n 's/^Base64: /the input, in base64: /p' "$tmp/log"
+		return 1
+	}
+}
+
+ktap_plan 3
+check "fuzz is built" build
+seeds
+check "what it begins with runs every function" replay
+check "nothing is found" fuzz
+ktap_diag "$(sed -n 's/^Done //p' "$tmp/log"), seed ${SEED:-1}," \
+	"coverage $(sed -nE 's/^#.*(INITED|DONE) *cov: ([0-9]*).*/\2/p' "$tmp/log" | paste -sd ' ' | sed 's/ / to /')"
+ktap_finish
