@@ -109,10 +109,11 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
 }
 
 /*
- * Offset of the collect option from the TCP header and its length, 0 when
- * there is none. sock_ops options stand last, behind what the kernel itself
- * writes, which is one of few layouts, in words. No other place will do: what
- * looks like the option there is a time stamp, an edge of a SACK block.
+ * Offset of the collect option from the TCP header and its length, both 0 when
+ * there is none; a malformed one has only a length. sock_ops options stand
+ * last, behind what the kernel itself writes, which is one of few layouts, in
+ * words. No other place will do: what looks like the option there is a time
+ * stamp, an edge of a SACK block.
  */
 static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 					 __u32 *len)
@@ -162,7 +163,7 @@ static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 	*len = bpf_ntohl(hdr[i]) >> 16 & 0xff;
 	if ((*len != HPCCPP_OPT_LEN(1) && *len != HPCCPP_OPT_LEN(2) &&
 	     *len != HPCCPP_OPT_LEN(3)) || i * 4 + *len > doff) {
-		count(HPCCPP_PS_BAD);
+		*len = HPCCPP_OPT_HDR;
 		return 0;
 	}
 	return i * 4;
@@ -375,7 +376,7 @@ int hpccpp_port(struct __sk_buff *skb)
 	off = tcp ? find_option(skb, tcp, &len) : 0;
 	if (!off) {
 		if (tcp)
-			count(HPCCPP_PS_PASSED);
+			count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
 		/* a virtual queue holds every packet, asked or not */
 		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL)
 			return TC_ACT_UNSPEC;
