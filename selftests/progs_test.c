@@ -1,0 +1,827 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of the port agent as the kernel runs it: the program that the
+ * command loads, packet by packet through BPF_PROG_TEST_RUN. What comes out is
+ * compared in all bytes with what hpccpp_wire.rst says, the TCP checksum with
+ * one that is computed from nothing.
+ */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <arpa/inet.h>
+#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <cmocka.h>
+
+#include "../tools/hpccpp_agent.h"
+#include "port.skel.h"
+
+/* cmocka hands every test a state, and few want one */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ETH_LEN		14
+#define TCP_LEN		20
+#define UNSPEC		((__u32)-1)	/* TC: go on with the next filter */
+#define QUEUES		4
+#define NOTHING		-1		/* counted */
+
+/* --- The program ----------------------------------------------------------- */
+
+static struct port_bpf *agent;
+static struct hpccpp_port port;	/* as the next packet is to find it */
+
+static struct port_bpf *load(bool reads_qdisc)
+{
+	struct port_bpf *skel = port_bpf__open();
+
+	assert_non_null(skel);
+	skel->rodata->reads_qdisc = reads_qdisc;
+	assert_int_equal(bpf_map__set_max_entries(skel->maps.port, QUEUES), 0);
+	assert_int_equal(port_bpf__load(skel), 0);
+	return skel;
+}
+
+static int start(void **state)
+{
+	agent = load(false);
+	return 0;
+}
+
+static int end(void **state)
+{
+	port_bpf__destroy(agent);
+	return 0;
+}
+
+/*
+ * 200 Mbit/s as link 0x123, with this load: its clock is ahead, so that nothing
+ * leaves the virtual queue, and it has no snapshot before, so that U stays.
+ */
+static int reset(void **state)
+{
+	port = (struct hpccpp_port) {
+		.U = 3 << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT),
+		.v_now = ~0ULL >> 1,
+		.v_qlen = 5ULL << (HPCCPP_QLEN_SHIFT + 8),
+		.v_in = 12ULL << (HPCCPP_TX_SHIFT + 8),
+		.cfg = {
+			.rate = 200000000,
+			.rate_code = hpccpp_rate_encode(200000000),
+			.base_rtt = 100,
+			.link = 0x123,
+			.queue = HPCCPP_QUEUE_VIRTUAL,
+			.queues = QUEUES,
+		},
+	};
+	return 0;
+}
+
+/* What a packet is to bring home of that, but for ts */
+static struct hpccpp_int record(void)
+{
+	return (struct hpccpp_int) {
+		.link = 0x123, .rate = port.cfg.rate_code, .U = 3,
+		.tx_bytes = 7, .qlen = 5,
+	};
+}
+
+static __u64 counted(int stat)
+{
+	__u64 v[libbpf_num_possible_cpus()], sum = 0;
+	__u32 key = stat;
+	size_t i;
+
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(agent->maps.port_stats),
+					     &key, v), 0);
+	for (i = 0; i < ARRAY_SIZE(v); i++)
+		sum += v[i];
+	return sum;
+}
+
+struct frame {
+	__u8 b[4096];
+	__u32 len;
+	__u32 l3, tcp;		/* where they begin */
+};
+
+static __u64 t0, t1;		/* before and after the last packet, 16 ns */
+
+static __u64 ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (t.tv_sec * 1000000000ULL + t.tv_nsec) >> HPCCPP_TS_SHIFT;
+}
+
+/* Sends a frame through the port; returns what it counted, NOTHING or one. */
+static int pass(const struct frame *in, struct frame *out,
+		struct __sk_buff *ctx)
+{
+	struct __sk_buff ctx_out;
+	struct bpf_test_run_opts opts = {
+		.sz = sizeof(opts),
+		.data_in = in->b,
+		.data_size_in = in->len,
+		.data_out = out->b,
+		.data_size_out = sizeof(out->b),
+		.ctx_in = ctx,
+		.ctx_size_in = ctx ? sizeof(*ctx) : 0,
+		.ctx_out = ctx ? &ctx_out : NULL,
+		.ctx_size_out = ctx ? sizeof(ctx_out) : 0,
+	};
+	int i, what = NOTHING, prog = bpf_program__fd(agent->progs.hpccpp_port);
+	__u64 before[HPCCPP_PS_MAX];
+	__u32 q;
+
+	for (q = 0; q < QUEUES; q++)
+		assert_int_equal(bpf_map_update_elem(bpf_map__fd(agent->maps.port),
+						     &q, &port, 0), 0);
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		before[i] = counted(i);
+	*out = *in;
+	t0 = ticks();
+	assert_int_equal(bpf_prog_test_run_opts(prog, &opts), 0);
+	t1 = ticks();
+	assert_int_equal(opts.retval, UNSPEC);
+	out->len = opts.data_size_out;
+	if (ctx) {
+		assert_int_equal(ctx_out.gso_size, ctx->gso_size);
+		assert_int_equal(ctx_out.gso_segs, ctx->gso_segs);
+		assert_int_equal(ctx_out.mark, ctx->mark);
+		assert_int_equal(ctx_out.priority, ctx->priority);
+	}
+	for (i = 0; i < HPCCPP_PS_MAX; i++) {
+		if (counted(i) == before[i])
+			continue;
+		assert_int_equal(counted(i), before[i] + 1);
+		assert_int_equal(what, NOTHING);
+		what = i;
+	}
+	return what;
+}
+
+/* --- Frames ---------------------------------------------------------------- */
+
+static __u64 prng = 0x9e3779b97f4a7c15ULL;
+
+static __u32 rnd(void)
+{
+	prng ^= prng >> 12;
+	prng ^= prng << 25;
+	prng ^= prng >> 27;
+	return (prng * 0x2545f4914f6cdd1dULL) >> 32;
+}
+
+static void put16(__u8 *p, __u16 x)
+{
+	x = htons(x);
+	memcpy(p, &x, sizeof(x));
+}
+
+static void put32(__u8 *p, __u32 x)
+{
+	x = htonl(x);
+	memcpy(p, &x, sizeof(x));
+}
+
+static __u64 add16(const __u8 *p, __u32 n)
+{
+	__u64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < n; i++)
+		sum += i & 1 ? p[i] : p[i] << 8;
+	return sum;
+}
+
+/* The sum over TCP and its pseudo-header: 0xffff when the checksum is right */
+static __u16 tcp_sum(const struct frame *f)
+{
+	bool v6 = f->b[f->l3] >> 4 == 6;
+	__u64 sum = add16(f->b + f->l3 + (v6 ? 8 : 12), v6 ? 32 : 8);
+
+	sum += IPPROTO_TCP + f->len - f->tcp;
+	sum += add16(f->b + f->tcp, f->len - f->tcp);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static void put_tcp_sum(struct frame *f)
+{
+	put16(f->b + f->tcp + 16, 0);
+	put16(f->b + f->tcp + 16, ~tcp_sum(f));
+}
+
+static const struct shape { int tags; bool v6; int ihl; } shapes[] = {
+	{ 0, false, 5 }, { 0, true, 0 }, { 1, false, 5 }, { 1, true, 0 },
+	{ 2, false, 5 }, { 2, true, 0 }, { 0, false, 6 }, { 0, false, 15 },
+	{ 2, false, 15 },
+};
+
+/* A TCP segment with these options (a multiple of 4) and so much random data */
+static void segment(struct frame *f, const struct shape *s, __u8 flags,
+		    const __u8 *opts, int opts_len, int data)
+{
+	int i, l4_len = TCP_LEN + opts_len + data;
+	__u16 proto = s->v6 ? 0x86dd : 0x0800;
+	__u8 *p;
+
+	for (i = 0; i < (int)sizeof(f->b); i++)
+		f->b[i] = rnd();
+	f->b[0] &= ~1;
+	p = f->b + 12;
+	for (i = 0; i < s->tags; i++, p += 4)
+		put16(p, i + 1 < s->tags ? 0x88a8 : 0x8100);
+	put16(p, proto);
+	p += 2;
+	f->l3 = p - f->b;
+	if (s->v6) {
+		put32(p, 0x60000000);
+		put16(p + 4, l4_len);
+		p[6] = IPPROTO_TCP;
+		p += 40;
+	} else {
+		p[0] = 0x40 | s->ihl;
+		put16(p + 2, s->ihl * 4 + l4_len);
+		put16(p + 6, 0x4000);
+		p[9] = IPPROTO_TCP;
+		p += s->ihl * 4;
+	}
+	f->tcp = p - f->b;
+	f->len = f->tcp + l4_len;
+	p[12] = (TCP_LEN + opts_len) << 2;
+	p[13] = flags;
+	memcpy(p + TCP_LEN, opts, opts_len);
+	put_tcp_sum(f);
+}
+
+/* What stands before the option, as kernels write it, and after it */
+struct layout {
+	__u8 flags;
+	int len;
+	char b[40];
+};
+
+#define MSS	"\2\4\5\xb4"
+#define SACKS	"\4\2"
+#define TIMES	"\x8\xa\1\2\3\4\5\6\7\x8"
+#define EDGES	"\1\2\3\4\5\6\7\x8"
+#define SCALE	"\1\3\3\7"
+#define NOPS	"\1\1"
+static const struct layout layouts[] = {
+	{ 0x10, 0, "" },
+	{ 0x10, 12, NOPS TIMES },
+	{ 0x18, 12, NOPS "\5\xa" EDGES },
+	{ 0x10, 20, NOPS "\5\x12" EDGES EDGES },
+	{ 0x11, 24, NOPS TIMES NOPS "\5\xa" EDGES },
+	{ 0x02, 4, MSS },
+	{ 0x02, 8, MSS SCALE },
+	{ 0x02, 8, MSS NOPS SACKS },
+	{ 0x02, 12, MSS NOPS SACKS SCALE },
+	{ 0x02, 16, MSS NOPS TIMES },
+	{ 0x02, 20, MSS SACKS TIMES SCALE },
+	{ 0xc2, 20, MSS NOPS TIMES SCALE },
+	{ 0x12, 20, MSS SACKS TIMES SCALE },
+};
+
+static const struct layout tails[] = {
+	{ 0, 0, "" },
+	{ 0, 4, NOPS NOPS },
+	{ 0, 4, "\0\xff\xff\xff" },
+	{ 0, 4, "\xfe\4HC" },
+	{ 0, 4, "\xfd\4HC" },
+	{ 0, 4, NOPS "\xfd\x28" },
+};
+
+static void put_header(__u8 *p, __u8 len, __u16 exid)
+{
+	p[0] = HPCCPP_OPT_KIND;
+	p[1] = len;
+	put16(p + 2, exid);
+}
+
+static void put_record(__u8 *p, const struct hpccpp_int *r)
+{
+	put32(p, hpccpp_int_w0(r));
+	put32(p + 4, hpccpp_int_w1(r));
+	put32(p + 8, hpccpp_int_w2(r));
+}
+
+static void assert_same(const struct frame *a, const struct frame *b)
+{
+	assert_int_equal(a->len, b->len);
+	assert_memory_equal(a->b, b->b, a->len);
+}
+
+/* Our record, at "at" of the frame, and a right checksum are all that is new. */
+static void assert_wrote(const struct frame *in, const struct frame *out,
+			 __u32 at, struct hpccpp_int r)
+{
+	struct frame want = *in;
+
+	memcpy(&r.ts, out->b + at + 4, sizeof(r.ts));
+	r.ts = ntohl(r.ts) >> 8;
+	assert_in_range((r.ts - t0) & HPCCPP_MASK24, 0, t1 - t0);
+	put_record(want.b + at, &r);
+	put_tcp_sum(&want);
+	assert_same(&want, out);
+}
+
+/* --- Tests ----------------------------------------------------------------- */
+
+/* The option with n records between them; false where there is no room for it */
+static bool writes_in(const struct shape *s, const struct layout *l,
+		      const struct layout *tail, int n)
+{
+	int len = l->len + HPCCPP_OPT_LEN(n) + tail->len;
+	struct frame f, out;
+	__u8 opts[40] = {};
+
+	if (len > (int)sizeof(opts))
+		return false;
+	memcpy(opts, l->b, l->len);
+	put_header(opts + l->len, HPCCPP_OPT_LEN(n), HPCCPP_EXID_COLLECT);
+	memcpy(opts + len - tail->len, tail->b, tail->len);
+	segment(&f, s, l->flags, opts, len, rnd() % 7);
+	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + l->len + HPCCPP_OPT_HDR,
+		     record());
+	return true;
+}
+
+static void writes_in_every_layout(void **state)
+{
+	size_t shape, layout, tail;
+	int n, runs = 0;
+
+	for (shape = 0; shape < ARRAY_SIZE(shapes); shape++)
+		for (layout = 0; layout < ARRAY_SIZE(layouts); layout++)
+			for (tail = 0; tail < ARRAY_SIZE(tails); tail++)
+				for (n = 1; n <= HPCCPP_REC_MAX; n++)
+					runs += writes_in(&shapes[shape],
+							  &layouts[layout],
+							  &tails[tail], n);
+	assert_int_equal(runs, ARRAY_SIZE(shapes) * 101);
+}
+
+/* A collect of n empty records and nothing else, in IPv4 or IPv6 */
+static void collect(struct frame *f, bool v6, int n, int data)
+{
+	__u8 opts[40] = {};
+
+	put_header(opts, HPCCPP_OPT_LEN(n), HPCCPP_EXID_COLLECT);
+	segment(f, &shapes[v6], 0x10, opts, HPCCPP_OPT_LEN(n), data);
+}
+
+static void assert_left(const struct frame *f, int stat)
+{
+	struct frame out;
+
+	assert_int_equal(pass(f, &out, NULL), stat);
+	assert_same(f, &out);
+}
+
+static void leaves_what_is_not_tcp(void **state)
+{
+	struct frame f, out;
+	int v6, proto;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		collect(&f, v6, 2, 10);
+		for (proto = 0; proto < 256; proto++) {
+			f.b[f.l3 + (v6 ? 6 : 9)] = proto;
+			if (proto == IPPROTO_TCP)
+				assert_int_equal(pass(&f, &out, NULL),
+						 HPCCPP_PS_STAMPED);
+			else
+				assert_left(&f, NOTHING);
+		}
+	}
+}
+
+static void leaves_what_is_not_ip(void **state)
+{
+	static const __u16 types[] = {
+		0x0000, 0x0040, 0x0806, 0x0801, 0x8847, 0x8863, 0x8864, 0x88cc,
+		0x88e7, 0x8906, 0xffff,
+	};
+	struct frame f;
+	size_t i;
+
+	collect(&f, false, 2, 10);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		put16(f.b + 12, types[i]);
+		assert_left(&f, NOTHING);
+	}
+	/* three tags are one more than are looked behind */
+	segment(&f, &(struct shape){ 3, false, 5 }, 0x10, (const __u8 *)
+		"\xfd\x10HC\0\0\0\0\0\0\0\0\0\0\0", 16, 4);
+	assert_left(&f, NOTHING);
+}
+
+static void leaves_fragments(void **state)
+{
+	static const __u16 later[] = {
+		0x0001, 0x2001, 0x4001, 0x1fff, 0x3fff, 0xffff, 0x1000, 0x00b9,
+	};
+	struct frame f, out;
+	size_t i;
+
+	collect(&f, false, 1, 10);
+	for (i = 0; i < ARRAY_SIZE(later); i++) {
+		put16(f.b + f.l3 + 6, later[i]);
+		assert_left(&f, NOTHING);
+	}
+	/* the first one has the header */
+	put16(f.b + f.l3 + 6, 0x2000);
+	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, record());
+}
+
+/* Behind an extension header the port does not look for TCP. */
+static void leaves_ipv6_extensions(void **state)
+{
+	static const __u8 next[] = { 0, 43, 44, 51, 60, 135, 139, 140 };
+	struct frame f, g;
+	size_t i;
+
+	collect(&f, true, 2, 10);
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		g = f;
+		memcpy(g.b + f.tcp + 8, f.b + f.tcp, f.len - f.tcp);
+		memset(g.b + f.tcp, 0, 8);
+		g.b[f.tcp] = IPPROTO_TCP;
+		g.b[f.l3 + 6] = next[i];
+		g.len += 8;
+		put16(g.b + f.l3 + 4, g.len - f.tcp);
+		assert_left(&g, NOTHING);
+	}
+}
+
+/* Cut anywhere: written into where the header is there, else left alone */
+static void truncated_frames(void **state)
+{
+	struct frame f, g, out;
+	int v6, n;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		for (n = 1; n <= HPCCPP_REC_MAX; n++) {
+			collect(&f, v6, n, 10);
+			/* what is shorter the kernel does not test with */
+			for (g = f, g.len = f.tcp; g.len <= f.len; g.len++) {
+				if (g.len < f.tcp + TCP_LEN + HPCCPP_OPT_LEN(n)) {
+					assert_left(&g, HPCCPP_PS_PASSED);
+					continue;
+				}
+				put_tcp_sum(&g);
+				assert_int_equal(pass(&g, &out, NULL),
+						 HPCCPP_PS_STAMPED);
+				assert_wrote(&g, &out, f.tcp + TCP_LEN +
+					     HPCCPP_OPT_HDR, record());
+			}
+		}
+	}
+}
+
+static void every_ihl(void **state)
+{
+	struct frame f, out;
+	int ihl;
+
+	for (ihl = 0; ihl < 16; ihl++) {
+		segment(&f, &(struct shape){ 0, false, 15 }, 0x10, (const __u8 *)
+			"\xfd\x10HC\0\0\0\0\0\0\0\0\0\0\0", 16, 4);
+		/* the bytes between are such that no other place will do */
+		memset(f.b + f.l3 + 20, 0, 40);
+		f.b[f.l3] = 0x40 | ihl;
+		if (ihl == 15) {
+			assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+			assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
+				     record());
+		} else {
+			assert_left(&f, ihl < 5 ? NOTHING : HPCCPP_PS_PASSED);
+		}
+	}
+}
+
+static void every_data_offset(void **state)
+{
+	struct frame f, out;
+	int v6, doff;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		for (doff = 0; doff < 16; doff++) {
+			collect(&f, v6, 2, 40);
+			f.b[f.tcp + 12] = doff << 4;
+			put_tcp_sum(&f);
+			if (doff < 9) {		/* no room for one record */
+				assert_left(&f, HPCCPP_PS_PASSED);
+			} else if (doff < 12) {	/* less than its length */
+				assert_left(&f, HPCCPP_PS_BAD);
+			} else {
+				assert_int_equal(pass(&f, &out, NULL),
+						 HPCCPP_PS_STAMPED);
+				assert_wrote(&f, &out, f.tcp + TCP_LEN +
+					     HPCCPP_OPT_HDR, record());
+			}
+		}
+	}
+}
+
+static void option_length(bool v6, int room, int len)
+{
+	struct frame f, out;
+
+	collect(&f, v6, room, 10);
+	f.b[f.tcp + TCP_LEN + 1] = len;
+	put_tcp_sum(&f);
+	if ((len != 16 && len != 28 && len != 40) ||
+	    len > HPCCPP_OPT_LEN(room)) {
+		assert_left(&f, HPCCPP_PS_BAD);
+		return;
+	}
+	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, record());
+}
+
+static void every_option_length(void **state)
+{
+	int v6, room, len;
+
+	for (v6 = 0; v6 < 2; v6++)
+		for (room = 1; room <= HPCCPP_REC_MAX; room++)
+			for (len = 0; len < 256; len++)
+				option_length(v6, room, len);
+}
+
+static void leaves_other_options(void **state)
+{
+	static const __u16 exids[] = {
+		HPCCPP_EXID_ECHO, HPCCPP_EXID_WINDOW, 0, 0xffff, 0x4348, 0x4842,
+		0x4844, 0x0043, 0x4800, 0xf989,
+	};
+	struct frame f;
+	size_t i;
+	int kind;
+
+	for (i = 0; i < ARRAY_SIZE(exids); i++) {
+		collect(&f, i & 1, 2, 10);
+		put16(f.b + f.tcp + TCP_LEN + 2, exids[i]);
+		put_tcp_sum(&f);
+		assert_left(&f, HPCCPP_PS_PASSED);
+	}
+	for (kind = 0; kind < 256; kind++) {
+		if (kind == HPCCPP_OPT_KIND)
+			continue;
+		collect(&f, kind & 1, 2, 10);
+		f.b[f.tcp + TCP_LEN] = kind;
+		put_tcp_sum(&f);
+		assert_left(&f, HPCCPP_PS_PASSED);
+	}
+}
+
+/* Bytes of others that look like the option: only its own place counts. */
+static void leaves_look_alikes(void **state)
+{
+#define LOOKS	"\xfd\x10HC"
+	static const struct layout alike[] = {
+		/* time stamps, edges of SACK blocks, a key, an unknown option */
+		{ 0x10, 24, NOPS "\x8\xa" LOOKS LOOKS NOPS "\5\xa" LOOKS },
+		{ 0x10, 24, NOPS "\5\x1a" LOOKS LOOKS LOOKS LOOKS LOOKS },
+		{ 0x10, 20, NOPS "\x13\x12" LOOKS LOOKS LOOKS LOOKS },
+		{ 0x10, 8, "\x1e\x14\0\0" LOOKS },
+		{ 0x10, 16, "\x8\xa\1\2" LOOKS LOOKS NOPS },
+		/* not where it would stand: behind NOPs, or an option more */
+		{ 0x10, 5, "\1" LOOKS },
+		{ 0x10, 6, NOPS LOOKS },
+		{ 0x10, 8, NOPS NOPS LOOKS },
+		{ 0x10, 8, "\xfe\4\0\0" LOOKS },
+		/* behind the end of the options, and a SYN without MSS */
+		{ 0x10, 8, "\0\0\0\0" LOOKS },
+		{ 0x02, 4, LOOKS },
+		{ 0x02, 8, SCALE LOOKS },
+		/* a SYN's layout in an ACK */
+		{ 0x10, 8, MSS LOOKS },
+	};
+	struct frame f;
+	size_t i;
+	int v6;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		for (i = 0; i < ARRAY_SIZE(alike); i++) {
+			__u8 opts[40] = {};
+
+			memcpy(opts, alike[i].b, alike[i].len);
+			segment(&f, &shapes[v6], alike[i].flags, opts,
+				sizeof(opts), 20);
+			assert_left(&f, HPCCPP_PS_PASSED);
+		}
+	}
+}
+
+/* Which of n records gives way to ours: "Writing a record" of the format */
+static int victim(const struct hpccpp_int *r, int n, const struct hpccpp_int *own)
+{
+	int i, v = 0;
+
+	for (i = 0; i < n; i++)
+		if (!r[i].rate)
+			return i;				/* 1 */
+	for (i = 1; i < n; i++)
+		if (r[i].U < r[v].U ||
+		    (r[i].U == r[v].U && r[i].rate > r[v].rate))
+			v = i;
+	if (own->U > r[v].U)
+		return v;					/* 2 */
+	if (own->U == r[v].U && own->rate < r[v].rate)
+		return v;					/* 3 */
+	return -1;						/* 4 */
+}
+
+static void gives_way_as_specified(void **state)
+{
+	static const __u64 rates[] = { 0, 10000000, 200000000, 100000000000 };
+	int i, k, n, v, kept = 0, replaced = 0;
+	struct hpccpp_int r[HPCCPP_REC_MAX];
+	struct frame f, out;
+
+	for (k = 0; k < 4000; k++) {
+		n = 1 + rnd() % HPCCPP_REC_MAX;
+		collect(&f, k & 1, n, rnd() % 20);
+		for (i = 0; i < n; i++) {
+			hpccpp_int_decode(&r[i], rnd(), rnd(), rnd());
+			r[i].U = 2 + rnd() % 3;
+			r[i].rate = hpccpp_rate_encode(rates[rnd() % 8 ?
+							     1 + rnd() % 3 : 0]);
+			put_record(f.b + f.tcp + TCP_LEN + HPCCPP_OPT_HDR +
+				   i * HPCCPP_REC_LEN, &r[i]);
+		}
+		put_tcp_sum(&f);
+		v = victim(r, n, &(struct hpccpp_int) {
+			   .U = 3, .rate = port.cfg.rate_code });
+		if (v < 0) {
+			assert_left(&f, HPCCPP_PS_KEPT);
+			kept++;
+			continue;
+		}
+		assert_int_equal(pass(&f, &out, NULL),
+				 r[v].rate ? HPCCPP_PS_REPLACED :
+					     HPCCPP_PS_STAMPED);
+		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR +
+			     v * HPCCPP_REC_LEN, record());
+		replaced += !!r[v].rate;
+	}
+	assert_true(kept > 400 && replaced > 400);
+}
+
+/* Each of the 65536 sums that a segment can have is mended. */
+static void mends_every_checksum(void **state)
+{
+	struct frame f, out;
+	__u32 at, x;
+
+	for (x = 0; x < 65536; x++) {
+		collect(&f, x & 1, 1, 10);
+		at = f.tcp + TCP_LEN + HPCCPP_OPT_LEN(1);
+		put16(f.b + at, 0);
+		put_tcp_sum(&f);
+		put16(f.b + at, (f.b[f.tcp + 16] << 8 | f.b[f.tcp + 17]) + x);
+		put_tcp_sum(&f);
+		assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
+			     record());
+	}
+}
+
+/* A segment that was damaged on the way must not arrive as a good one. */
+static void damage_stays_visible(void **state)
+{
+	struct frame f, out;
+	int k;
+
+	for (k = 0; k < 1000; k++) {
+		collect(&f, k & 1, 1 + k % HPCCPP_REC_MAX, 20);
+		f.b[f.len - 1 - rnd() % 20] ^= 1 << rnd() % 8;
+		assert_int_not_equal(tcp_sum(&f), 0xffff);
+		assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+		assert_int_equal(tcp_sum(&out) % 0xffff, tcp_sum(&f) % 0xffff);
+	}
+}
+
+/* A packet of many segments gets one record, and is what the queue then has. */
+static void gso_packets(void **state)
+{
+	struct __sk_buff ctx = {
+		.mark = 7, .priority = 3, .gso_size = 700, .gso_segs = 4,
+		.wire_len = 3000,
+	};
+	struct hpccpp_port after;
+	struct frame f, out;
+	__u32 queue = 0;
+	int v6;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		collect(&f, v6, 2, 2500);
+		assert_int_equal(pass(&f, &out, &ctx), HPCCPP_PS_STAMPED);
+		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
+			     record());
+		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(agent->maps.port),
+						     &queue, &after), 0);
+		assert_int_equal(after.v_last, 3000 << 8);
+		assert_int_equal(after.v_in, port.v_in + (3000 << 8));
+	}
+}
+
+static void fields_saturate_and_wrap(void **state)
+{
+	struct hpccpp_int want = record();
+	struct frame f, out;
+
+	port.U = HPCCPP_U_LIMIT;
+	port.v_qlen = 1ULL << 40;
+	port.v_in = port.v_qlen +
+		    ((HPCCPP_MASK24 + 9ULL) << (HPCCPP_TX_SHIFT + 8));
+	want.U = HPCCPP_U_MAX;
+	want.qlen = HPCCPP_QLEN_MAX;
+	want.tx_bytes = 8;
+	collect(&f, false, 1, 0);
+	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, want);
+}
+
+/* With several queues the flow's hash chooses one, and the link says which. */
+static void queue_of_the_flow(void **state)
+{
+	struct hpccpp_int want = record();
+	__u32 at, q, seen = 0;
+	struct frame f, out;
+	int k;
+
+	port.cfg.mq = 1;
+	port.cfg.link = HPCCPP_LINK_MAX;
+	for (k = 0; k < 64; k++) {
+		collect(&f, k & 1, 1, 0);
+		at = f.tcp + TCP_LEN + HPCCPP_OPT_HDR;
+		assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+		want.link = out.b[at] << 4 | out.b[at + 1] >> 4;
+		q = (want.link - HPCCPP_LINK_MAX) & HPCCPP_LINK_MAX;
+		assert_in_range(q, 0, QUEUES - 1);
+		seen |= 1 << q;
+		assert_wrote(&f, &out, at, want);
+	}
+	assert_int_equal(seen, (1 << QUEUES) - 1);
+}
+
+/* The qdisc of the device that the kernel tests with, lo, holds nothing. */
+static void reads_the_qdisc(void **state)
+{
+	struct port_bpf *other = agent;
+	struct hpccpp_int want = record();
+	struct frame f, out;
+
+	agent = load(true);
+	port.cfg.queue = HPCCPP_QUEUE_QDISC;
+	want.qlen = 0;
+	want.tx_bytes = 0;
+	collect(&f, false, 1, 0);
+	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, want);
+	port_bpf__destroy(agent);
+	agent = other;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(writes_in_every_layout, reset),
+		cmocka_unit_test_setup(leaves_what_is_not_tcp, reset),
+		cmocka_unit_test_setup(leaves_what_is_not_ip, reset),
+		cmocka_unit_test_setup(leaves_fragments, reset),
+		cmocka_unit_test_setup(leaves_ipv6_extensions, reset),
+		cmocka_unit_test_setup(truncated_frames, reset),
+		cmocka_unit_test_setup(every_ihl, reset),
+		cmocka_unit_test_setup(every_data_offset, reset),
+		cmocka_unit_test_setup(every_option_length, reset),
+		cmocka_unit_test_setup(leaves_other_options, reset),
+		cmocka_unit_test_setup(leaves_look_alikes, reset),
+		cmocka_unit_test_setup(gives_way_as_specified, reset),
+		cmocka_unit_test_setup(mends_every_checksum, reset),
+		cmocka_unit_test_setup(damage_stays_visible, reset),
+		cmocka_unit_test_setup(gso_packets, reset),
+		cmocka_unit_test_setup(fields_saturate_and_wrap, reset),
+		cmocka_unit_test_setup(queue_of_the_flow, reset),
+		cmocka_unit_test_setup(reads_the_qdisc, reset),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, start, end);
+}
