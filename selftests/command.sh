@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 91
+ktap_plan 122
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -76,14 +76,19 @@ says()
 
 # --- Help and options --------------------------------------------------------
 
-for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help' 'host add help' 'flow show help'; do
+for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help' 'host add help' 'flow show help' \
+	'show help' 'monitor help'; do
 	status=0
 	# shellcheck disable=SC2086 # a list
 	"$HPCCPP" $words >"$tmp/out" 2>"$tmp/err" || status=$?
 	check "hpccpp $words: usage and status 255" [ "$status $(head -c 6 "$tmp/err")" = '255 Usage:' ]
 done
-check "hpccpp -V: 0" "$HPCCPP" -V
-for words in 'port' 'host' 'flow' 'port list' 'host show' '-s -j flow show'; do
+for words in -V -Version --version --V; do
+	check "hpccpp $words: 0" "$HPCCPP" $words
+done
+for words in 'port' 'host' 'flow' 'port list' 'host show' '-s -j flow show' 'show' '-s show' \
+	'-j -p show' '-o prom show' '-o json host show' 'monitor count 1' \
+	'monitor what flow count 2 interval 0.01'; do
 	# shellcheck disable=SC2086 # a list
 	check "hpccpp $words: 0 where there is none" "$HPCCPP" $words
 done
@@ -92,14 +97,28 @@ done
 
 state >"$tmp/before"
 on_box=(dev d0 netns "$box")
-says 255 'object "xyz" is unknown: allowed are port, host, flow, help' xyz
+says 255 'object "xyz" is unknown: allowed are port, host, flow, show, monitor, help' xyz
 says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
+says 255 '"-output" lacks its value*' -o
+says 255 'output "xml" is unknown: allowed are text, json, prom' -o xml show
+says 255 'output "prom" is wrong: *' -j -o prom show
+says 255 'output "prom" is wrong: *' -o prom monitor
+for interval in 0 -1 0.009 3601 x 1s nan; do
+	says 255 "interval \"$interval\" is wrong: allowed are 0.01 to 3600 seconds" monitor interval "$interval"
+done
+for count in 0 -1 x 4294967296; do
+	says 255 "count \"$count\" is wrong: allowed are 1 to 4294967295" monitor count "$count"
+done
+says 255 'what "host" is unknown: allowed are all, port, flow' monitor what host
+says 255 'argument "dev" is unknown: allowed are netns, interval, count, what' monitor dev d0
+says 255 'argument "dev" is unknown: allowed are netns' show dev d0
+says 2 'cannot open netns "nowhere": *' show netns nowhere
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
 says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, netns' port add colour red
-says 255 'object "h" is ambiguous: allowed are port, host, flow, help' h
+says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
 says 255 '"cgroup" is missing*' host add
@@ -148,7 +167,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","stats"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","backlog","drops","stats"]'
 
 on d0
 check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"

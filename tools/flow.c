@@ -22,11 +22,53 @@ static const char usage[] =
 "W, W_c window and reference window, bytes    R     pacing rate\n"
 "links  links that the flow has heard of      B     slowest of the path\n"
 "acks, updates  ACKs, and those with telemetry that moved the window\n"
-"guards records that were left out, by reason\n"
+"-s adds the guards: records that were left out, by reason\n"
 "A flow without telemetry is under hpccpp-reno, the fallback.\n"
 "\n"
 "JSON: src sport dst dport state ino mode cwnd srtt U W W_c inc_stage T R B\n"
-"bottleneck records links acks updates fallbacks guards; W, W_c in bytes\n";
+"bottleneck records links acks updates fallbacks guards: see hpccpp(8)\n";
+
+const struct field flow_fields[] = {
+	{ "state", FORM_TEXT, "", NULL, NULL, NULL },
+	{ "src", FORM_ADDRESS, "", "SOURCE", "", NULL },
+	{ "sport", FORM_NUM, NULL, NULL, "", NULL },
+	{ "dst", FORM_ADDRESS, "", "DESTINATION", "", NULL },
+	{ "dport", FORM_NUM, NULL, NULL, "", NULL },
+	{ "mode", FORM_TEXT, "", "MODE", "", NULL },
+	{ "ino", FORM_NUM, NULL, NULL, NULL, NULL },
+	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_flow_utilization_ratio",
+	  "Load of the bottleneck link, queue included, 1 is full." },
+	{ "W", FORM_NUM, "W", "W", "hpccpp_flow_window_bytes",
+	  "Window in bytes on the wire." },
+	{ "W_c", FORM_NUM, "W_c", NULL, "hpccpp_flow_reference_window_bytes",
+	  "Reference window in bytes on the wire." },
+	{ "T", FORM_TIME, "T", "T", "hpccpp_flow_base_rtt_seconds",
+	  "Base round trip time in use." },
+	{ "R", FORM_RATE, "R", "R", "hpccpp_flow_rate_bytes_per_second",
+	  "Pacing rate on the wire." },
+	{ "B", FORM_RATE, "B", "B",
+	  "hpccpp_flow_bandwidth_bytes_per_second",
+	  "Bandwidth of the slowest link that the flow has heard of." },
+	{ "inc_stage", FORM_NUM, NULL, NULL, NULL, NULL },
+	{ "cwnd", FORM_NUM, "\ncwnd", "CWND", "hpccpp_flow_cwnd_packets",
+	  "Congestion window of TCP." },
+	{ "srtt", FORM_TIME, "srtt", "SRTT", "hpccpp_flow_srtt_seconds",
+	  "Smoothed round trip time of TCP." },
+	{ "bottleneck", FORM_NUM, "bottleneck", "LINK", NULL, NULL },
+	{ "records", FORM_NUM, "records", NULL, NULL, NULL },
+	{ "links", FORM_NUM, "links", NULL, "hpccpp_flow_links",
+	  "Links that the flow has heard of." },
+	{ "acks", FORM_NUM, "acks", NULL, "hpccpp_flow_acks_total",
+	  "ACKs that the algorithm saw." },
+	{ "updates", FORM_NUM, "updates", "UPDATES",
+	  "hpccpp_flow_updates_total",
+	  "Updates of the window by telemetry." },
+	{ "fallbacks", FORM_NUM, "fallbacks", "FALLBACKS",
+	  "hpccpp_flow_fallbacks_total", "Times that telemetry went silent." },
+	{ "guards", FORM_COUNTS, "", NULL, "hpccpp_flow_guards_total",
+	  "Records that were left out or not compared, by reason." },
+	{ }
+};
 
 static const char *const states[] = {
 	"UNKNOWN", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2",
@@ -47,13 +89,15 @@ static const char *name_of(const char *const *names, size_t n, size_t i)
 	return i < n ? names[i] : "?";
 }
 
-static struct json_object *flow_row(const struct hpccpp_flow_rec *r,
-				    const char *src, const char *dst)
+static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 {
 	struct json_object *row = json_object_new_object();
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
 	__u64 counts[HPCCPP_G_MAX];
 	size_t i;
 
+	inet_ntop(r->family, r->saddr, src, sizeof(src));
+	inet_ntop(r->family, r->daddr, dst, sizeof(dst));
 	put_str(row, "src", src);
 	put_num(row, "sport", r->sport);
 	put_str(row, "dst", dst);
@@ -82,52 +126,7 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r,
 	return row;
 }
 
-static void flow_print(const struct hpccpp_flow_rec *r, const char *src,
-		       const char *dst)
-{
-	const char *fmt = r->family == AF_INET ? "%s:%u " : "[%s]:%u ";
-	char rate[RATE_LEN];
-	const char *head = "    guards";
-	size_t i;
-
-	printf("%s ", name_of(states, ARRAY_SIZE(states), r->state));
-	printf(fmt, src, r->sport);
-	printf(fmt, dst, r->dport);
-	puts(name_of(modes, ARRAY_SIZE(modes), r->mode));
-	printf("    U %.3f W %u W_c %u T %uus R %s", (double)r->U / HPCCPP_ONE,
-	       r->W, r->W_c, r->T, rate_text(rate, r->R * 8));
-	printf(" B %s\n    cwnd %u srtt %uus",
-	       rate_text(rate, r->min_B * 8), r->cwnd, r->srtt_us);
-	printf(" bottleneck %u records %u links %u acks %u updates %u fallbacks %u\n",
-	       r->bottleneck, r->records, r->links, r->acks, r->updates,
-	       r->fallbacks);
-	for (i = 0; i < ARRAY_SIZE(guards); i++) {
-		if (!r->guards[i])
-			continue;
-		printf("%s %s %u", head, guards[i], r->guards[i]);
-		head = "";
-	}
-	if (!*head)
-		putchar('\n');
-}
-
-static int show_flow(const struct hpccpp_flow_rec *r, struct json_object *rows)
-{
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
-
-	if (r->size && r->size != sizeof(struct hpccpp_flow))
-		return system_error("the module and this command differ: its flows have %u bytes, ours %zu",
-				    r->size, sizeof(struct hpccpp_flow));
-	inet_ntop(r->family, r->saddr, src, sizeof(src));
-	inet_ntop(r->family, r->daddr, dst, sizeof(dst));
-	if (rows)
-		json_object_array_add(rows, flow_row(r, src, dst));
-	else
-		flow_print(r, src, dst);
-	return EXIT_DONE;
-}
-
-static int show_flows(int fd, struct json_object *rows)
+static int read_flows(int fd, struct json_object *rows)
 {
 	struct hpccpp_flow_rec rec;
 	FILE *in = fdopen(fd, "r");
@@ -137,12 +136,47 @@ static int show_flows(int fd, struct json_object *rows)
 		close(fd);
 		return errno_error(errno, "cannot read the flows");
 	}
-	while (!ret && fread(&rec, sizeof(rec), 1, in) == 1)
-		ret = show_flow(&rec, rows);
+	while (!ret && fread(&rec, sizeof(rec), 1, in) == 1) {
+		if (rec.size && rec.size != sizeof(struct hpccpp_flow))
+			ret = system_error("the module and this command differ: its flows have %u bytes, ours %zu",
+					   rec.size,
+					   sizeof(struct hpccpp_flow));
+		else
+			json_object_array_add(rows, flow_row(&rec));
+	}
 	if (!ret && ferror(in))
 		ret = errno_error(errno, "cannot read the flows");
 	fclose(in);
 	return ret;
+}
+
+/* The iterator stays loaded until the command ends: monitor asks often. */
+int flow_rows(struct json_object *rows)
+{
+	static struct flow_bpf *skel;
+	int err, fd;
+
+	if (!skel) {
+		skel = flow_bpf__open_and_load();
+		if (!skel)
+			return load_error(errno, "flow");
+		err = flow_bpf__attach(skel);
+		if (err)
+			return errno_error(err, "cannot start reading the flows");
+	}
+	fd = bpf_iter_create(bpf_link__fd(skel->links.flow_show));
+	if (fd < 0)
+		return errno_error(fd, "cannot start reading the flows");
+	return read_flows(fd, rows);
+}
+
+int flow_probe(void)
+{
+	struct flow_bpf *skel = flow_bpf__open_and_load();
+	int err = skel ? flow_bpf__attach(skel) : -errno;
+
+	flow_bpf__destroy(skel);
+	return err;
 }
 
 static int flow_show(int argc, char **argv)
@@ -151,30 +185,20 @@ static int flow_show(int argc, char **argv)
 	struct argument args[] = {
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
-	struct json_object *rows = NULL;
-	struct flow_bpf *skel;
-	int fd, ret;
+	struct json_object *rows;
+	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret)
 		ret = netns_enter(netns);
 	if (ret)
 		return ret;
-	skel = flow_bpf__open_and_load();
-	if (!skel)
-		return load_error(errno, "flow");
-	if (opt.json)
-		rows = json_object_new_array();
-	ret = flow_bpf__attach(skel);
-	if (ret) {
-		ret = errno_error(ret, "cannot start reading the flows");
-	} else {
-		fd = bpf_iter_create(bpf_link__fd(skel->links.flow_show));
-		ret = fd < 0 ? errno_error(fd, "cannot start reading the flows") :
-			       show_flows(fd, rows);
-	}
-	flow_bpf__destroy(skel);
-	return print_rows(rows, ret);
+	rows = json_object_new_array();
+	ret = flow_rows(rows);
+	if (!ret)
+		print_rows(flow_fields, rows);
+	json_object_put(rows);
+	return ret;
 }
 
 int flow_main(int argc, char **argv)

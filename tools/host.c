@@ -40,7 +40,19 @@ static const char usage[] =
 "         round trip\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
 "\n"
-"JSON: cgroup ask records every prefixes stats\n";
+"JSON: cgroup ask records every prefixes stats: see hpccpp(8)\n";
+
+const struct field host_fields[] = {
+	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
+	{ "ask", FORM_TEXT, "ask", "ASK", NULL, NULL },
+	{ "records", FORM_NUM, "records", "RECORDS",
+	  "hpccpp_host_records", "Records that a segment has space for." },
+	{ "every", FORM_NUM, "every", "EVERY", NULL, NULL },
+	{ "prefixes", FORM_LIST, "prefix", NULL, NULL, NULL },
+	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_host_events_total",
+	  "Options written, read and left out by the host agent." },
+	{ }
+};
 
 static const char *const asks[] = { "auto", "always", "never" };
 
@@ -294,27 +306,6 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	return row;
 }
 
-static const char *as_string(struct json_object *array, size_t i)
-{
-	return json_object_get_string(json_object_array_get_idx(array, i));
-}
-
-static void host_print(const struct hpccpp_host_cfg *cfg,
-		       struct json_object *prefixes)
-{
-	size_t i;
-
-	printf("%s ask %s records %u every ", cfg->cgroup,
-	       asks[cfg->ask % ARRAY_SIZE(asks)], cfg->records);
-	if (cfg->every)
-		printf("%u", cfg->every);
-	else
-		printf("rtt");
-	for (i = 0; i < json_object_array_length(prefixes); i++)
-		printf(" prefix %s", as_string(prefixes, i));
-	putchar('\n');
-}
-
 static struct json_object *read_prefixes(int map)
 {
 	struct json_object *all = json_object_new_array();
@@ -344,11 +335,11 @@ static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
 	return err ? prog_map_error("host") : EXIT_DONE;
 }
 
-static int show_host(int prog, struct json_object *rows)
+static int add_row(int prog, struct json_object *rows)
 {
 	static const char *const names[] = HPCCPP_HOST_STAT_NAMES;
-	struct json_object *prefixes, *row;
 	__u64 stats[HPCCPP_HS_MAX];
+	struct json_object *row;
 	struct hpccpp_host_cfg cfg;
 	int map, ret;
 
@@ -360,18 +351,10 @@ static int show_host(int prog, struct json_object *rows)
 	map = prog_map(prog, "host_prefix", sizeof(__u8));
 	if (map < 0)
 		return prog_map_error("host_prefix");
-	prefixes = read_prefixes(map);
+	row = host_row(&cfg, read_prefixes(map));
 	close(map);
-	if (rows) {
-		row = host_row(&cfg, prefixes);
-		put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
-		json_object_array_add(rows, row);
-		return EXIT_DONE;
-	}
-	host_print(&cfg, prefixes);
-	json_object_put(prefixes);
-	if (opt.stats)
-		print_counts(names, stats, HPCCPP_HS_MAX);
+	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
+	json_object_array_add(rows, row);
 	return EXIT_DONE;
 }
 
@@ -395,43 +378,71 @@ static bool attached(int prog, __u32 id)
 	return there == id;
 }
 
+static int one_host(const char *path, struct json_object *rows)
+{
+	int fd, prog, ret;
+	__u32 id;
+
+	ret = open_cgroup(path, &fd);
+	if (ret)
+		return ret;
+	ret = find_host(fd, 0, &id, &prog);
+	if (prog >= 0) {
+		ret = add_row(prog, rows);
+		close(prog);
+	}
+	close(fd);
+	return ret;
+}
+
+/* Of one cgroup, or of all with NULL. */
+int host_rows(const char *path, struct json_object *rows)
+{
+	int ret = EXIT_DONE, prog;
+	__u32 id = 0;
+
+	if (path)
+		return one_host(path, rows);
+	while (!ret && !bpf_prog_get_next_id(id, &id)) {
+		ret = prog_open(id, PROG_NAME, &prog);
+		if (prog < 0)
+			continue;
+		if (attached(prog, id))
+			ret = add_row(prog, rows);
+		close(prog);
+	}
+	if (!ret && errno != ENOENT)
+		ret = errno_error(errno, "cannot list eBPF programs");
+	return ret;
+}
+
+int host_probe(void)
+{
+	struct host_bpf *skel = host_bpf__open_and_load();
+	int err = skel ? 0 : -errno;
+
+	host_bpf__destroy(skel);
+	return err;
+}
+
 static int host_show(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct argument args[] = {
 		{ .name = "cgroup", .value = &path, .max = 1 },
 	};
-	struct json_object *rows = NULL;
-	int fd, prog, ret;
-	__u32 id = 0;
+	struct json_object *rows;
+	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && path)
-		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
-	if (opt.json)
-		rows = json_object_new_array();
-	if (path) {
-		ret = find_host(fd, 0, &id, &prog);
-		if (prog >= 0) {
-			ret = show_host(prog, rows);
-			close(prog);
-		}
-		close(fd);
-		return print_rows(rows, ret);
-	}
-	while (!ret && !bpf_prog_get_next_id(id, &id)) {
-		ret = prog_open(id, PROG_NAME, &prog);
-		if (prog < 0)
-			continue;
-		if (attached(prog, id))
-			ret = show_host(prog, rows);
-		close(prog);
-	}
-	if (!ret && errno != ENOENT)
-		ret = errno_error(errno, "cannot list eBPF programs");
-	return print_rows(rows, ret);
+	rows = json_object_new_array();
+	ret = host_rows(path, rows);
+	if (!ret)
+		print_rows(host_fields, rows);
+	json_object_put(rows);
+	return ret;
 }
 
 int host_main(int argc, char **argv)

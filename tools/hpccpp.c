@@ -37,18 +37,21 @@ struct options opt;
 
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] OBJECT { COMMAND | help }\n"
-"where  OBJECT := { port | host | flow | help }\n"
-"       OPTIONS := { -j[son] | -p[retty] | -s[tatistics] | -v[erbose] |\n"
-"                    -V[ersion] | -h[elp] }\n"
+"       hpccpp [ OPTIONS ] { show | monitor } [ ARGUMENTS | help ]\n"
+"where  OBJECT := { port | host | flow }\n"
+"       OPTIONS := { -j[son] | -p[retty] | -o[utput] { text | json | prom } |\n"
+"                    -s[tatistics] | -v[erbose] | -V[ersion] | -h[elp] }\n"
 "\n"
-"       port  the agent that writes a device's load into passing packets\n"
-"       host  the agent that asks for telemetry and echoes it, for a cgroup\n"
-"       flow  the connections under the congestion control hpccpp\n"
+"       port     the agent that writes a device's load into passing packets\n"
+"       host     the agent that asks for telemetry and echoes it, for a cgroup\n"
+"       flow     the connections under the congestion control hpccpp\n"
+"       show     all of these\n"
+"       monitor  flows and ports, again and again\n"
 "\n"
 "JSON has the statistics in any case; rates in it are in bit/s, times in us.\n"
 "-v prints what libbpf and the kernel say about loading an agent.\n"
-"Exit status: 0 done; 2 the kernel refused, or what was named is not there;\n"
-"255 wrong arguments, or help.\n";
+"Exit status: 0 done; 2 the kernel refused,\n"
+"or what was named is not there; 255 wrong arguments, or help. See hpccpp(8).\n";
 
 static int complain(int status, int err, const char *fmt, va_list ap)
 {
@@ -306,93 +309,8 @@ int netns_enter(const char *name)
 	      errno_error(errno, "cannot enter netns \"%s\"", name) :
 	      EXIT_DONE;
 	close(fd);
+	opt.netns = name;
 	return ret;
-}
-
-/* As tc prints them: the largest unit that loses nothing, or little. */
-const char *rate_text(char *buf, __u64 bps)
-{
-	static const char *const units[] = { "", "K", "M", "G", "T" };
-	size_t i = 0;
-
-	while (i + 1 < ARRAY_SIZE(units) && bps >= 1000 &&
-	       (bps % 1000 == 0 || bps >= 1000000)) {
-		bps /= 1000;
-		i++;
-	}
-	snprintf(buf, RATE_LEN, "%llu%sbit", bps, units[i]);
-	return buf;
-}
-
-const char *time_text(char *buf, unsigned int us)
-{
-	if (us && us % 1000000 == 0)
-		snprintf(buf, RATE_LEN, "%us", us / 1000000);
-	else if (us && us % 1000 == 0)
-		snprintf(buf, RATE_LEN, "%ums", us / 1000);
-	else
-		snprintf(buf, RATE_LEN, "%uus", us);
-	return buf;
-}
-
-void put_num(struct json_object *row, const char *key, __u64 value)
-{
-	json_object_object_add(row, key, json_object_new_uint64(value));
-}
-
-/* A value in 1/2^20, with the three decimals that mean something. */
-void put_fixed(struct json_object *row, const char *key, __u32 value)
-{
-	double v = (double)value / HPCCPP_ONE;
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3f", v);
-	json_object_object_add(row, key, json_object_new_double_s(v, text));
-}
-
-void put_str(struct json_object *row, const char *key, const char *value)
-{
-	json_object_object_add(row, key, json_object_new_string(value));
-}
-
-void put_bool(struct json_object *row, const char *key, bool value)
-{
-	json_object_object_add(row, key, json_object_new_boolean(value));
-}
-
-void put_counts(struct json_object *row, const char *key,
-		const char *const *names, const __u64 *value, size_t n)
-{
-	struct json_object *counts = json_object_new_object();
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		put_num(counts, names[i], value[i]);
-	json_object_object_add(row, key, counts);
-}
-
-void print_counts(const char *const *names, const __u64 *value, size_t n)
-{
-	size_t i;
-
-	printf("   ");
-	for (i = 0; i < n; i++)
-		printf(" %s %llu", names[i], value[i]);
-	putchar('\n');
-}
-
-/* The end of every show: rows is NULL without -j. Passes the status on. */
-int print_rows(struct json_object *rows, int status)
-{
-	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
-
-	if (rows && !status) {
-		flags |= opt.pretty ? JSON_C_TO_STRING_PRETTY :
-				      JSON_C_TO_STRING_PLAIN;
-		puts(json_object_to_json_string_ext(rows, flags));
-	}
-	json_object_put(rows);
-	return status;
 }
 
 /* *fd is -1 when the program has another name, or is gone. */
@@ -492,6 +410,7 @@ static int libbpf_says(enum libbpf_print_level level, const char *fmt,
 /* Options go before the object, with one dash or two. */
 static int parse_options(int *argc, char ***argv)
 {
+	static const char *const outputs[] = { "text", "json", "prom" };
 	static const struct {
 		const char *name;
 		bool *flag;
@@ -500,31 +419,52 @@ static int parse_options(int *argc, char ***argv)
 		{ "pretty", &opt.pretty },
 		{ "statistics", &opt.stats },
 		{ "verbose", &opt.verbose },
+		{ "output", NULL },
 		{ "Version", NULL },
 		{ "help", NULL },
 	};
+	bool help = false;
 
-	for (; *argc > 0 && (*argv)[0][0] == '-'; --*argc, ++*argv) {
+	for (; *argc > 0 && (*argv)[0][0] == '-' && !help; --*argc, ++*argv) {
 		const char *text = (*argv)[0] + 1;
 		size_t i;
 		int ret;
 
 		if (*text == '-')
 			text++;
+		if (!strcmp(text, "version"))
+			text = "Version";
 		ret = find_word("option", text, options, sizeof(options[0]),
 				ARRAY_SIZE(options), &i);
 		if (ret)
 			return ret;
-		if (options[i].flag) {
-			*options[i].flag = true;
-		} else if (options[i].name[0] == 'V') {
+		switch (options[i].name[0]) {
+		case 'o':
+			if (*argc < 2)
+				return usage_error("\"-output\" lacks its value, try \"help\"");
+			ret = parse_word("output", (*argv)[1], outputs,
+					 ARRAY_SIZE(outputs), &opt.output);
+			if (ret)
+				return ret;
+			--*argc;
+			++*argv;
+			break;
+		case 'V':
 			puts("hpccpp utility, " HPCCPP_VERSION);
 			exit(EXIT_DONE);
-		} else {
-			*argc = 0;
-			return EXIT_DONE;
+		case 'h':
+			help = true;
+			break;
+		default:
+			*options[i].flag = true;
 		}
 	}
+	if (help)
+		*argc = 0;
+	if (opt.json && opt.output == OUTPUT_TEXT)
+		opt.output = OUTPUT_JSON;
+	if (opt.json && opt.output == OUTPUT_PROM)
+		return usage_error("output \"prom\" is wrong: allowed beside -json is json");
 	return EXIT_DONE;
 }
 
@@ -534,6 +474,8 @@ int main(int argc, char **argv)
 		{ "port", port_main },
 		{ "host", host_main },
 		{ "flow", flow_main },
+		{ "show", show_main },
+		{ "monitor", monitor_main },
 		{ "help", NULL },
 	};
 	size_t i;

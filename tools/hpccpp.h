@@ -26,11 +26,19 @@ enum {
 	EXIT_USAGE = 255,	/* the command line is wrong, or help */
 };
 
+enum output {
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+	OUTPUT_PROM,		/* Prometheus' text format */
+};
+
 struct options {
+	unsigned int output;	/* enum output */
 	bool json;
 	bool pretty;
 	bool stats;
 	bool verbose;
+	const char *netns;	/* that was entered, or NULL */
 };
 
 extern struct options opt;
@@ -68,18 +76,50 @@ int parse_time(const char *name, const char *text, unsigned int *us);
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
 
-/* Output: rows are made into an array of JSON or are printed as they come. */
-#define RATE_LEN	32
-const char *rate_text(char *buf, __u64 bps);
-const char *time_text(char *buf, unsigned int us);
+/* output.c: rows, and how an object's fields are printed */
+enum field_form {
+	FORM_NUM,
+	FORM_TEXT,
+	FORM_FLAG,		/* its word when it is true */
+	FORM_RATIO,		/* by put_fixed() */
+	FORM_BYTES,
+	FORM_RATE,		/* bit/s */
+	FORM_TIME,		/* us */
+	FORM_ADDRESS,		/* with the next field, the port */
+	FORM_LIST,		/* array of strings */
+	FORM_COUNTS,		/* object of counters, in text with -s */
+};
+
+#define FIELDS_MAX	32
+
+/* A table of these ends with one without a key. NULL: is not printed there. */
+struct field {
+	const char *key;	/* in the row and in JSON */
+	enum field_form form;
+	const char *word;	/* in text, before the value; \n: a new line */
+	const char *column;	/* name of the column in a table */
+	const char *metric;	/* of Prometheus; "": a label of the others */
+	const char *help;	/* of that metric */
+};
+
 void put_num(struct json_object *row, const char *key, __u64 value);
 void put_fixed(struct json_object *row, const char *key, __u32 value);
 void put_str(struct json_object *row, const char *key, const char *value);
 void put_bool(struct json_object *row, const char *key, bool value);
 void put_counts(struct json_object *row, const char *key,
 		const char *const *names, const __u64 *value, size_t n);
-void print_counts(const char *const *names, const __u64 *value, size_t n);
-int print_rows(struct json_object *rows, int status);
+void print_json(struct json_object *value);
+void print_table(const struct field *fields, struct json_object *rows);
+void print_rows(const struct field *fields, struct json_object *rows);
+
+/* Objects: what there is in this namespace is added to the rows. */
+extern const struct field port_fields[];
+extern const struct field host_fields[];
+extern const struct field flow_fields[];
+int port_rows(const char *dev, struct json_object *rows);
+int host_rows(const char *cgroup, struct json_object *rows);
+int flow_rows(struct json_object *rows);
+
 
 /* Programs that are loaded, and their maps: an fd, or -1 for none. */
 int prog_open(__u32 id, const char *name, int *fd);
@@ -95,6 +135,8 @@ struct qdisc {
 	char kind[IFNAMSIZ];
 	__u64 rate;		/* bit/s it shapes to; 0: not known */
 	bool delay;		/* a netem with delay */
+	__u32 backlog;		/* bytes */
+	__u32 drops;		/* packets */
 };
 
 struct filters {
@@ -110,5 +152,7 @@ int clsact_filters(int ifindex, struct filters *f);
 int port_main(int argc, char **argv);
 int host_main(int argc, char **argv);
 int flow_main(int argc, char **argv);
+int show_main(int argc, char **argv);
+int monitor_main(int argc, char **argv);
 
 #endif /* HPCCPP_H */

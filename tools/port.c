@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "hpccpp.h"
 #include "port.skel.h"
@@ -46,12 +48,41 @@ static const char usage[] =
 "TIME  the T over which the port averages its own U, 1us to 4s, default 1ms\n"
 "\n"
 "qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
-"modulo 1 GiB. -s adds packets: stamped, replaced (another hop's record), kept\n"
-"(records more loaded than the port), passed (no space brought), bad, error.\n"
+"modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"
+"replaced (another hop's record), kept (records more loaded than the port),\n"
+"passed (no space brought), bad, error.\n"
 "\n"
-"JSON: dev txq id rate rate_given queue root mq base_rtt U qlen tx_bytes stats,\n"
-"and age after the first stamp; one object per tx queue under mq, with the\n"
-"device's stats in that of queue 0.\n";
+"JSON: dev txq id rate rate_given queue root mq base_rtt U qlen tx_bytes age\n"
+"backlog drops stats: see hpccpp(8)\n";
+
+const struct field port_fields[] = {
+	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
+	{ "txq", FORM_NUM, "txq", "TXQ", "", NULL },
+	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
+	{ "rate", FORM_RATE, "rate", "RATE",
+	  "hpccpp_port_rate_bytes_per_second", "Bandwidth that is stamped." },
+	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
+	{ "queue", FORM_TEXT, "queue", "QUEUE", NULL, NULL },
+	{ "root", FORM_TEXT, "root", NULL, NULL, NULL },
+	{ "mq", FORM_FLAG, "mq", NULL, NULL, NULL },
+	{ "base_rtt", FORM_TIME, "base-rtt", NULL,
+	  "hpccpp_port_base_rtt_seconds", "Time over which U is averaged." },
+	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
+	  "Load as of the last stamp, queue included, 1 is full." },
+	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
+	  "Queue as of the last stamp." },
+	{ "tx_bytes", FORM_BYTES, "tx", NULL, NULL, NULL },
+	{ "age", FORM_TIME, "age", "AGE", "hpccpp_port_stamp_age_seconds",
+	  "Time since the last stamp." },
+	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
+	  "hpccpp_port_backlog_bytes", "Bytes that wait in the qdisc." },
+	{ "drops", FORM_NUM, "drops", "DROPS",
+	  "hpccpp_port_dropped_packets_total",
+	  "Packets that the qdisc dropped." },
+	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_port_packets_total",
+	  "Packets of the device by what the agent did with them." },
+	{ }
+};
 
 static const char *const queues[] = { "qdisc", "virtual" };
 static const char *const roots[] = { "flat", "head", "mq" };
@@ -536,20 +567,19 @@ static int port_delete(int argc, char **argv)
 	return ret;
 }
 
-/* us since the last stamp; -1 before the first. */
+/* us since the last stamp */
 static long long stamp_age(const struct hpccpp_port *port)
 {
 	struct timespec now;
 
-	if (!port->last.seen)
-		return -1;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return ((long long)now.tv_sec * 1000000000 + now.tv_nsec -
 		(long long)port->last.seen) / 1000;
 }
 
 static struct json_object *port_row(const char *dev, __u32 queue,
-				    const struct hpccpp_port *port)
+				    const struct hpccpp_port *port,
+				    const struct qdisc *qdisc)
 {
 	const struct hpccpp_port_cfg *cfg = &port->cfg;
 	struct json_object *row = json_object_new_object();
@@ -569,35 +599,27 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
 	if (port->last.seen)
 		put_num(row, "age", stamp_age(port));
+	if (qdisc) {
+		put_num(row, "backlog", qdisc->backlog);
+		put_num(row, "drops", qdisc->drops);
+	}
 	return row;
 }
 
-static void port_print(const char *dev, __u32 queue,
-		       const struct hpccpp_port *port)
+/* The qdisc whose queue is that of this tx queue: the root's, or mq's child. */
+static const struct qdisc *queue_qdisc(const struct qdisc *list, size_t n,
+				       int ifindex, bool mq, __u32 queue)
 {
-	const struct hpccpp_port_cfg *cfg = &port->cfg;
-	char rate[RATE_LEN], rtt[RATE_LEN];
+	const struct qdisc *root = find_qdisc(list, n, ifindex, TC_H_ROOT);
 
-	printf("%s", dev);
-	if (cfg->mq)
-		printf(" txq %u", queue);
-	printf(" id %u rate %s%s queue %s", cfg->link,
-	       rate_text(rate, cfg->rate),
-	       cfg->rate_given ? "" : " (read)",
-	       queues[cfg->queue % ARRAY_SIZE(queues)]);
-	if (cfg->queue == HPCCPP_QUEUE_QDISC)
-		printf(" root %s", roots[cfg->root % ARRAY_SIZE(roots)]);
-	printf(" base-rtt %s\n    U %.3f qlen %ub tx %llub",
-	       time_text(rtt, cfg->base_rtt), (double)port->U / HPCCPP_ONE,
-	       port->last.qlen << HPCCPP_QLEN_SHIFT,
-	       (__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
-	if (port->last.seen)
-		printf(" age %lldus\n", stamp_age(port));
-	else
-		puts(" age never");
+	if (!root || !mq)
+		return root;
+	return find_qdisc(list, n, ifindex,
+			  TC_H_MAJ(root->handle) | (queue + 1));
 }
 
-static int show_port(const char *dev, int prog, struct json_object *rows)
+static int add_rows(const struct qdisc *list, size_t n, int ifindex,
+		    const char *dev, int prog, struct json_object *rows)
 {
 	static const char *const names[] = HPCCPP_PORT_STAT_NAMES;
 	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
@@ -614,23 +636,77 @@ static int show_port(const char *dev, int prog, struct json_object *rows)
 			ret = prog_map_error("port");
 			break;
 		}
-		if (rows) {
-			row = port_row(dev, i, &port);
-			if (!i)
-				put_counts(row, "stats", names, stats,
-					   HPCCPP_PS_MAX);
-			json_object_array_add(rows, row);
-		} else {
-			port_print(dev, i, &port);
-		}
+		row = port_row(dev, i, &port,
+			       queue_qdisc(list, n, ifindex, port.cfg.mq, i));
+		if (!i)
+			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
+		json_object_array_add(rows, row);
 		if (++i >= port.cfg.queues)
 			break;
 	}
-	if (!ret && !rows && opt.stats)
-		print_counts(names, stats, HPCCPP_PS_MAX);
 	if (map >= 0)
 		close(map);
 	return ret;
+}
+
+/* Of one device, or of all with NULL. */
+int port_rows(const char *dev, struct json_object *rows)
+{
+	struct qdisc *list = NULL;
+	char name[IF_NAMESIZE];
+	int ifindex = 0, prog;
+	struct filters f;
+	size_t n = 0, i;
+	int ret;
+
+	ret = find_dev(dev, NULL, &ifindex);
+	if (!ret)
+		ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n && !ret; i++) {
+		if (list[i].parent != TC_H_INGRESS ||
+		    (dev && list[i].ifindex != ifindex) ||
+		    !if_indextoname(list[i].ifindex, name))
+			continue;
+		ret = find_port(list, n, list[i].ifindex, &f, &prog);
+		if (prog < 0)
+			continue;
+		ret = add_rows(list, n, list[i].ifindex, name, prog, rows);
+		close(prog);
+	}
+	free(list);
+	return ret;
+}
+
+/*
+ * In a process and a namespace of its own, on loopback: nothing here is touched
+ * and nothing is left.
+ */
+int port_probe(void)
+{
+	struct hpccpp_port_cfg cfg = { .rate = HPCCPP_RATE_MIN, .queues = 1,
+				       .base_rtt = BASE_RTT };
+	struct plan p = { .dev = "lo", .ifindex = 1 };
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		if (unshare(CLONE_NEWNET) || null < 0)
+			_exit(errno);
+		if (!opt.verbose)
+			dup2(null, STDERR_FILENO);
+		_exit(load(&p, &cfg) ? EINVAL : 0);
+	}
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
 static int port_show(int argc, char **argv)
@@ -640,36 +716,20 @@ static int port_show(int argc, char **argv)
 		{ .name = "dev", .value = &dev, .max = 1 },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
-	struct json_object *rows = NULL;
-	struct qdisc *list = NULL;
-	char name[IF_NAMESIZE];
-	int ifindex = 0, prog;
-	struct filters f;
-	size_t n = 0, i;
+	struct json_object *rows;
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret)
-		ret = find_dev(dev, netns, &ifindex);
-	if (!ret)
-		ret = qdisc_list(&list, &n);
+		ret = netns_enter(netns);
 	if (ret)
 		return ret;
-	if (opt.json)
-		rows = json_object_new_array();
-	for (i = 0; i < n && !ret; i++) {
-		if (list[i].parent != TC_H_INGRESS ||
-		    (dev && list[i].ifindex != ifindex) ||
-		    !if_indextoname(list[i].ifindex, name))
-			continue;
-		ret = find_port(list, n, list[i].ifindex, &f, &prog);
-		if (prog < 0)
-			continue;
-		ret = show_port(name, prog, rows);
-		close(prog);
-	}
-	free(list);
-	return print_rows(rows, ret);
+	rows = json_object_new_array();
+	ret = port_rows(dev, rows);
+	if (!ret)
+		print_rows(port_fields, rows);
+	json_object_put(rows);
+	return ret;
 }
 
 int port_main(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libmnl/libmnl.h>
+#include <linux/gen_stats.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
@@ -132,6 +133,24 @@ static const char *tca_kind(const struct nlmsghdr *nlh,
 	return kind;
 }
 
+static void read_stats(struct qdisc *q, const struct nlmsghdr *nlh)
+{
+	const struct gnet_stats_queue *queue;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct tcmsg)) {
+		if (mnl_attr_get_type(attr) != TCA_STATS2)
+			continue;
+		queue = find_attr(mnl_attr_get_payload(attr),
+				  mnl_attr_get_payload_len(attr),
+				  TCA_STATS_QUEUE, sizeof(*queue));
+		if (queue) {
+			q->backlog = queue->backlog;
+			q->drops = queue->drops;
+		}
+	}
+}
+
 struct qdiscs {
 	struct qdisc *q;
 	size_t n;
@@ -154,6 +173,7 @@ static int qdisc_cb(const struct nlmsghdr *nlh, void *data)
 	q->handle = tcm->tcm_handle;
 	q->parent = tcm->tcm_parent;
 	strncpy(q->kind, tca_kind(nlh, &options), sizeof(q->kind) - 1);
+	read_stats(q, nlh);
 	if (options && !strcmp(q->kind, "netem"))
 		read_netem(q, options);
 	else if (options && !strcmp(q->kind, "tbf"))

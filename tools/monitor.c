@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp show and hpccpp monitor: all objects of a namespace, once or again and
+ * again.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hpccpp.h"
+
+#define COUNTERS	"/proc/net/hpccpp"
+#define INTERVAL_MIN	0.01	/* s */
+#define INTERVAL_MAX	3600.
+
+static const char show_usage[] =
+"Usage: hpccpp [ OPTIONS ] show [ netns NAME ]\n"
+"\n"
+"The ports, host agents and flows, and with -s the counters of the module.\n"
+"-o prom prints them for the textfile collector of Prometheus' node_exporter.\n"
+"JSON: ports flows hosts module: see hpccpp(8)\n";
+
+static const char monitor_usage[] =
+"Usage: hpccpp [ OPTIONS ] monitor [ netns NAME ] [ interval SECONDS ]\n"
+"                                  [ count N ] [ what { all | port | flow } ]\n"
+"\n"
+"A line for each port and flow every SECONDS, 0.01 to 3600, default 1; N times,\n"
+"1 to 4294967295, default without end. -j prints each line as a JSON object, with\n"
+"\"time\" (seconds since 1970) and \"object\" (\"port\" or \"flow\") beside the keys\n"
+"that show has.\n";
+
+/* The module's counters of this namespace; none when it is not loaded. */
+static const struct field module_fields[] = {
+	{ "name", FORM_TEXT, "", NULL, NULL, NULL },
+	{ "counters", FORM_COUNTS, "", NULL, "hpccpp_events_total",
+	  "Counters of the module in /proc/net/hpccpp." },
+	{ }
+};
+
+static int module_rows(struct json_object *rows)
+{
+	struct json_object *counts, *row;
+	unsigned long long value;
+	char name[32];
+	FILE *in = fopen(COUNTERS, "r");
+
+	if (!in && errno == ENOENT)
+		return EXIT_DONE;
+	if (!in)
+		return errno_error(errno, "cannot read " COUNTERS);
+	counts = json_object_new_object();
+	while (fscanf(in, "%31s %llu", name, &value) == 2)
+		put_num(counts, name, value);
+	fclose(in);
+	row = json_object_new_object();
+	put_str(row, "name", "tcp_hpccpp");
+	json_object_object_add(row, "counters", counts);
+	json_object_array_add(rows, row);
+	return EXIT_DONE;
+}
+
+static int all_ports(struct json_object *rows)
+{
+	return port_rows(NULL, rows);
+}
+
+static int all_hosts(struct json_object *rows)
+{
+	return host_rows(NULL, rows);
+}
+
+static const struct object {
+	const char *name;	/* in the monitor; NULL: not there */
+	const char *key;	/* in JSON */
+	const struct field *fields;
+	int (*read)(struct json_object *rows);
+} objects[] = {
+	{ "port", "ports", port_fields, all_ports },
+	{ "flow", "flows", flow_fields, flow_rows },
+	{ NULL, "hosts", host_fields, all_hosts },
+	{ NULL, "module", module_fields, module_rows },
+};
+
+static int wants_help(int argc, char **argv, const char *usage)
+{
+	if (argc < 1 || strcmp(argv[0], "help"))
+		return EXIT_DONE;
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
+
+/* All are read before any is printed: an error leaves no half. */
+int show_main(int argc, char **argv)
+{
+	const char *netns = NULL;
+	struct argument args[] = {
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	struct json_object *all, *rows;
+	size_t i;
+	int ret;
+
+	ret = wants_help(argc, argv, show_usage);
+	if (!ret)
+		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret)
+		ret = netns_enter(netns);
+	if (ret)
+		return ret;
+	all = json_object_new_object();
+	for (i = 0; i < ARRAY_SIZE(objects) && !ret; i++) {
+		rows = json_object_new_array();
+		json_object_object_add(all, objects[i].key, rows);
+		ret = objects[i].read(rows);
+	}
+	if (!ret && opt.output == OUTPUT_JSON)
+		print_json(all);
+	for (i = 0; i < ARRAY_SIZE(objects) && !ret &&
+	     opt.output != OUTPUT_JSON; i++)
+		print_rows(objects[i].fields,
+			   json_object_object_get(all, objects[i].key));
+	json_object_put(all);
+	return ret;
+}
+
+static void print_lines(const char *object, struct json_object *rows)
+{
+	struct timespec now;
+	char text[32];
+	size_t i;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(text, sizeof(text), "%lld.%06ld", (long long)now.tv_sec,
+		 now.tv_nsec / 1000);
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		put_str(row, "object", object);
+		json_object_object_add(row, "time",
+				       json_object_new_double_s(now.tv_sec, text));
+		print_json(row);
+	}
+}
+
+static int refresh(unsigned int what)
+{
+	static const char clear[] = "\033[H\033[J";
+	bool live = opt.output == OUTPUT_TEXT && isatty(STDOUT_FILENO);
+	struct json_object *rows[ARRAY_SIZE(objects)] = {};
+	int ret = EXIT_DONE;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(objects) && !ret; i++) {
+		if (!objects[i].name || (what && what != i + 1))
+			continue;
+		rows[i] = json_object_new_array();
+		ret = objects[i].read(rows[i]);
+	}
+	if (!ret && live)
+		fputs(clear, stdout);
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
+		if (!ret && rows[i] && opt.output == OUTPUT_JSON)
+			print_lines(objects[i].name, rows[i]);
+		else if (!ret && rows[i])
+			print_table(objects[i].fields, rows[i]);
+		json_object_put(rows[i]);
+	}
+	fflush(stdout);
+	return ret;
+}
+
+static int parse_interval(const char *text, struct timespec *t)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (!isdigit((unsigned char)text[0]) || *end ||
+	    !(v >= INTERVAL_MIN && v <= INTERVAL_MAX))
+		return usage_error("interval \"%s\" is wrong: allowed are %g to %g seconds",
+				   text, INTERVAL_MIN, INTERVAL_MAX);
+	t->tv_sec = v;
+	t->tv_nsec = (v - t->tv_sec) * 1e9;
+	return EXIT_DONE;
+}
+
+int monitor_main(int argc, char **argv)
+{
+	static const char *const words[] = { "all", "port", "flow" };
+	const char *netns = NULL, *interval = NULL, *count = NULL;
+	const char *what = NULL;
+	struct argument args[] = {
+		{ .name = "netns", .value = &netns, .max = 1 },
+		{ .name = "interval", .value = &interval, .max = 1 },
+		{ .name = "count", .value = &count, .max = 1 },
+		{ .name = "what", .value = &what, .max = 1 },
+	};
+	struct timespec pause = { .tv_sec = 1 };
+	unsigned int n = 0, i, which = 0;
+	int ret;
+
+	ret = wants_help(argc, argv, monitor_usage);
+	if (!ret)
+		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && opt.output == OUTPUT_PROM)
+		ret = usage_error("output \"prom\" is wrong: monitor has text and json");
+	if (!ret && interval)
+		ret = parse_interval(interval, &pause);
+	if (!ret && count)
+		ret = parse_uint("count", count, 1, -1, &n);
+	if (!ret && what)
+		ret = parse_word("what", what, words, ARRAY_SIZE(words),
+				 &which);
+	if (!ret)
+		ret = netns_enter(netns);
+	for (i = 0; !ret; nanosleep(&pause, NULL)) {
+		ret = refresh(which);
+		if (count && ++i == n)
+			break;
+	}
+	return ret;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Output. What is shown of an object is a row, a JSON object with numbers in
+ * base units, and the object's table of fields says how a row is printed: as
+ * text, as JSON, as a line of a table, or as samples for Prometheus.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hpccpp.h"
+
+#define CELL_LEN	320
+
+/* As tc prints them: the largest unit that loses nothing, or little. */
+static void rate_text(char *buf, size_t size, __u64 bps)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T" };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && bps >= 1000 &&
+	       (bps % 1000 == 0 || bps >= 1000000)) {
+		bps /= 1000;
+		i++;
+	}
+	snprintf(buf, size, "%llu%sbit", bps, units[i]);
+}
+
+static void time_text(char *buf, size_t size, __u64 us)
+{
+	if (us && us % 1000000 == 0)
+		snprintf(buf, size, "%llus", us / 1000000);
+	else if (us && us % 1000 == 0)
+		snprintf(buf, size, "%llums", us / 1000);
+	else
+		snprintf(buf, size, "%lluus", us);
+}
+
+void put_num(struct json_object *row, const char *key, __u64 value)
+{
+	json_object_object_add(row, key, json_object_new_uint64(value));
+}
+
+/* A value in 1/2^20, with the three decimals that mean something. */
+void put_fixed(struct json_object *row, const char *key, __u32 value)
+{
+	double v = (double)value / HPCCPP_ONE;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", v);
+	json_object_object_add(row, key, json_object_new_double_s(v, text));
+}
+
+void put_str(struct json_object *row, const char *key, const char *value)
+{
+	json_object_object_add(row, key, json_object_new_string(value));
+}
+
+void put_bool(struct json_object *row, const char *key, bool value)
+{
+	json_object_object_add(row, key, json_object_new_boolean(value));
+}
+
+void put_counts(struct json_object *row, const char *key,
+		const char *const *names, const __u64 *value, size_t n)
+{
+	struct json_object *counts = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		put_num(counts, names[i], value[i]);
+	json_object_object_add(row, key, counts);
+}
+
+static struct json_object *get(struct json_object *row, const char *key)
+{
+	return json_object_object_get(row, key);
+}
+
+/* A field's value as text; empty when the row does not have it. */
+static const char *cell(char *buf, const struct field *f,
+			struct json_object *row)
+{
+	struct json_object *v = get(row, f->key);
+	const char *text = json_object_get_string(v);
+	__u64 n = json_object_get_uint64(v);
+
+	*buf = '\0';
+	if (!v)
+		return buf;
+	switch (f->form) {
+	case FORM_RATE:
+		rate_text(buf, CELL_LEN, n);
+		break;
+	case FORM_TIME:
+		time_text(buf, CELL_LEN, n);
+		break;
+	case FORM_BYTES:
+		snprintf(buf, CELL_LEN, "%llub", n);
+		break;
+	case FORM_ADDRESS:	/* the port is the field after it */
+		snprintf(buf, CELL_LEN, strchr(text, ':') ? "[%s]:%s" : "%s:%s",
+			 text, json_object_get_string(get(row, f[1].key)));
+		break;
+	case FORM_FLAG:
+		break;
+	default:
+		snprintf(buf, CELL_LEN, "%s", text);
+	}
+	return buf;
+}
+
+static void print_counts(struct json_object *counts)
+{
+	printf("\n   ");
+	json_object_object_foreach(counts, name, count)
+		printf(" %s %s", name, json_object_get_string(count));
+}
+
+static void print_list(const char *word, struct json_object *list)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++)
+		printf(" %s %s", word, json_object_get_string(json_object_array_get_idx(list, i)));
+}
+
+static void print_text(const struct field *fields, struct json_object *row)
+{
+	const char *between = "";
+	const struct field *f;
+	char buf[CELL_LEN];
+
+	for (f = fields; f->key; f++) {
+		struct json_object *v = get(row, f->key);
+		const char *word = f->word;
+
+		if (!v || !word)
+			continue;
+		if (f->form == FORM_COUNTS) {
+			if (opt.stats)
+				print_counts(v);
+			continue;
+		}
+		if (f->form == FORM_LIST) {
+			print_list(word, v);
+			continue;
+		}
+		if (f->form == FORM_FLAG && !json_object_get_boolean(v))
+			continue;
+		cell(buf, f, row);
+		if (*word == '\n') {
+			between = "\n    ";
+			word++;
+		}
+		printf("%s%s%s%s", between, word, *word && *buf ? " " : "",
+		       buf);
+		between = " ";
+	}
+	putchar('\n');
+}
+
+/* One line for each row, under a line of the columns' names. */
+void print_table(const struct field *fields, struct json_object *rows)
+{
+	size_t n = json_object_array_length(rows), i;
+	int width[FIELDS_MAX] = {}, *w;
+	const struct field *f;
+	char buf[CELL_LEN];
+
+	for (f = fields, w = width; f->key; f++, w++) {
+		*w = f->column ? strlen(f->column) : 0;
+		for (i = 0; i < n; i++) {
+			int len;
+
+			cell(buf, f, json_object_array_get_idx(rows, i));
+			len = strlen(buf);
+			if (len > *w)
+				*w = len;
+		}
+	}
+	for (i = 0; i <= n; i++) {
+		const char *between = "";
+
+		for (f = fields, w = width; f->key; f++, w++) {
+			bool left = f->form == FORM_TEXT ||
+				    f->form == FORM_ADDRESS;
+			const char *text = f->column;
+
+			if (!text)
+				continue;
+			if (i)
+				text = cell(buf, f, json_object_array_get_idx(rows, i - 1));
+			printf("%s%*s", between, left ? -*w : *w, text);
+			between = "  ";
+		}
+		putchar('\n');
+	}
+}
+
+/* --- Prometheus: its text format, units and names ------------------------- */
+
+/* A label's value, with what the format escapes. */
+static void print_label(const char *name, const char *value, char *between)
+{
+	printf("%c%s=\"", *between, name);
+	for (; *value; value++) {
+		if (*value == '\n')
+			fputs("\\n", stdout);
+		else if (*value == '"' || *value == '\\')
+			printf("\\%c", *value);
+		else
+			putchar(*value);
+	}
+	putchar('"');
+	*between = ',';
+}
+
+/* A sample: name and value are those of one of several counts, or NULL. */
+static void print_sample(const struct field *fields, const struct field *f,
+			 struct json_object *row, const char *name,
+			 struct json_object *value)
+{
+	__u64 n = json_object_get_uint64(value);
+	const struct field *l;
+	char between = '{';
+
+	fputs(f->metric, stdout);
+	if (opt.netns)
+		print_label("netns", opt.netns, &between);
+	for (l = fields; l->key; l++) {
+		if (l->metric && !*l->metric && get(row, l->key))
+			print_label(l->key,
+				    json_object_get_string(get(row, l->key)),
+				    &between);
+	}
+	if (name)
+		print_label("kind", name, &between);
+	if (between == ',')
+		putchar('}');
+	switch (f->form) {
+	case FORM_RATE:		/* bytes/s */
+		printf(" %.17g\n", n / 8.);
+		break;
+	case FORM_TIME:		/* seconds */
+		printf(" %.17g\n", n / 1e6);
+		break;
+	default:
+		printf(" %s\n", json_object_get_string(value));
+	}
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && !strcmp(text + len - n, end);
+}
+
+static void print_metric(const struct field *fields, const struct field *f,
+			 struct json_object *rows)
+{
+	bool head = false;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		struct json_object *v = get(row, f->key);
+
+		if (!v)
+			continue;
+		if (!head)
+			printf("# HELP %s %s\n# TYPE %s %s\n", f->metric,
+			       f->help, f->metric,
+			       ends_with(f->metric, "_total") ? "counter" :
+								"gauge");
+		head = true;
+		if (f->form != FORM_COUNTS) {
+			print_sample(fields, f, row, NULL, v);
+			continue;
+		}
+		json_object_object_foreach(v, name, count)
+			print_sample(fields, f, row, name, count);
+	}
+}
+
+void print_json(struct json_object *value)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	flags |= opt.pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
+	puts(json_object_to_json_string_ext(value, flags));
+}
+
+/* All rows of one object, as the options want them. */
+void print_rows(const struct field *fields, struct json_object *rows)
+{
+	const struct field *f;
+	size_t i;
+
+	if (opt.output == OUTPUT_JSON) {
+		print_json(rows);
+		return;
+	}
+	if (opt.output == OUTPUT_TEXT) {
+		for (i = 0; i < json_object_array_length(rows); i++)
+			print_text(fields, json_object_array_get_idx(rows, i));
+		return;
+	}
+	for (f = fields; f->key; f++) {
+		if (f->metric && *f->metric)
+			print_metric(fields, f, rows);
+	}
+}
