@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 122
+ktap_plan 125
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -77,7 +77,7 @@ says()
 # --- Help and options --------------------------------------------------------
 
 for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help' 'host add help' 'flow show help' \
-	'show help' 'monitor help'; do
+	'show help' 'monitor help' 'check help'; do
 	status=0
 	# shellcheck disable=SC2086 # a list
 	"$HPCCPP" $words >"$tmp/out" 2>"$tmp/err" || status=$?
@@ -97,7 +97,7 @@ done
 
 state >"$tmp/before"
 on_box=(dev d0 netns "$box")
-says 255 'object "xyz" is unknown: allowed are port, host, flow, show, monitor, help' xyz
+says 255 'object "xyz" is unknown: allowed are port, host, flow, show, monitor, check, help' xyz
 says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
 says 255 '"-output" lacks its value*' -o
@@ -114,11 +114,13 @@ says 255 'what "host" is unknown: allowed are all, port, flow' monitor what host
 says 255 'argument "dev" is unknown: allowed are netns, interval, count, what' monitor dev d0
 says 255 'argument "dev" is unknown: allowed are netns' show dev d0
 says 2 'cannot open netns "nowhere": *' show netns nowhere
+says 255 'role "router" is unknown: allowed are sender, receiver, switch' check role router
+says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
 says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, netns' port add colour red
-says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, help' h
+says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
 says 255 '"cgroup" is missing*' host add

@@ -37,7 +37,7 @@ struct options opt;
 
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] OBJECT { COMMAND | help }\n"
-"       hpccpp [ OPTIONS ] { show | monitor } [ ARGUMENTS | help ]\n"
+"       hpccpp [ OPTIONS ] { show | monitor | check } [ ARGUMENTS | help ]\n"
 "where  OBJECT := { port | host | flow }\n"
 "       OPTIONS := { -j[son] | -p[retty] | -o[utput] { text | json | prom } |\n"
 "                    -s[tatistics] | -v[erbose] | -V[ersion] | -h[elp] }\n"
@@ -47,10 +47,11 @@ static const char usage[] =
 "       flow     the connections under the congestion control hpccpp\n"
 "       show     all of these\n"
 "       monitor  flows and ports, again and again\n"
+"       check    what this host lacks to use HPCC++\n"
 "\n"
 "JSON has the statistics in any case; rates in it are in bit/s, times in us.\n"
 "-v prints what libbpf and the kernel say about loading an agent.\n"
-"Exit status: 0 done; 2 the kernel refused,\n"
+"Exit status: 0 done; 1 \"check\" found something missing; 2 the kernel refused,\n"
 "or what was named is not there; 255 wrong arguments, or help. See hpccpp(8).\n";
 
 static int complain(int status, int err, const char *fmt, va_list ap)
@@ -476,6 +477,7 @@ int main(int argc, char **argv)
 		{ "flow", flow_main },
 		{ "show", show_main },
 		{ "monitor", monitor_main },
+		{ "check", check_main },
 		{ "help", NULL },
 	};
 	size_t i;

@@ -22,6 +22,7 @@
  */
 enum {
 	EXIT_DONE = 0,
+	EXIT_MISSING = 1,	/* "check" found something missing */
 	EXIT_SYSTEM = 2,	/* the kernel refused, or it is not there */
 	EXIT_USAGE = 255,	/* the command line is wrong, or help */
 };
@@ -120,6 +121,10 @@ int port_rows(const char *dev, struct json_object *rows);
 int host_rows(const char *cgroup, struct json_object *rows);
 int flow_rows(struct json_object *rows);
 
+/* Whether an agent can run here: 0 or -errno. What it loads, it removes. */
+int port_probe(void);
+int host_probe(void);
+int flow_probe(void);
 
 /* Programs that are loaded, and their maps: an fd, or -1 for none. */
 int prog_open(__u32 id, const char *name, int *fd);
@@ -154,5 +159,6 @@ int host_main(int argc, char **argv);
 int flow_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int monitor_main(int argc, char **argv);
+int check_main(int argc, char **argv);
 
 #endif /* HPCCPP_H */

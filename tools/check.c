@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp check: what this host has and lacks to use HPCC++. What can be tried is
+ * tried, in a place of its own, and not concluded from a kernel's configuration.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+
+#include "hpccpp.h"
+
+#define KERNEL_BTF	"/sys/kernel/btf/vmlinux"
+#define IPV4		"/proc/sys/net/ipv4/"
+
+/* Base RTTs below this want no TSO bursts that grow with a short RTT. */
+#define SHORT_RTT	500	/* us */
+
+static const char usage[] =
+"Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
+"                                [ role { sender | receiver | switch } ]\n"
+"\n"
+"A line for each thing that HPCC++ takes: ok, note (works, but read on) or missing,\n"
+"what was found, and what to do. Exit status: 0 when nothing is missing, else 1. A receiver does\n"
+"without module and ports, a switch without module and host agent; default sender.\n"
+"JSON: check status found advice: see hpccpp(8)\n";
+
+enum verdict { OK, NOTE, MISSING };
+enum role { SENDER, RECEIVER, SWITCH };
+
+/* What the checks share: the report, and what is shown of the namespace. */
+struct state {
+	struct json_object *report;
+	struct json_object *ports;
+	struct json_object *hosts;
+	struct json_object *flows;
+	unsigned int role;	/* enum role */
+	char cgroup[256];	/* where cgroup2 is mounted */
+	bool missing;
+	bool tso;		/* of a device with a port */
+};
+
+/* One line; advice is said unless all is well. */
+static void say(struct state *s, enum verdict how, const char *check,
+		const char *advice, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static void say(struct state *s, enum verdict how, const char *check,
+		const char *advice, const char *fmt, ...)
+{
+	static const char *const words[] = { "ok", "note", "missing" };
+	struct json_object *row = json_object_new_object();
+	char found[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(found, sizeof(found), fmt, ap);
+	va_end(ap);
+	put_str(row, "check", check);
+	put_str(row, "status", words[how]);
+	put_str(row, "found", found);
+	if (how != OK)
+		put_str(row, "advice", advice);
+	json_object_array_add(s->report, row);
+	if (how == MISSING)
+		s->missing = true;
+}
+
+/* The first line of a file; empty when there is none. */
+static const char *read_line(const char *path, char *buf, int size)
+{
+	FILE *in = fopen(path, "r");
+
+	*buf = '\0';
+	if (in && fgets(buf, size, in))
+		buf[strcspn(buf, "\n")] = '\0';
+	if (in)
+		fclose(in);
+	return buf;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text; text += strspn(text, " ")) {
+		size_t n = strcspn(text, " ");
+
+		if (n == len && !strncmp(text, word, len))
+			return true;
+		text += n;
+	}
+	return false;
+}
+
+static void check_btf(struct state *s)
+{
+	const char *other = getenv("HPCCPP_BTF");
+	const char *path = access(KERNEL_BTF, R_OK) && other ? other :
+							      KERNEL_BTF;
+
+	if (access(path, R_OK))
+		say(s, MISSING, "kernel types",
+		    "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF",
+		    "no %s", path);
+	else
+		say(s, OK, "kernel types", "", "%s", path);
+}
+
+static void check_agents(struct state *s)
+{
+	static const struct {
+		const char *check;
+		int (*probe)(void);
+		unsigned int needed;	/* by roles, bits */
+		const char *advice;
+	} probes[] = {
+		{
+			"host agent loads", host_probe,
+			1 << SENDER | 1 << RECEIVER,
+			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_CGROUP_BPF; -v says more"
+		}, {
+			"port agent loads", port_probe,
+			1 << SENDER | 1 << SWITCH,
+			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF, CONFIG_NET_CLS_ACT, CONFIG_NET_SCH_INGRESS; -v says more"
+		}, {
+			"flow show loads", flow_probe, 0,
+			"be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without"
+		},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		int err = probes[i].probe();
+
+		say(s, !err ? OK : probes[i].needed & 1 << s->role ? MISSING :
+		    NOTE, probes[i].check, probes[i].advice,
+		    "%s%s", err ? strerror(abs(err)) : "tried",
+		    err && geteuid() ? " (you are not root)" : "");
+	}
+}
+
+static void check_cgroup(struct state *s)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *m = NULL;
+
+	while (mounts && (m = getmntent(mounts))) {
+		if (!strcmp(m->mnt_type, "cgroup2"))
+			break;
+	}
+	snprintf(s->cgroup, sizeof(s->cgroup), "%s",
+		 m ? m->mnt_dir : "/sys/fs/cgroup");
+	if (m)
+		say(s, OK, "cgroup2", "", "%s", s->cgroup);
+	else
+		say(s, s->role == SWITCH ? NOTE : MISSING, "cgroup2",
+		    "mount -t cgroup2 none /sys/fs/cgroup", "not mounted");
+	if (mounts)
+		endmntent(mounts);
+}
+
+/* Whether modprobe would find it. */
+static bool module_file(void)
+{
+	struct utsname name;
+	char line[512];
+	bool found = false;
+	FILE *in;
+
+	uname(&name);
+	snprintf(line, sizeof(line), "/lib/modules/%s/modules.dep",
+		 name.release);
+	in = fopen(line, "r");
+	while (in && !found && fgets(line, sizeof(line), in)) {
+		line[strcspn(line, ":\n")] = '\0';
+		found = strstr(line, "/tcp_hpccpp.ko");
+	}
+	if (in)
+		fclose(in);
+	return found;
+}
+
+static void check_module(struct state *s)
+{
+	enum verdict lack = s->role == SENDER ? MISSING : NOTE;
+	char line[256];
+
+	read_line(IPV4 "tcp_available_congestion_control", line, sizeof(line));
+	if (has_word(line, "hpccpp"))
+		say(s, OK, "module", "", "loaded");
+	else if (module_file())
+		say(s, lack, "module", "modprobe tcp_hpccpp",
+		    "installed, not loaded");
+	else
+		say(s, lack, "module",
+		    "make && make install && modprobe tcp_hpccpp",
+		    "not installed for this kernel");
+	read_line(IPV4 "tcp_congestion_control", line, sizeof(line));
+	say(s, !strcmp(line, "hpccpp") ? OK : NOTE, "default",
+	    "sysctl net.ipv4.tcp_congestion_control=hpccpp, or choose it for a socket or a route",
+	    "new connections are under %s", line);
+}
+
+static void check_hosts(struct state *s)
+{
+	size_t n = json_object_array_length(s->hosts);
+	char advice[sizeof(s->cgroup) + 32];
+
+	snprintf(advice, sizeof(advice), "hpccpp host add cgroup %s",
+		 s->cgroup);
+	say(s, n ? OK : s->role == SWITCH ? NOTE : MISSING, "host agent",
+	    advice, "on %zu cgroup%s", n,
+	    n == 1 ? "" : "s");
+}
+
+static __u64 number(struct json_object *row, const char *key)
+{
+	return json_object_get_uint64(json_object_object_get(row, key));
+}
+
+static const char *string(struct json_object *row, const char *key)
+{
+	return json_object_get_string(json_object_object_get(row, key));
+}
+
+static bool offload(int fd, const char *dev, __u32 cmd)
+{
+	struct ethtool_value value = { .cmd = cmd };
+	struct ifreq ifr = { .ifr_data = (void *)&value };
+
+	strncpy(ifr.ifr_name, dev, IFNAMSIZ - 1);
+	return !ioctl(fd, SIOCETHTOOL, &ifr) && value.data;
+}
+
+/* The qdisc that sends: the root, or the first queue's under mq. */
+static const char *root_kind(const struct qdisc *list, size_t n,
+			     const char *dev)
+{
+	int ifindex = if_nametoindex(dev);
+	__u32 parent = TC_H_ROOT;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (list[i].ifindex != ifindex || list[i].parent != parent)
+			continue;
+		if (strcmp(list[i].kind, "mq"))
+			return list[i].kind;
+		parent = TC_H_MAJ(list[i].handle) | 1;
+		i = -1;		/* from the start */
+	}
+	return "noqueue";
+}
+
+/* What the device of a port does to packets. */
+static void check_device(struct state *s, int fd, const char *dev,
+			 const struct qdisc *list, size_t n)
+{
+	bool tso = offload(fd, dev, ETHTOOL_GTSO);
+	bool gso = offload(fd, dev, ETHTOOL_GGSO);
+	bool gro = offload(fd, dev, ETHTOOL_GGRO);
+	const char *kind = root_kind(list, n, dev);
+	char check[IFNAMSIZ + 32];
+
+	s->tso |= tso;
+	snprintf(check, sizeof(check), "offloads of %s", dev);
+	say(s, tso || gso || gro ? NOTE : OK, check,
+	    "a GSO packet carries one stamp for all of its segments, and segments with different records are not merged by GRO: for a stamp in each, ethtool -K DEV tso off gso off gro off",
+	    "tso %s gso %s gro %s", tso ? "on" : "off", gso ? "on" : "off",
+	    gro ? "on" : "off");
+	snprintf(check, sizeof(check), "pacing on %s", dev);
+	say(s, OK, check, "", strcmp(kind, "fq") ?
+	    "by TCP itself: the qdisc is %s" : "by the qdisc %s", kind);
+}
+
+static int check_ports(struct state *s)
+{
+	size_t n = json_object_array_length(s->ports), i, qdiscs;
+	struct qdisc *list;
+	int fd, ret;
+
+	say(s, n ? OK : s->role == RECEIVER ? NOTE : MISSING, "port agents",
+	    "hpccpp port add dev DEV base-rtt TIME, for each device that data leaves by",
+	    "on %zu queue%s", n, n == 1 ? "" : "s");
+	ret = qdisc_list(&list, &qdiscs);
+	if (ret)
+		return ret;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	for (i = 0; i < n; i++) {
+		struct json_object *port =
+			json_object_array_get_idx(s->ports, i);
+
+		if (!number(port, "txq"))
+			check_device(s, fd, string(port, "dev"), list, qdiscs);
+	}
+	close(fd);
+	free(list);
+	return EXIT_DONE;
+}
+
+static void check_flows(struct state *s)
+{
+	size_t n = json_object_array_length(s->flows), under = 0, i;
+
+	for (i = 0; i < n; i++)
+		under += !strcmp(string(json_object_array_get_idx(s->flows, i),
+					"mode"), "hpccpp");
+	if (!n)
+		say(s, NOTE, "peers",
+		    "choose hpccpp for a connection and check again",
+		    "not known: no flow is under hpccpp now");
+	else
+		say(s, under ? OK : s->role == SENDER ? MISSING : NOTE, "peers",
+		    "peers need a host agent, and every port on the way there a port agent: without telemetry flows are under hpccpp-reno",
+		    "%zu of %zu flows have telemetry", under, n);
+}
+
+static __u64 shortest(struct json_object *rows, const char *key, __u64 least)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		__u64 us = number(json_object_array_get_idx(rows, i), key);
+
+		if (us && us < least)
+			least = us;
+	}
+	return least;
+}
+
+static void check_rtt_log(struct state *s)
+{
+	__u64 rtt = shortest(s->ports, "base_rtt", HPCCPP_T_MAX);
+	char line[64];
+
+	rtt = shortest(s->flows, "T", rtt);
+	read_line(IPV4 "tcp_tso_rtt_log", line, sizeof(line));
+	say(s, s->tso && rtt < SHORT_RTT && strtoul(line, NULL, 10) ? NOTE : OK,
+	    "bursts", "sysctl net.ipv4.tcp_tso_rtt_log=0, or TCP sends bursts of 64 KiB with so short an RTT",
+	    "tcp_tso_rtt_log is %s, tso %s, base RTTs are %s%llu us",
+	    *line ? line : "not there", s->tso ? "on" : "off",
+	    rtt == HPCCPP_T_MAX ? "not known, under " : "from ", rtt);
+}
+
+/* Those that read the namespace's objects. */
+static int check_objects(struct state *s)
+{
+	int ret = port_rows(NULL, s->ports);
+
+	if (!ret)
+		ret = host_rows(NULL, s->hosts);
+	if (ret)
+		return ret;
+	check_hosts(s);
+	ret = check_ports(s);
+	if (ret)
+		return ret;
+	/* why it cannot be read has been said above */
+	if (!flow_probe())
+		ret = flow_rows(s->flows);
+	if (!ret) {
+		check_flows(s);
+		check_rtt_log(s);
+	}
+	return ret;
+}
+
+static void print_report(struct json_object *report)
+{
+	size_t i;
+
+	if (opt.output == OUTPUT_JSON) {
+		print_json(report);
+		return;
+	}
+	for (i = 0; i < json_object_array_length(report); i++) {
+		struct json_object *row = json_object_array_get_idx(report, i);
+		const char *advice = string(row, "advice");
+
+		printf("%-8s %s: %s\n", string(row, "status"),
+		       string(row, "check"), string(row, "found"));
+		if (advice)
+			printf("         %s\n", advice);
+	}
+}
+
+int check_main(int argc, char **argv)
+{
+	static const char *const roles[] = { "sender", "receiver", "switch" };
+	const char *netns = NULL, *role = NULL;
+	struct argument args[] = {
+		{ .name = "netns", .value = &netns, .max = 1 },
+		{ .name = "role", .value = &role, .max = 1 },
+	};
+	struct state s = {};
+	int ret;
+
+	if (argc > 0 && !strcmp(argv[0], "help")) {
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && opt.output == OUTPUT_PROM)
+		ret = usage_error("output \"prom\" is wrong: check has text and json");
+	if (!ret && role)
+		ret = parse_word("role", role, roles, ARRAY_SIZE(roles),
+				 &s.role);
+	if (!ret)
+		ret = netns_enter(netns);
+	if (ret)
+		return ret;
+	s.report = json_object_new_array();
+	s.ports = json_object_new_array();
+	s.hosts = json_object_new_array();
+	s.flows = json_object_new_array();
+	check_btf(&s);
+	check_cgroup(&s);
+	check_agents(&s);
+	check_module(&s);
+	if (!geteuid())
+		ret = check_objects(&s);
+	else
+		say(&s, MISSING, "agents and flows", "be root", "not known");
+	print_report(s.report);
+	json_object_put(s.report);
+	json_object_put(s.ports);
+	json_object_put(s.hosts);
+	json_object_put(s.flows);
+	return ret ? ret : s.missing ? EXIT_MISSING : EXIT_DONE;
+}
