@@ -22,7 +22,8 @@ tools: .build/native/vmlinux.h
 	$(q)$(MAKE) build-tools out=.build/native vmlinux_h=$<
 
 install: modules_install
-	install -D -m 755 .build/native/tools/hpccpp $(DESTDIR)$(SBINDIR)/hpccpp
+	$(q)$(MAKE) -C tools O=$(CURDIR)/.build/native/tools \
+		VMLINUX_H=$(CURDIR)/.build/native/vmlinux.h PREFIX=$(PREFIX) SBINDIR=$(SBINDIR) $@
 	$(if $(DESTDIR),,depmod $(release))
 
 # The module's sources, for DKMS to build it for every kernel that is installed.
@@ -49,7 +50,7 @@ deb: deps
 	$(q)ls .build/deb/*.deb
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/hpccpp
+	$(q)$(MAKE) -C tools PREFIX=$(PREFIX) SBINDIR=$(SBINDIR) $@
 	[ ! -d $(DESTDIR)/lib/modules/$(release) ] || \
 		find $(DESTDIR)/lib/modules/$(release) -name 'tcp_hpccpp.ko*' -delete
 	$(if $(DESTDIR),,depmod $(release))
@@ -157,8 +158,8 @@ help:
 	@echo '  all         - the module and the command (the default)'
 	@echo '  modules     - tcp_hpccpp.ko, in kmod/'
 	@echo '  tools       - hpccpp, in .build/native/tools/'
-	@echo '  install     - both: as make modules_install does, and to SBINDIR ($(SBINDIR));'
-	@echo '                DESTDIR is honoured'
+	@echo '  install     - both: as make modules_install does, and to SBINDIR ($(SBINDIR))'
+	@echo '                and PREFIX/share; DESTDIR is honoured'
 	@echo '  uninstall   - remove them'
 	@echo '  install-dkms - the sources of the module to /usr/src, for DKMS'
 	@echo

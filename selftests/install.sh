@@ -28,8 +28,11 @@ check "... the module" [ -e "$src/kmod/tcp_hpccpp.ko" ]
 check "make install" "${make[@]}" install "DESTDIR=$tmp/dest"
 files
 module=./lib/modules/$release/extra/kmod/tcp_hpccpp.ko
-check "... module and command, and no more" says "$tmp/files" "$module
-./usr/local/sbin/hpccpp"
+check "... module, command, manual and completion, and no more" says "$tmp/files" "$module
+./usr/local/sbin/hpccpp
+./usr/local/share/bash-completion/completions/hpccpp
+./usr/local/share/man/man7/tcp_hpccpp.7
+./usr/local/share/man/man8/hpccpp.8"
 "$tmp/dest/usr/local/sbin/hpccpp" -V >"$tmp/version" 2>&1
 check "... the command runs" says "$tmp/version" "hpccpp utility, *"
 modinfo "$tmp/dest/$module" >"$tmp/modinfo"
@@ -62,7 +65,7 @@ by sysctl"
 
 check "make uninstall" "${make[@]}" uninstall "DESTDIR=$tmp/dest"
 files
-check "... removes both, and no more" says "$tmp/files" "./${other#"$tmp/dest/"}"
+check "... removes them, and no more" says "$tmp/files" "./${other#"$tmp/dest/"}"
 check "... and can be repeated" "${make[@]}" uninstall "DESTDIR=$tmp/dest"
 
 "${make[@]}" KDIR="$tmp/none" modules >"$tmp/out" 2>&1 &&
