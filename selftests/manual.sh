@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What comes with the command and needs no module: the manual pages are clean, the
-# completion offers what the command takes, and what it prints for Prometheus is
-# taken by promtool.
+# What of the command needs no module: the manual pages are clean, the completion
+# offers what the command takes, "check" tells what is there from what is not, and
+# what is printed for Prometheus is taken by promtool.
 #
 # place: host
 # timeout: 120
@@ -16,6 +16,7 @@ set -euo pipefail
 HPCCPP=$top/.build/6.1/tools/hpccpp
 
 echo TAP version 13
+is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
 
 # --- Manual pages ------------------------------------------------------------
 
@@ -26,6 +27,14 @@ for page in hpccpp.8 tcp_hpccpp.7; do
 done
 check "mandoc finds what is wrong with a page" bash -c \
 	"! printf '.Dd x\n.Sh NAME\n' | mandoc -T lint -W all"
+
+# knobs.sh holds the same table against the module.
+check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(awk '
+	/^\.\\" knobs:/ { on = 1 }
+	on && /^\.El/ { exit }
+	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
+	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/tcp_hpccpp.7") \
+	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/knobs.sh" | sed '1d;$d')
 
 # --- Completion --------------------------------------------------------------
 
@@ -79,7 +88,7 @@ same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s
 same "a word begun" "$(completed mo)" monitor
 same "a cgroup begun" "$(completed host add cgroup /pro)" /proc
 
-# --- Prometheus ----------------------------------------------------------------
+# --- Agents: check and Prometheus ----------------------------------------------------------------
 
 # promtool is part of a package with a daemon, which is not wanted on this machine:
 # only this file of it, fetched once.
@@ -107,15 +116,57 @@ setup_ns box
 # shellcheck disable=SC2154 # set by setup_ns
 ip -n "$box" link add p0 type veth peer p1
 tc -n "$box" qdisc add dev p0 root tbf rate 50mbit burst 3028 limit 512kb
-port_and_host()
+
+state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
+checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
 {
-	make_cgroup && "$HPCCPP" host add cgroup "$CGROUP" && agents=host &&
-		"$HPCCPP" port add dev p0 netns "$box"
+	checked=0
+	"$HPCCPP" -j check netns "$box" "$@" >"$tmp/check" || checked=$?
 }
-if [[ $EUID -ne 0 ]] || ! port_and_host >"$tmp/said" 2>&1; then
-	ktap_skip "promtool" "the agents cannot be loaded here: $(tail -n 1 "$tmp/said")"
+
+checked role switch
+if [[ $(state_of 'port agent loads') != ok ]]; then
+	ktap_skip "check and promtool" "this kernel does not load the agents"
 	ktap_finish
 fi
+assert_eq "check of a switch without ports: status" "$checked" 1
+is "... port agents" "$(state_of 'port agents')" missing
+is "... the module is no more than noted" "$(state_of module | sed s/ok/note/)" note
+check "... what is not ok has advice" jq -e \
+	'all(.[]; (.status == "ok") != has("advice")) and length > 8' "$tmp/check"
+"$HPCCPP" port add dev p0 netns "$box" base-rtt 100us
+nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro off
+nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=9
+checked role switch
+assert_eq "check of a switch with one: status" "$checked" 0
+is "... offloads that are on" "$(state_of 'offloads of p0')" note
+is "... bursts at 100 us" "$(state_of bursts)" note
+nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=0
+checked role receiver
+is "... and without tcp_tso_rtt_log" "$(state_of bursts)" ok
+nsenter --net="/run/netns/$box" ethtool -K p0 tso off gso off
+if [[ $(state_of 'host agent') == missing ]]; then
+	assert_eq "check of a receiver without host agent: status" "$checked" 1
+else
+	ktap_skip "check of a receiver without host agent" "this host has one"
+fi
+make_cgroup
+agents=host
+"$HPCCPP" host add cgroup "$CGROUP"
+checked role receiver
+assert_eq "check of a receiver with one: status" "$checked" 0
+is "... offloads that are off" "$(state_of 'offloads of p0')" ok
+if tc -n "$box" qdisc replace dev p0 root fq 2>"$tmp/said"; then
+	checked role switch
+	check "... pacing by fq" jq -e 'any(.[]; .check == "pacing on p0" and (.found | test("the qdisc fq$")))' "$tmp/check"
+else
+	ktap_skip "... pacing by fq" "this kernel has no fq"
+fi
+checked=0
+setpriv --reuid 65534 --regid 65534 --clear-groups "$HPCCPP" check >"$tmp/nobody" || checked=$?
+assert_eq "check as nobody: status" "$checked" 1
+check "... and why" grep -q '(you are not root)' "$tmp/nobody"
+
 "$HPCCPP" -o prom show netns "$box" >"$tmp/prom"
 check "samples of port and host" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
 check "rates in bytes/s" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev="p0".*} 6250000$' "$tmp/prom"

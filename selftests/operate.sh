@@ -1,0 +1,315 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The command on a host at work: show, monitor, check and the samples for Prometheus
+# under traffic; that the manual pages name every counter, trace field, key, metric
+# and exit status, and no other; and all examples in them and in README.md.
+#
+#	h1 -100M- s1 ==10M== r		h1 is under hpccpp
+#	doc: eth0, swp1			where README's commands are run
+#
+# place: vm
+# timeout: 600
+# shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
+set -euo pipefail
+
+RATE=10mbit
+EDGE=100mbit
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+echo "TAP version 13"
+
+cmd_page=$top/tools/hpccpp.8 tcp_page=$top/tools/tcp_hpccpp.7
+# Examples call the command, the module's name and "sysctl" as everybody does.
+mkdir "$tmp/bin"
+ln -s "$HPCCPP" "$tmp/bin/hpccpp"
+PATH=$tmp/bin:$PATH
+
+is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
+same() { diff "$1" "$2"; }		# FILE FILE
+json() { "$HPCCPP" -j "$@"; }
+
+# items PAGE MARK: of the list below that comment, one a line
+items()
+{
+	mark=".\\\" $2" awk '
+		$0 == ENVIRON["mark"] { on = 1; next }
+		on && /^\.El/ { exit }
+		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
+}
+
+status() { local s=0; "$@" >"$tmp/out" 2>"$tmp/err" || s=$?; echo "$s"; }
+state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
+checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
+{
+	checked=$(status "$HPCCPP" -j check "$@")
+	cp "$tmp/out" "$tmp/check"
+}
+
+# --- Under traffic ---------------------------------------------------------------
+
+topo_line 1 1
+in_h1() { nsenter --net="/run/netns/$h1" "$@"; }
+agents_on
+flow_start
+check "a flow under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+json port show netns "$s1" >"$tmp/ports"
+json port show netns "$h1" >"$tmp/port"
+json host show cgroup "$CGROUP" >"$tmp/host"
+json flow show netns "$h1" >"$tmp/flow"
+json show netns "$h1" >"$tmp/show"
+json monitor netns "$h1" count 2 interval 0.05 >"$tmp/monitor"
+"$HPCCPP" -o prom show netns "$h1" >"$tmp/prom"
+"$HPCCPP" -s show netns "$h1" >"$tmp/text"
+"$HPCCPP" show netns "$h1" >"$tmp/short"
+"$HPCCPP" -j -p port show netns "$s1" >"$tmp/pretty"
+"$HPCCPP" monitor netns "$h1" count 1 >"$tmp/table"
+checked netns "$h1"
+kill -STOP "$sender"
+drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
+	! in_ns "$h1" ss -Htin state established | grep -q unacked; }
+busywait 10 drained
+json flow show netns "$h1" >"$tmp/stopped"
+"$HPCCPP" -o prom flow show netns "$h1" >"$tmp/prom_flow"
+
+assert_eq "check of a sender that has all: status" "$checked" 0
+is "... the peer is there" "$(state_of peers)" ok
+is "... and the module" "$(state_of module)" ok
+
+check "port show: load, stamps over those of h1, age and drops of the bottleneck" jq -e \
+	'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6 and .drops >= 0' \
+	"$tmp/ports"
+check "show has all objects" jq -e '(.ports | length) == 1 and (.flows | length) == 1 and
+	(.hosts | length) >= 1 and .module[0].counters.updates > 100' "$tmp/show"
+assert_ge "-p: lines of JSON" "$(jq -e length "$tmp/pretty" >"$tmp/out" && wc -l <"$tmp/pretty")" 10
+for words in 'stamped [1-9]' 'asked [1-9]' 'first [1-9]' 'enter [1-9]'; do
+	check "-s show: $words" grep -qE "$words" "$tmp/text"
+done
+check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
+check "monitor: two lines each of port and flow in JSON" jq -e -s \
+	'map(.object) == ["port","flow","port","flow"] and .[2].time - .[0].time >= 0.05' "$tmp/monitor"
+check "... later ones have more updates" jq -e -s '.[3].updates > .[1].updates' "$tmp/monitor"
+check "monitor: a table of a port and a flow" awk '
+	NR == 1 { ok = /^DEV .* U .* DROPS$/ }
+	NR == 2 { ok = ok && /^eth0 / }
+	NR == 3 { ok = ok && /^SOURCE .* U .* UPDATES/ }
+	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
+	END { exit !(ok && NR == 4) }' "$tmp/table"
+
+# Every line is a comment for, or a sample of, the metric under way.
+prom_valid()
+{
+	awk '
+		function bad(why) { print why ": " $0; status = 1 }
+		/^# HELP / {
+			name = $3
+			if (seen[name]++ || NF < 4) bad("second or empty HELP")
+			type = ""
+			next
+		}
+		/^# TYPE / {
+			type = $4
+			if ($3 != name) bad("TYPE of another")
+			if ((type == "counter") != (name ~ /_total$/) || type !~ /^(counter|gauge)$/)
+				bad("type")
+			next
+		}
+		{
+			if (!match($0, /^[a-z_:][a-z0-9_:]*(\{[a-zA-Z_]+="([^"\\]|\\.)*"(,[a-zA-Z_]+="([^"\\]|\\.)*")*\})? -?[0-9.]+(e[-+][0-9]+)?$/))
+				bad("no sample")
+			split($0, part, "[{ ]")
+			if (part[1] != name || type == "") bad("sample of another")
+			key = $0
+			sub(/ [^ ]*$/, "", key)
+			if (keys[key]++) bad("second sample")
+			n++
+		}
+		END { exit status || n < 50 }' "$1"
+}
+check "-o prom is Prometheus' format" prom_valid "$tmp/prom"
+sed '/^# TYPE .*_links/d' "$tmp/prom" >"$tmp/bad"
+check "... a line that is missing is found" bash -c "$(declare -f prom_valid); ! prom_valid '$tmp/bad'"
+promtool=${XDG_CACHE_HOME:-$HOME/.cache}/hpccpp/promtool/promtool
+if [[ -x $promtool ]]; then
+	check "promtool takes it" "$promtool" check metrics <"$tmp/prom"
+else
+	ktap_skip "promtool takes it" "manual.sh has not fetched it yet"
+fi
+sample() { awk -v m="$1{" 'index($0, m) == 1 { print $NF }' "$tmp/prom_flow"; } # METRIC
+assert_eq "seconds: T" "$(sample hpccpp_flow_base_rtt_seconds)" "$(jq '.[0].T / 1e6' "$tmp/stopped")"
+assert_eq "bytes/s: R" "$(sample hpccpp_flow_rate_bytes_per_second)" "$(jq '.[0].R / 8' "$tmp/stopped")"
+assert_eq "U" "$(sample hpccpp_flow_utilization_ratio)" "$(jq '.[0].U' "$tmp/stopped")"
+
+# --- What the manual pages list ---------------------------------------------------
+
+# keys: of JSON, those of objects in it as OBJECT.KEY
+keys()
+{
+	jq -r '.[0] | to_entries[] | .key, (select(.value | type == "object") |
+		.key as $k | .value | keys[] | "\($k).\(.)")' "$1" | sort
+}
+jq '[map(select(has("advice")))[0]]' "$tmp/check" >"$tmp/advised"
+for what in port host flow check:advised; do
+	items "$cmd_page" "keys: ${what%:*}" | sort >"$tmp/listed"
+	keys "$tmp/${what#*:}" >"$tmp/there"
+	check "hpccpp(8): the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
+done
+items "$cmd_page" "keys: show" >"$tmp/listed"
+jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
+check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
+items "$cmd_page" "keys: monitor" >"$tmp/listed"
+jq -r -s '.[1] | keys[]' "$tmp/monitor" | grep -vxFf <(keys "$tmp/flow") >"$tmp/there"
+check "hpccpp(8): the keys of monitor" same "$tmp/listed" "$tmp/there"
+items "$cmd_page" metrics: >"$tmp/listed"
+awk '$2 == "TYPE" { print $3 }' "$tmp/prom" >"$tmp/there"
+check "hpccpp(8): the metrics" same <(sort "$tmp/listed") <(sort "$tmp/there")
+items "$cmd_page" statuses: >"$tmp/listed"
+{
+	status "$HPCCPP" port show
+	status "$HPCCPP" check netns "$r" role switch
+	status "$HPCCPP" port show dev none
+	status "$HPCCPP" help
+} >"$tmp/there"
+check "hpccpp(8): the exit statuses" same "$tmp/listed" "$tmp/there"
+
+check "tcp_hpccpp(7): the counters" same <(items "$tcp_page" counters:) \
+	<(in_h1 cut -d' ' -f1 /proc/net/hpccpp)
+sed -n 's/^print fmt: "\([^"]*\)".*/\1/p' /sys/kernel/tracing/events/hpccpp/hpccpp_update/format |
+	grep -oE '[A-Za-z_]+=' | tr -d = >"$tmp/there"
+check "tcp_hpccpp(7): the fields of the trace event" same <(items "$tcp_page" fields:) "$tmp/there"
+
+# --- Examples -----------------------------------------------------------------------
+
+# examples FILE: each into a file of $tmp/examples, its first line in the name's place.
+# Of a manual page what stands in a display below a comment "run:"; of README.md
+# what is indented by four blanks.
+examples()
+{
+	rm -rf "$tmp/examples"
+	mkdir "$tmp/examples"
+	awk -v dir="$tmp/examples" -v md="${1##*.}" '
+		function next_file() { file = sprintf("%s/%02d", dir, ++n) }
+		md == "md" {
+			if (/^```/) fence = !fence
+			if (/^    / && !fence) {
+				if (!file) next_file()
+				print substr($0, 5) >file
+			} else {
+				file = ""
+			}
+			next
+		}
+		/^\.\\" run:$/ { run = 1 }
+		/^\.\\" run: C$/ { run = 2 }
+		run && /^\.Bd/ { next_file(); if (run == 2) print "// C" >file; run = 0; on = 1; next }
+		/^\.Ed/ { on = 0 }
+		on { gsub(/\\e/, "\\"); print >file }' "$1"
+}
+
+# A program around statements in C, with a socket of TCP that is fd.
+run_c() # NETNS FILE
+{
+	{
+		printf '%s\n' '#include <netinet/in.h>' '#include <netinet/tcp.h>' \
+			'#include <stdio.h>' '#include <sys/socket.h>' \
+			'int main(void) { char name[16] = ""; socklen_t len = sizeof(name);' \
+			'int fd = socket(AF_INET, SOCK_STREAM, 0), ret ='
+		grep '^setsockopt' "$2" | sed 's/)$/);/'
+		printf '%s\n' 'getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len);' \
+			'puts(name); return ret; }'
+	} >"$tmp/example.c"
+	gcc -Wall -o "$tmp/example" "$tmp/example.c" && [[ $(in_ns "$1" "$tmp/example") == hpccpp ]]
+}
+
+run() { nsenter --net="/run/netns/$1" bash -euo pipefail "$2"; }	# NETNS FILE
+
+# shape: what a command printed, with numbers and addresses as N
+shape() { sed -E 's/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/[[:space:]]+/ /g; s/^ //; s/ $//'; }
+
+mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
+
+# hpccpp.8: where the flow is; its agents are removed by the last example
+kill -CONT "$sender"
+ports_off
+examples "$cmd_page"
+files=("$tmp/examples"/*)
+assert_ge "hpccpp(8): examples" ${#files[@]} 6
+"$HPCCPP" host del cgroup "$CGROUP"
+for file in "$tmp/examples"/*; do
+	check "hpccpp(8): $(head -n 1 "$file")" run "$h1" "$file"
+done
+check "... and nothing is left" jq -e '.ports == [] and .hosts == []' <(json show netns "$h1")
+flow_end "flow beside the examples"
+"$HPCCPP" host add cgroup "$CGROUP"
+ports_on
+flow_start
+busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+examples "$tcp_page"
+files=("$tmp/examples"/*)
+assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 6
+for file in "$tmp/examples"/*; do
+	if [[ $(head -n 1 "$file") == '// C' ]]; then
+		check "tcp_hpccpp(7): $(sed -n 2p "$file")" run_c "$h1" "$file"
+	else
+		check "tcp_hpccpp(7): $(head -n 1 "$file")" run "$h1" "$file"
+	fi
+done
+in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
+
+# README.md: in a namespace of its own, but for what shows the flow
+setup_ns doc
+ip -n "$doc" -batch - <<END
+link add eth0 type veth peer eth1
+link add swp1 type veth peer swp2
+addr add 10.0.0.2/24 dev eth0
+link set eth0 up
+link set eth1 up
+route add 10.0.0.0/8 via 10.0.0.1
+END
+tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
+examples "$top/README.md"
+ss_like() # FILE: is what ss prints, where "..." is anything
+{
+	in_ns "$h1" ss -Htin state established | shape | paste -sd' ' >"$tmp/ss"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(<"$tmp/ss") == *$(shape <"$1" | paste -sd' ' | sed 's/ *\.\.\. */*/g')* ]] || { cat "$tmp/ss"; false; }
+}
+shown_like() # FILE: after "# COMMAND" is the shape of what it prints now
+{
+	local words
+	read -ra words < <(sed -n '1s/^# //p' "$1")
+	in_ns "$h1" "${words[@]}" | shape >"$tmp/shown"
+	diff <(sed 1d "$1" | shape) "$tmp/shown"
+}
+commands=()
+for file in "$tmp/examples"/*; do
+	first=$(head -n 1 "$file")
+	case $first in
+	make*|PLACE=*)			# what runs this, and install.sh
+		;;
+	'hpccpp ... rtt'*)
+		check "README: ss" ss_like "$file" ;;
+	'#'*)
+		check "README: $first" shown_like "$file" ;;
+	*)
+		commands+=("$file") ;;
+	esac
+done
+assert_ge "README: blocks of commands" ${#commands[@]} 4
+flow_end "flow beside README's examples"
+"$HPCCPP" host del cgroup "$CGROUP"
+for file in "${commands[@]}"; do
+	if grep -q '^setsockopt' "$file"; then
+		check "README: $(grep '^setsockopt' "$file")" run_c "$doc" "$file"
+		sed -i '/^setsockopt/d' "$file"
+	fi
+	check "README: $(head -n 1 "$file")" run "$doc" "$file"
+done
+check "README: its agents are there" jq -e '(.ports | length) == 1 and (.hosts | length) == 1' \
+	<(json show netns "$doc")
+"$HPCCPP" host del cgroup /sys/fs/cgroup
+agents=
+rmdir "$CGROUP"
+CGROUP=
+ktap_finish
