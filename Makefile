@@ -107,6 +107,12 @@ bench bench-paper:
 	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
 		scripts/lab/bench.sh $(if $(@:bench=),clos,$(SCENARIO))
 
+# What it costs, on this kernel and in the VM.
+cost: deps
+	$(q)$(MAKE) build-6.1 build-bin
+	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
+	$(q)scripts/cost.sh
+
 deps:
 	$(q)scripts/deps.sh
 
@@ -181,11 +187,12 @@ help:
 	@echo '                mixed sparse sweep scale", CC=hpccpp,hpccpp-full,dctcp,bbr,cubic'
 	@echo '                run a part'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
+	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/README.md)'
 	@echo
 	@echo '  clean       - remove what was built'
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
-.PHONY: install-dkms deb
+.PHONY: install-dkms deb cost
 .PHONY: check-long check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
 .PHONY: build-kmod build-tools build-bin clean help

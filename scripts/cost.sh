@@ -1,0 +1,329 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What telemetry costs: this kernel's time for the agents' programs, throughput with
+# segmentation offloads, and the instructions and the memory that a flow takes in the
+# VM (scale.sh). Prints tables and writes $RESULTS/cost.json, results/ unless set.
+# Ends with 1 when sparse asking has less than BOUND of the throughput without.
+#
+#	cost.sh [-n REPETITIONS] [-t SECONDS] [-b BOUND] [-w WIRE] [-s]
+#
+# Default: 9 repetitions of 2 s, 0.95, both wires (below); -s leaves out the VM.
+#
+#	h1 eth0 ---- h1 s1 next ---- eth0 r	host agents at both ends, a port agent on next
+#
+# Nothing shapes: one CPU, which both ends and the switch share, is what limits. They
+# run before all else on it (SCHED_FIFO), or on a busy machine the figures are of that.
+# TCP makes packets of up to 64 KB, which h1's port cuts into segments as a NIC does
+# (TSO). On the wire "cut" s1 merges what is alike (GRO), stamps and cuts again; on
+# "single" it stamps and forwards each segment for itself, as a switch does. r merges.
+# Either is run without any agent ("off") and with INT asked for in every packet that
+# TCP makes ("all"; all segments of it have the option then), in one of 16, and in one
+# a round trip. They take turns: each repetition has each once. Figures are medians, and
+# ratios are of medians. The bound is for "cut": what a switch writes into
+# each of some neighbours makes them unlike, and no agent can have GRO merge them.
+
+# Namespaces are in variables set by name, and lib.sh takes some of ours.
+# shellcheck disable=SC2154,SC2034
+set -euo pipefail
+here=$(realpath "${BASH_SOURCE%/*}")
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$here/common.sh"
+
+usage="usage: cost.sh [-n REPETITIONS] [-t SECONDS] [-b BOUND] [-w WIRE] [-s]"
+repetitions=9
+seconds=2
+bound=0.95
+scale=1
+wires="cut single"
+while getopts n:t:b:w:s opt; do
+	case $opt in
+	n)	repetitions=$OPTARG ;;
+	t)	seconds=$OPTARG ;;
+	b)	bound=$OPTARG ;;
+	w)	wires=$OPTARG ;;
+	s)	scale= ;;
+	*)	bad "$usage" ;;
+	esac
+done
+[[ $repetitions =~ ^[1-9][0-9]?$ ]] || bad "-n '$repetitions': 1 to 99 repetitions"
+[[ $seconds =~ ^[1-9][0-9]?$ ]] || bad "-t '$seconds': 1 to 99 seconds"
+[[ $bound =~ ^[01](\.[0-9]+)?$ ]] || bad "-b '$bound': 0 to 1.9, of the throughput without INT"
+[[ $wires =~ ^(cut|single|cut single)$ ]] || bad "-w '$wires': cut or single"
+[[ $EUID -eq 0 ]] || die "not root"
+
+RESULTS=$(realpath "${RESULTS:-$here/../results}")
+mkdir -p "$RESULTS"
+HPCCPP=${HPCCPP:-$here/../.build/6.1/tools/hpccpp}
+# shellcheck source-path=SCRIPTDIR source=../selftests/lib.sh
+. "$here/../selftests/lib.sh"
+
+modes=(off all 16 rtt)
+declare -A every=([all]=1 [16]=16 [rtt]=rtt)
+
+# --- The path ----------------------------------------------------------------
+
+path_up()
+{
+	local ns
+
+	setup_ns h1 s1 r
+	link 1 "$h1" eth0 "$s1" h1 0.1
+	link 2 "$s1" next "$r" eth0 1.1
+	route "$h1" default default 0.1 2
+	route "$r" default default 1.1 1
+	addr4[r]=10.1.1.2
+	sed -i 's/gso_max_segs 1/numtxqueues 2 numrxqueues 2/g' "$tmp/links"
+	ip -batch "$tmp/links"
+	for ns in "${!ip_batch[@]}"; do
+		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.ip_forward=1 \
+			net.ipv4.tcp_no_metrics_save=1
+		ip -n "$ns" -batch - <<<"link set dev lo up
+${ip_batch[$ns]}"
+	done
+}
+
+offloads() # NETNS DEV OFFLOADS...
+{
+	nsenter --net="/run/netns/$1" ethtool -K "$2" "${@:3}"
+}
+
+wire() # cut|single
+{
+	local merge=on
+	[[ $1 == cut ]] || merge=off
+	# a veth cuts without TSO, and then its peer's GRO looks at what comes
+	offloads "$h1" eth0 tso off gso on
+	offloads "$s1" h1 gro $merge
+	offloads "$s1" next tso off gso on
+	offloads "$r" eth0 gro on
+}
+
+stamping_on() { port_on "$s1" next rate 100gbit queue virtual; }
+stamping_off() { port_off "$s1" next; }
+
+# --- Programs ----------------------------------------------------------------
+
+port_times() # NAME QUEUE: of a port on s1's next
+{
+	local id index
+
+	"$HPCCPP" port add dev next netns "$s1" rate 100gbit queue "$2"
+	id=$(nsenter --net="/run/netns/$s1" bpftool -j net show dev next | jq '.[0].tc[0].id')
+	index=$(ip -n "$s1" -j link show dev next | jq '.[0].ifindex')
+	nsenter --net="/run/netns/$s1" "$HPCCPP_BIN/cost" port "$id" "$index" |
+		jq --arg queue "$1" '{ ($queue): . }' >>"$tmp/ports"
+	port_off "$s1" next
+}
+
+# Of each queue source, and of each way to read a root qdisc; netem where there is one.
+ports_times()
+{
+	local qdisc=(tc -n "$s1" qdisc) shaped="tbf rate 100gbit burst 1mb limit 1mb" i
+
+	port_times virtual virtual
+	# shellcheck disable=SC2086 # words
+	"${qdisc[@]}" add dev next root $shaped
+	port_times qdisc qdisc
+	"${qdisc[@]}" del dev next root
+	"${qdisc[@]}" add dev next root handle 1: mq
+	for i in 1 2; do
+		# shellcheck disable=SC2086 # words
+		"${qdisc[@]}" add dev next parent 1:$i $shaped
+	done
+	port_times qdisc_mq qdisc
+	"${qdisc[@]}" del dev next root
+	if "${qdisc[@]}" add dev next root netem limit 1000 2>/dev/null; then
+		port_times qdisc_netem qdisc
+		"${qdisc[@]}" del dev next root
+	fi
+}
+
+# The host agent's, at both ends of a flow that asks in every segment
+hosts_times()
+{
+	local ns timer=() i=0
+
+	stamping_on
+	for ns in all receiver; do
+		run_bg "$HPCCPP_BIN/cost" host "${cgroup_of[$ns]}" >"$tmp/host-$ns"
+		timer+=($!)
+		busywait 10 grep -q timing "$tmp/host-$ns"
+	done
+	transfer all
+	for ns in all receiver; do
+		kill "${timer[i]}"
+		wait "${timer[i++]}"
+	done
+	stamping_off
+	jq -n --slurpfile s <(sed 1d "$tmp/host-all") --slurpfile r <(sed 1d "$tmp/host-receiver") \
+		'{ sender: $s[0], receiver: $r[0] }' >"$tmp/hosts"
+}
+
+# --- Throughput --------------------------------------------------------------
+
+# CPU time of the flow's two ends and of what the kernel does for them on the side, us
+cpu_time() # MODE
+{
+	local ns sum=0 usec pid
+	for ns in "$1" "$(receiver_of "$1")"; do
+		usec=$(awk '$1 == "usage_usec" { print $2 }' "${cgroup_of[$ns]}/cpu.stat")
+		sum=$((sum + usec))
+	done
+	for pid in $(pgrep ksoftirqd); do
+		read -r usec _ <"/proc/$pid/schedstat"
+		sum=$((sum + usec / 1000))
+	done
+	echo $sum
+}
+
+receiver_of() { [[ $1 == off ]] && echo bare || echo receiver; } # MODE
+
+# What r's IP got: packets as GRO left them, and the segments that are in these.
+received() { echo "$(snmp "$r" IpInReceives) $(snmp "$r" IpExtInNoECTPkts)"; }
+
+# transfer MODE: sets bps, cpu (us), skbs and segs
+transfer()
+{
+	local port=$((next_port++)) last=$(($(nproc) - 1)) server used skbs0 segs0
+
+	CGROUP=${cgroup_of[$(receiver_of "$1")]} in_ns_bg "$r" timeout $((seconds + 20)) chrt -f 2 iperf3 -s -1 -p $port >"$tmp/server"
+	server=$!
+	busywait 10 listening "$r" $port
+	used=$(cpu_time "$1")
+	read -r skbs0 segs0 < <(received)
+	CGROUP=${cgroup_of[$1]} in_ns "$h1" timeout $((seconds + 20)) chrt -f 1 iperf3 -J -c "${addr4[r]}" -p $port -C cubic -w 1M \
+		-t "$seconds" -A "$last,$last" >"$tmp/client" || die "iperf3: $(jq -r .error "$tmp/client")"
+	wait "$server"
+	bps=$(jq '.end.sum_received.bits_per_second | floor' "$tmp/client")
+	cpu=$(($(cpu_time "$1") - used))
+	read -r skbs segs < <(received)
+	skbs=$((skbs - skbs0))
+	segs=$((segs - segs0))
+}
+
+# One line of $tmp/runs, if it counts; fails when no telemetry came.
+run() # WIRE MODE [REPETITION]
+{
+	local asked=0 echoes=0
+
+	if [[ $2 != off ]]; then
+		stamping_on
+		asked=$(host_stat "$2" asked)
+		echoes=$(host_stat "$2" echoes)
+	fi
+	transfer "$2"
+	if [[ $2 != off ]]; then
+		asked=$(($(host_stat "$2" asked) - asked))
+		echoes=$(($(host_stat "$2" echoes) - echoes))
+		[[ $echoes -gt 0 ]] || die "$1, $2: no telemetry came"
+		stamping_off
+	fi
+	[[ $# -lt 3 ]] || jq -nc '$ARGS.named' --arg wire "$1" --arg mode "$2" \
+		--argjson repetition "$3" --argjson bps "$bps" --argjson cpu_us "$cpu" \
+		--argjson skbs "$skbs" --argjson segments "$segs" --argjson asked "$asked" \
+		--argjson echoes "$echoes" >>"$tmp/runs"
+}
+
+throughput()
+{
+	local wire mode i
+
+	for wire in $wires; do
+		wire "$wire"
+		run "$wire" off		# the first is not like the others
+		for ((i = 0; i < repetitions; i++)); do
+			for mode in "${modes[@]:i % 4}" "${modes[@]:0:i % 4}"; do
+				run "$wire" "$mode" $i
+			done
+		done
+	done
+	jq -s '
+		def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+		def digits(n): . * pow(10; n) | round / pow(10; n);
+		group_by(.wire) | map(
+			(map(select(.mode == "off").bps) | median) as $off |
+			{ (.[0].wire): group_by(.mode) | map({
+				(.[0].mode): {
+					mbps: map(.bps / 1e6) | median | digits(0),
+					ratio: ((map(.bps) | median) / $off | digits(3)),
+					segments_per_skb: map(.segments / .skbs) | median | digits(1),
+					cpu_ns_per_segment: map(.cpu_us * 1000 / .segments) | median | digits(0),
+					asked_per_second: map(.asked / '"$seconds"') | median | digits(0)
+				}}) | add }) | add' "$tmp/runs" >"$tmp/throughput"
+}
+
+# --- A flow ------------------------------------------------------------------
+
+# Of one flow, as scale.sh says; and all of tcp_ack() under reno, to compare.
+flow()
+{
+	local cc
+	for cc in hpccpp reno; do
+		RESULTS=$tmp "$here/lab/scale.sh" $cc-1 $cc 1
+	done
+	jq -s '(.[0].metrics | {
+			instructions_per_ack, instructions_parse, instructions_tcp_ack,
+			host_agent_instructions, port_agent_instructions,
+			bytes_per_flow, bytes_module, bytes_agent
+		}) + { instructions_tcp_ack_reno: .[1].metrics.instructions_tcp_ack }' \
+		"$tmp"/{hpccpp,reno}-1.json >"$tmp/flow"
+}
+
+# --- The run -----------------------------------------------------------------
+
+path_up
+for mode in all 16 rtt; do
+	host_on $mode ask always every "${every[$mode]}"
+done
+host_on receiver
+own_cgroup off
+own_cgroup bare
+
+step TIME "the agents' programs"
+ports_times
+wire cut
+hosts_times
+step RUN "$repetitions times ${modes[*]}, of $seconds s each, on the wire: $wires"
+throughput
+echo '{}' >"$tmp/flow"
+[[ -z $scale ]] || { step VM "instructions and memory of a flow"; flow; }
+jq -n --slurpfile ports "$tmp/ports" --slurpfile hosts "$tmp/hosts" \
+	--slurpfile throughput "$tmp/throughput" --slurpfile flow "$tmp/flow" \
+	--slurpfile runs "$tmp/runs" --arg kernel "$(uname -r)" --argjson seconds "$seconds" '{
+		$kernel, port: ($ports | add), host: $hosts[0], throughput: $throughput[0],
+		flow: $flow[0], $seconds, $runs
+	}' >"$RESULTS/cost.json"
+
+# --- The tables --------------------------------------------------------------
+
+# table FORMAT: lines of tab-separated words on stdin
+table() { awk -F '\t' -v format="$1\n" '{ printf format, $1, $2, $3, $4, $5, $6 }' | sed 's, *$,,'; }
+
+jq -r '
+	"Linux \(.kernel)", "",
+	"port agent, ns per packet", (
+		["queue", "instructions", "passed", "stamped", "replaced", "kept"],
+		(.port | to_entries[] | [.key, (.value | .instructions, .passed, .stamped, .replaced, .kept)])
+		| @tsv)' "$RESULTS/cost.json" | table '%-14s %12s %8s %8s %8s %8s'
+echo
+jq -r '
+	"host agent, ns per callback", (
+		["", "instructions", "mss", "reserve", "write", "parse"],
+		(.host | to_entries[] | [.key, (.value | .instructions, .mss.ns, .reserve.ns, .write.ns, .parse.ns)])
+		| @tsv)' "$RESULTS/cost.json" | table '%-14s %12s %8s %8s %8s %8s'
+echo
+jq -r '
+	"TSO and GRO, one CPU", (
+		["wire, asked for", "Mbit/s", "of off", "segments/skb", "CPU ns/segment"],
+		(.throughput | to_entries[] | .key as $wire | .value as $mode | $ARGS.positional[] |
+			["\($wire) \(.)", ($mode[.] | .mbps, .ratio, .segments_per_skb, .cpu_ns_per_segment)])
+		| @tsv)' "$RESULTS/cost.json" --args "${modes[@]}" | table '%-16s %8s %8s %13s %15s'
+[[ -z $scale ]] || { echo; jq -r '
+	"one flow, stock 6.1, instructions and bytes", (
+		.flow | to_entries[] | [.key, .value] | @tsv)' "$RESULTS/cost.json" | table '%-26s %6s'; }
+
+[[ $wires == *cut* ]] || exit 0
+jq -r --argjson bound "$bound" '.throughput.cut | to_entries[] |
+	select((.key == "16" or .key == "rtt") and .value.ratio < $bound) |
+	"cut \(.key): \(.value.ratio) of off, less than \($bound)"' "$RESULTS/cost.json" >"$tmp/less"
+[[ ! -s $tmp/less ]] || die "$(<"$tmp/less")"

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What scripts/cost.sh measures without the VM, shortened: every figure is there and
+# can be one, and sparse asking costs little.
+#
+# place: host
+# timeout: 180
+set -euo pipefail
+here=$(realpath "${BASH_SOURCE%/*}")
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$here/lib.sh"
+
+json=$tmp/cost.json
+
+# within NAME JQ-FIGURES LEAST MOST [UNIT]: so is each of the figures
+within()
+{
+	local said
+	said=$(jq -r "[$2] | map(. // \"none\" | tostring) | join(\" \")" "$json")
+	check "$1: $said${5:+ $5} ($3 to $4)" \
+		jq -e "[$2] | length > 0 and all(type == \"number\" and . >= $3 and . <= $4)" "$json"
+}
+
+ktap_plan 20
+RESULTS=$tmp "$top/scripts/cost.sh" -n 3 -t 1 -b 0 -w cut -s >"$tmp/said" || {
+	ktap_diag "$(<"$tmp/said")"
+	exit 1
+}
+for queue in virtual qdisc qdisc_mq; do
+	within "port, $queue: instructions" ".port.$queue.instructions" 100 10000
+	within "port, $queue: passed" ".port.$queue.passed" 1 2000 ns
+	within "port, $queue: stamped, replaced, kept" \
+		".port.$queue | .stamped, .replaced, .kept" 10 5000 ns
+	check "port, $queue: to write costs more than to let pass" \
+		jq -e ".port.$queue | [.stamped, .replaced, .kept] | min > $(jq ".port.$queue.passed" "$json")" "$json"
+done
+for end in sender receiver; do
+	within "$end: calls of reserve, write, parse" \
+		".host.$end | .reserve.n, .write.n, .parse.n" 100 1e9
+	within "$end: mss, reserve, write, parse" \
+		".host.$end | .mss.ns, .reserve.ns, .write.ns, .parse.ns" 1 5000 ns
+done
+within "throughput without, all, one of 16, one a round trip" \
+	'.throughput.cut | .off, .all, ."16", .rtt | .mbps' 10 1e6 Mbit/s
+within "... GRO merges as much: segments an skb" \
+	'.throughput.cut | .off, .all, ."16", .rtt | .segments_per_skb' 15 64
+within "... CPU" '.throughput.cut | .off, .all, ."16", .rtt | .cpu_ns_per_segment' 20 100000 "ns a segment"
+# The whole bound is make cost's, which takes longer: this one allows for neighbours.
+within "one of 16 and one a round trip: of the throughput without" \
+	'.throughput.cut | ."16", .rtt | .ratio' 0.85 1.5
+ktap_finish
