@@ -120,7 +120,10 @@ check() # NAME COMMAND...: ok when the command succeeds
 compare() # NAME VALUE OP BOUND UNIT
 {
 	local name="$1: $2${5:+ $5} ($3 $4)"
-	if awk -v a="$2" -v b="$4" "BEGIN { exit !(a \"\" != \"\" && a + 0 $3 b + 0) }"; then
+	# awk takes for numbers what looks like numbers: words may be equal, not more or less
+	if awk -v a="$2" -v b="$4" -v op="$3" "BEGIN {
+		number = \"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$\"
+		exit !(a \"\" != \"\" && (op == \"==\" || a ~ number && b ~ number) && a $3 b) }"; then
 		ktap_ok "$name"
 	else
 		ktap_not_ok "$name"
