@@ -354,7 +354,7 @@ static void hpccpp_set_pacing_rate(struct sock *sk, const struct hpccpp_flow *f,
 
 	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
 	WRITE_ONCE(sk->sk_pacing_rate, rate);
-	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_NEEDED ||
+	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
 	    tp->tcp_wstamp_ns <= now || !rate || old >= 1ULL << 40)
 		return;
 	wait = tp->tcp_wstamp_ns - now;

@@ -456,7 +456,9 @@ static struct bpf_sock_ops skops;
 static __u32 call_host(__u32 op, __u32 arg)
 {
 	skops.op = op;
+	/* the module's questions are in args[1], as args[0] is the reply too */
 	skops.args[0] = arg;
+	skops.args[1] = arg;
 	hpccpp_host(&skops);
 	TRUE_OR_TRAP(the_flow.n_echoed <= HPCCPP_REC_MAX && the_flow.gen <= 15);
 	return skops.reply;
@@ -465,12 +467,15 @@ static __u32 call_host(__u32 op, __u32 arg)
 /* A segment is built: reserve, write what was reserved, no more and no less */
 static void send_segment(void)
 {
-	skops.skb_tcp_flags = take_byte();
+	/* a segment has a flag at least, and none is there to ask for the MSS */
+	skops.skb_tcp_flags = take_byte() ?: TCPHDR_ACK;
 	skops.skb_len = take_byte() & 1 ? 1448 : 0;
 	room = take_byte() % 11 * 4;
 	reserved = 0;
 	stored = 0;
 	if (take_byte() & 1) {
+		skops.skb_tcp_flags = 0;
+		skops.skb_len = 0;
 		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB,
 			  BPF_WRITE_HDR_TCP_CURRENT_MSS);
 		return;
