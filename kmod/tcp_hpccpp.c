@@ -70,7 +70,7 @@
  *  7. Without telemetry it is Reno, see above.
  *  8. Telemetry that came without an ACK of new data is used before the next
  *     burst, not only in NewAck (line 21).
- *  9. After a decrease W_c is set again (lines 14-15, 22) only when 3/4 of a W
+ *  9. After a decrease W_c is set again (lines 14-15, 22) only when half a W
  *     (net.hpccpp.hold; 0 is the draft's) more than a round trip's data has
  *     been acknowledged: the first ACK of the new W brings a U, which is an
  *     average over T, with most of it from before. To act on that is to act
@@ -339,28 +339,24 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
 
 /*
  * TCP has set when the next packet may leave by the rate at which the last one
- * left. That wait follows the rate, or a flow of less than a packet in T would
- * answer one packet late. It does not get longer than the smallest W makes it.
+ * left. That wait shrinks as the rate grows, or a flow of less than a packet in
+ * T would answer one packet late. To let it grow too makes joins settle later.
  * A timer that runs already stays; the next ACK looks. Not under fq: there the
  * packets up to then have left TCP, and may not be overtaken.
  */
-static void hpccpp_set_pacing_rate(struct sock *sk, const struct hpccpp_flow *f,
-				   u64 rate)
+static void hpccpp_set_pacing_rate(struct sock *sk, u64 rate)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 old = READ_ONCE(sk->sk_pacing_rate);
 	u64 now = tp->tcp_clock_cache;
-	u64 wait, most;
 
 	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
 	WRITE_ONCE(sk->sk_pacing_rate, rate);
 	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
-	    tp->tcp_wstamp_ns <= now || !rate || old >= 1ULL << 40)
+	    tp->tcp_wstamp_ns <= now || rate <= old)
 		return;
-	wait = tp->tcp_wstamp_ns - now;
-	most = max(wait, (u64)f->T * 1000 << HPCCPP_W_FLOOR_SHIFT);
-	wait = mul_u64_u64_shr(wait, div64_u64(old << 10, rate), 10);
-	tp->tcp_wstamp_ns = now + min(wait, most);
+	tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
+				   div64_u64(old << 10, rate) >> 10);
 }
 
 /* R = W/T (line 27) and how much of it one burst may be. */
@@ -379,7 +375,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
-	hpccpp_set_pacing_rate(sk, f, rate);
+	hpccpp_set_pacing_rate(sk, rate);
 	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
 	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 	WRITE_ONCE(sk->sk_pacing_shift,
@@ -958,7 +954,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	hn->max_stage = 5;
 	hn->flows = 64;
 	hn->w_ai_min = 12;
-	hn->hold = 75;
+	hn->hold = 50;
 	hn->min_rate = 1000000;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);

@@ -53,7 +53,7 @@ flows 64 1 1000000
 w_ai 0 0 1048576
 w_ai_min 12 0 1000
 base_rtt_us 0 0 4000000
-hold 75 0 100
+hold 50 0 100
 min_rate 1000000 0 1000000000
 END
 set_knob eta 50
@@ -115,7 +115,7 @@ updates() # PERCENT: of 1000 updates, those that set W_c
 drafts=$(updates 0)
 assert_ge "hold 0: W_c is set" "$drafts" 1 of 1000
 assert_le "hold 100: W_c is set less often than with 0" "$(updates 100)" $((drafts * 7 / 10)) of 1000
-set_knob hold 75
+set_knob hold 50
 set_knob w_ai 0
 set_knob w_ai_min 500
 set_knob max_stage 0
