@@ -12,8 +12,9 @@ set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../scripts/common.sh
+. "$top/scripts/common.sh"
 only=${1-}
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/hpccpp
 src=$tmp/src
 
 tested() # NAME COMMAND...: one test, when it is asked for
@@ -29,8 +30,7 @@ copy_sources "$src"
 
 # --- checkpatch ----------------------------------------------------------------
 
-# The kernel's own script comes with the kernel's sources only: fetched once, with
-# lists of our own, for this machine's may be old or empty.
+# The kernel's own script comes with the kernel's sources only: fetched once.
 get_checkpatch()
 {
 	local dir=$cache/checkpatch got status=0
@@ -38,15 +38,13 @@ get_checkpatch()
 	[[ ! -e $checkpatch ]] || return 0
 	mkdir -p "$cache" && got=$(mktemp -d "$cache/tmp.XXXXXX") || return
 	(
-		flock 9 && cd "$got" && mkdir -p lists/partial scripts || exit
+		flock 9 && cd "$got" && mkdir scripts || exit
 		[[ ! -e $checkpatch ]] || exit 0
-		apt=(-qq -o Dir::State::Lists="$got/lists" -o Dir::Cache::pkgcache=
-			-o Dir::Cache::srcpkgcache= -o Acquire::Languages=none
-			-o APT::Sandbox::User=root)
-		apt-get "${apt[@]}" update &&
-			package=$(apt-cache "${apt[@]}" depends linux-source |
+		private_apt_init "$got/apt" bookworm &&
+			private_apt apt-get update &&
+			package=$(private_apt apt-cache depends linux-source |
 				sed -nE 's/^ *Depends: (linux-source-[0-9.]+)$/\1/p') &&
-			apt-get "${apt[@]}" download "$package" &&
+			private_apt apt-get download "$package" &&
 			dpkg-deb --fsys-tarfile "$package"_*.deb |
 			tar -xO "./usr/src/$package.tar.xz" |
 			tar -xJC scripts --strip-components=2 --wildcards \
