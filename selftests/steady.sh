@@ -36,7 +36,8 @@ steady()
 }
 
 # settled TIME: round trips from then until the queue is short and the link in use
-# for good, in means over two round trips. What is later than 30 is steady().
+# for good: every mean over two round trips that begin no earlier is so. What is later
+# than 30 is steady().
 settled()
 {
 	awk -F, -v event="$1" -v rtt=$rtt -v least="$(awk "BEGIN { print .9e6 * $target }")" '
@@ -50,7 +51,7 @@ settled()
 					continue
 				rate = (sent[last] - sent[first]) * 8 / (t[last] - t[first])
 				if (rate < least || sum / (last - first + 1) > 5)
-					end = t[last] - event
+					end = t[first] - event
 				while (t[last] - t[first] >= 2 * rtt)
 					sum -= queue[first++]
 			}
