@@ -58,7 +58,7 @@ static __u64 take_range(__u64 lo, __u64 hi)
 /* --- Helpers --------------------------------------------------------------- */
 
 static __u64 now;
-static __u8 packet[256];	/* or, for a host, the TCP options alone */
+static __u8 packet[256];	/* or, for a host, from the TCP header on */
 static __u32 packet_len;
 
 static struct hpccpp_port the_port;
@@ -136,7 +136,7 @@ static long load_hdr_opt(struct bpf_sock_ops *skops, void *res, __u32 len,
 	(void)skops;
 	(void)flags;
 	TRUE_OR_TRAP(want[1] == 4 && len >= 40);
-	for (i = 0; i < packet_len; i += l) {
+	for (i = sizeof(struct tcphdr); i < packet_len; i += l) {
 		if (!packet[i])
 			return -ENOMSG;
 		l = 1;
@@ -523,6 +523,7 @@ static void fuzz_host(void)
 	__builtin_memset(&the_flow, 0, sizeof(the_flow));
 	__builtin_memset(&skops, 0, sizeof(skops));
 	skops.sk = &sk;
+	skops.skb_data = packet;
 	skops.family = take_byte() & 1 ? AF_INET : AF_INET6;
 	the_host.ask = take_byte() % 3;
 	the_host.records = take_range(1, HPCCPP_REC_MAX);
@@ -538,8 +539,10 @@ static void fuzz_host(void)
 		skops.snd_nxt = skops.snd_una + take_byte();
 		skops.packets_out = take_byte() % 4;
 		skops.lost_out = take_byte() % 4;
-		packet_len = take_byte() % 11 * 4;
-		take(packet, packet_len);
+		packet_len = sizeof(struct tcphdr) + take_byte() % 11 * 4;
+		take(packet + sizeof(struct tcphdr),
+		     packet_len - sizeof(struct tcphdr));
+		skops.skb_data_end = packet + packet_len;
 		if (what < 5)
 			call_host(events[what], 0);
 		else if (what < 7)

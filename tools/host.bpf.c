@@ -47,6 +47,10 @@
 #define TCPHDR_SYN	0x02
 #define TCPHDR_ACK	0x10
 
+/* What Linux writes first in a segment that is not a SYN: two NOPs, timestamps */
+#define TCPOPT_TSTAMP	0x0101080a
+#define TCPOLEN_TSTAMP	12
+
 /* Round trips of data for which an unproven peer is asked. */
 #define HPCCPP_TRIES	4
 
@@ -63,7 +67,7 @@ struct opt {
 /* What is kept per socket. */
 struct flow {
 	struct opt collected;	/* last collect that arrived, to be echoed */
-	struct opt echoed;	/* last echo that arrived, for the module */
+	__be32 echoed[HPCCPP_REC_MAX][3];	/* the last that arrived */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
 	__u16 segs;		/* data segments since the last collect */
@@ -133,28 +137,30 @@ static __always_inline struct hpccpp_host_cfg *configuration(void)
 }
 
 /*
- * skops->sk in assembly: clang may move the offset of the load to a register,
- * for other branches to share, and the verifier has the context at constant
- * offsets only.
+ * A pointer in the context, in assembly: clang may move the offset of the load
+ * to a register, for other branches to share, and the verifier has the context
+ * at constant offsets only.
  */
-static __always_inline struct bpf_sock *socket_of(struct bpf_sock_ops *skops)
+static __always_inline void *pointer_at(struct bpf_sock_ops *skops,
+					const int off)
 {
 #ifdef __bpf__
-	struct bpf_sock *sk;
+	void *p;
 
-	asm volatile("%[sk] = *(u64 *)(%[skops] + %[off])"
-		     : [sk] "=r"(sk)
-		     : [skops] "r"(skops),
-		       [off] "i"(__builtin_offsetof(struct bpf_sock_ops, sk)));
-	return sk;
+	asm volatile("%[p] = *(u64 *)(%[skops] + %[off])"
+		     : [p] "=r"(p) : [skops] "r"(skops), [off] "i"(off));
+	return p;
 #else
-	return skops->sk;	/* selftests/fuzz.c */
+	return *(void **)((char *)skops + off);	/* selftests/fuzz.c */
 #endif
 }
 
+#define POINTER(skops, field) \
+	pointer_at(skops, __builtin_offsetof(struct bpf_sock_ops, field))
+
 static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
 {
-	struct bpf_sock *sk = socket_of(skops);
+	struct bpf_sock *sk = POINTER(skops, sk);
 	struct flow *f;
 
 	if (!sk)
@@ -243,19 +249,19 @@ static __always_inline int records_of(const struct opt *o)
 }
 
 /* Records that ports wrote: they stand first. */
-static __always_inline int written(const struct opt *o, int n)
+static __always_inline int written(const __be32 (*rec)[3], int n)
 {
-	if (n < 1 || empty(o->rec[0]))
+	if (n < 1 || empty(rec[0]))
 		return 0;
-	if (n < 2 || empty(o->rec[1]))
+	if (n < 2 || empty(rec[1]))
 		return 1;
-	if (n < 3 || empty(o->rec[2]))
+	if (n < 3 || empty(rec[2]))
 		return 2;
 	return 3;
 }
 
 /* An echo arrived: keep it for the module, if a port has written into it. */
-static __always_inline void take_echo(struct flow *f, const struct opt *o,
+static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 				      int n)
 {
 	count(HPCCPP_HS_ECHOES);
@@ -264,12 +270,16 @@ static __always_inline void take_echo(struct flow *f, const struct opt *o,
 	/* the module asks on each ACK: it has let go of the flow */
 	if (++f->unread > HPCCPP_UNREAD)
 		f->governed = 0;
-	n = written(o, n);
+	n = written(rec, n);
 	if (!n)
 		return;
-	f->echoed = *o;
+	__builtin_memcpy(f->echoed[0], rec[0], HPCCPP_REC_LEN);
+	if (n > 1)
+		__builtin_memcpy(f->echoed[1], rec[1], HPCCPP_REC_LEN);
+	if (n > 2)
+		__builtin_memcpy(f->echoed[2], rec[2], HPCCPP_REC_LEN);
 	f->n_echoed = n;
-	f->gen = f->gen % 15 + 1;
+	f->gen = f->gen < 15 ? f->gen + 1 : 1;
 }
 
 static __always_inline void take_collect(struct flow *f, const struct opt *o)
@@ -282,18 +292,45 @@ static __always_inline void take_collect(struct flow *f, const struct opt *o)
 }
 
 /*
+ * An echo of one record where it stands in all but a few ACKs: first, or behind
+ * the timestamps as Linux writes them. To search for it costs 200 instructions.
+ */
+static __always_inline bool echo_in_place(struct bpf_sock_ops *skops,
+					  struct flow *f)
+{
+	const __be32 *p = POINTER(skops, skb_data) + sizeof(struct tcphdr);
+	const __be32 *end = POINTER(skops, skb_data_end);
+
+	if (p + HPCCPP_OPT_LEN(1) / 4 > end)
+		return false;
+	if (*p == bpf_htonl(TCPOPT_TSTAMP)) {
+		p += TCPOLEN_TSTAMP / 4;
+		if (p + HPCCPP_OPT_LEN(1) / 4 > end)
+			return false;
+	}
+	if (*p != bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | HPCCPP_OPT_LEN(1) << 16 |
+			    HPCCPP_EXID_ECHO))
+		return false;
+	take_echo(f, (const __be32 (*)[3])(p + 1), 1);
+	return true;
+}
+
+/*
  * Take what the segment in hand carries. A collect on a socket not yet known
  * makes it known: its listener, or our attachment, may be younger.
  */
 static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 {
-	struct opt o = {};
+	struct opt o;
 	int n;
 
+	if (f && echo_in_place(skops, f))
+		return;
+	__builtin_memset(&o, 0, sizeof(o));
 	if (f) {
 		n = load(skops, &o, HPCCPP_EXID_ECHO, 0);
 		if (n) {
-			take_echo(f, &o, n);
+			take_echo(f, o.rec, n);
 			return;
 		}
 	}
@@ -388,7 +425,7 @@ static __always_inline int reserve(struct bpf_sock_ops *skops, int n)
 /* Records to echo: those written, or one to show that we are here. */
 static __always_inline int echo_records(const struct flow *f)
 {
-	int n = written(&f->collected, records_of(&f->collected));
+	int n = written(f->collected.rec, records_of(&f->collected));
 
 	return n ? n : 1;
 }
@@ -589,7 +626,7 @@ static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 	i = what >> 2;
 	if (i >= HPCCPP_REC_MAX)
 		return -1;
-	w0 = bpf_ntohl(f->echoed.rec[i][0]);
+	w0 = bpf_ntohl(f->echoed[i][0]);
 	switch (what & 3) {
 	case 0:
 		if (!i)
@@ -597,9 +634,9 @@ static __always_inline __u32 answer(struct bpf_sock_ops *skops,
 		return HPCCPP_REPLY(f->n_echoed, f->gen, w0 >> 20,
 				    w0 >> 8 & 0xfff);
 	case 1:
-		return bpf_ntohl(f->echoed.rec[i][1]);
+		return bpf_ntohl(f->echoed[i][1]);
 	case 2:
-		return bpf_ntohl(f->echoed.rec[i][2]);
+		return bpf_ntohl(f->echoed[i][2]);
 	default:
 		return w0 & 0xff;
 	}
@@ -640,7 +677,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		break;
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 		/* connected anew: nothing of the last peer holds */
-		sk = socket_of(skops);
+		sk = POINTER(skops, sk);
 		if (sk)
 			bpf_sk_storage_delete(&host_sk, sk);
 		cfg = configuration();
