@@ -395,21 +395,26 @@ static inline __u64 hpccpp_min_B(const struct hpccpp_state *s,
 				 const struct hpccpp_int *ack, int n, __u32 T,
 				 __u64 now)
 {
+	__u16 rate = 0;
 	__u64 B = 0;
+	__u64 bps;
 	int i;
 
-	for (i = 0; i < HPCCPP_LINKS; i++) {
+	/* entries are taken in order, and stay in use */
+	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++) {
 		const struct hpccpp_link *l = &s->L[i];
 
-		if (!l->seen ||
-		    now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
+		if (now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
 			continue;
-		if (!B || l->B < B)
+		if (!B || l->B < B) {
 			B = l->B;
+			rate = l->rate;
+		}
 	}
 	for (i = 0; i < n; i++) {
-		__u64 bps = hpccpp_rate_decode(ack[i].rate);
-
+		if (B && ack[i].rate == rate)
+			continue;
+		bps = hpccpp_rate_decode(ack[i].rate);
 		if (hpccpp_rate_ok(bps) && (!B || bps / 8 < B))
 			B = bps / 8;
 	}

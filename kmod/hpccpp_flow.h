@@ -14,6 +14,7 @@ struct hpccpp_flow {
 	__u32 size;		/* sizeof(struct hpccpp_flow): version check */
 	__u32 T;		/* base RTT in use, us */
 	struct hpccpp_state s;	/* the draft's variables */
+	struct hpccpp_net *net;	/* of its namespace: knobs, counters */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
 	__u64 last_int;		/* when INT was last used, ns */

@@ -200,9 +200,9 @@ static struct hpccpp_net *hpccpp_net(const struct sock *sk)
 	return net_generic(sock_net(sk), hpccpp_net_id);
 }
 
-static void hpccpp_count(const struct sock *sk, unsigned int stat)
+static void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)
 {
-	this_cpu_inc(hpccpp_net(sk)->stats->c[stat]);
+	this_cpu_inc(hn->stats->c[stat]);
 }
 
 /*
@@ -235,7 +235,7 @@ static u32 hpccpp_wire_len(const struct sock *sk)
 /* T in us, 0 while nothing is known: difference 1. */
 static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
-	u64 T = READ_ONCE(hpccpp_net(sk)->base_rtt_us);
+	u64 T = READ_ONCE(f->net->base_rtt_us);
 
 	if (!T) {
 		T = tcp_min_rtt(tcp_sk(sk));
@@ -302,7 +302,7 @@ static void hpccpp_get_params(const struct sock *sk,
 			      const struct hpccpp_flow *f,
 			      struct hpccpp_params *p)
 {
-	const struct hpccpp_net *hn = hpccpp_net(sk);
+	const struct hpccpp_net *hn = f->net;
 	u32 w_init = hpccpp_w_init(f);
 	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
 	u32 eta = READ_ONCE(hn->eta);
@@ -422,7 +422,7 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 	if (!HPCCPP_REPLY_OK(w0)) {
 		/* nobody answered: the question comes back; -1: an error */
 		if (w0 != HPCCPP_ASK_WORD(0, 0) && w0 != (u32)-1)
-			hpccpp_count(sk, HPCCPP_S_FOREIGN);
+			hpccpp_count(f->net, HPCCPP_S_FOREIGN);
 		return 0;
 	}
 	if (hpccpp_flow(sk) != f || HPCCPP_REPLY_GEN(w0) == f->gen)
@@ -431,7 +431,7 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 	n = HPCCPP_REPLY_COUNT(w0);
 	if (!n)
 		return 0;
-	hpccpp_count(sk, HPCCPP_S_INT);
+	hpccpp_count(f->net, HPCCPP_S_INT);
 
 	for (i = 0; i < n; i++) {
 		if (i) {
@@ -458,7 +458,7 @@ static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 W = min_t(u64, f->s.W, 2ULL * (tp->snd_nxt - tp->snd_una));
 
-	return div_u64(W * READ_ONCE(hpccpp_net(sk)->hold), 100);
+	return div_u64(W * READ_ONCE(f->net->hold), 100);
 }
 
 /*
@@ -518,7 +518,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	used = hpccpp_new_ack(&f->s, &p, rec, n, now, update_wc);
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
-		hpccpp_count(sk, HPCCPP_S_GUARDS + g);
+		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
 	if (used) {
 		if (update_wc) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
@@ -528,7 +528,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		f->last_int = now;
 		f->silent = 0;
 		f->updates++;
-		hpccpp_count(sk, HPCCPP_S_UPDATES);
+		hpccpp_count(f->net, HPCCPP_S_UPDATES);
 		hpccpp_set_pacing(sk, f);
 		hpccpp_publish(ca, f, p.W_max);
 	}
@@ -547,7 +547,7 @@ static void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 	if (mode == HPCCPP_INT) {
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
-		hpccpp_count(sk, HPCCPP_S_ENTER);
+		hpccpp_count(hpccpp_net(sk), HPCCPP_S_ENTER);
 	} else {
 		WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
 	}
@@ -561,7 +561,7 @@ static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	f->fallbacks++;
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
-	hpccpp_count(sk, HPCCPP_S_FALLBACK);
+	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
 }
 
 static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
@@ -591,10 +591,10 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 
 	/* an active opener's SYN-ACK is acknowledged before init */
 	if (!f) {
-		hpccpp_count(sk, HPCCPP_S_BEFORE_INIT);
+		hpccpp_count(hpccpp_net(sk), HPCCPP_S_BEFORE_INIT);
 		return;
 	}
-	hpccpp_count(sk, HPCCPP_S_ACKS);
+	hpccpp_count(f->net, HPCCPP_S_ACKS);
 	f->acks++;
 	hpccpp_end_decrease(sk, f);
 	if (!hpccpp_update(sk, f)) {
@@ -620,7 +620,7 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 
 	if (f && f->segs_in != READ_ONCE(tcp_sk(sk)->segs_in) &&
 	    hpccpp_update(sk, f)) {
-		hpccpp_count(sk, HPCCPP_S_INT_TX);
+		hpccpp_count(f->net, HPCCPP_S_INT_TX);
 		hpccpp_set_cwnd(sk, f, 0);
 	}
 	return 1;
@@ -655,10 +655,10 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->prior_W = 0;
 	hpccpp_get_params(sk, f, &p);
 	if (f->s.U / 2 >= p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
-		hpccpp_count(sk, HPCCPP_S_EXPLAINED);
+		hpccpp_count(f->net, HPCCPP_S_EXPLAINED);
 		return;
 	}
-	hpccpp_count(sk, why);
+	hpccpp_count(f->net, why);
 	/* a mark is no mistake that may turn out to be none */
 	f->prior_W = why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
 	f->in_md = 1;
@@ -730,7 +730,7 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		f->in_md = 0;
 		hpccpp_set_pacing(sk, f);
 		hpccpp_publish(inet_csk_ca(sk), f, p.W_max);
-		hpccpp_count(sk, HPCCPP_S_UNDO);
+		hpccpp_count(f->net, HPCCPP_S_UNDO);
 	}
 	f->conserving = 0;
 	return max(tcp_snd_cwnd(tcp_sk(sk)),
@@ -755,14 +755,15 @@ static void hpccpp_init(struct sock *sk)
 	ca->check = (unsigned long)f ^ hpccpp_secret;
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	if (!f) {
-		hpccpp_count(sk, HPCCPP_S_NO_MEMORY);
+		hpccpp_count(hpccpp_net(sk), HPCCPP_S_NO_MEMORY);
 		return;
 	}
 	f->size = sizeof(*f);
+	f->net = hpccpp_net(sk);
 
 	reply = hpccpp_ask(sk, HPCCPP_ASK_START);
 	if (!HPCCPP_REPLY_OK(reply))
-		hpccpp_count(sk, HPCCPP_S_NO_AGENT);
+		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 	if (hpccpp_flow(sk) != f)
 		return;
 
@@ -771,7 +772,7 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_set_mode(sk, HPCCPP_INT);
 		hpccpp_set_cwnd(sk, f, 0);
 	} else {
-		hpccpp_count(sk, HPCCPP_S_NO_INT);
+		hpccpp_count(f->net, HPCCPP_S_NO_INT);
 	}
 }
 
