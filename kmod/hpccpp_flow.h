@@ -28,6 +28,7 @@ struct hpccpp_flow {
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 segs_in;		/* tp->segs_in when the agent was last asked */
 	__u32 silent;		/* ACKs since the last INT */
+	__u32 known;		/* link and rate the agent has told alone, or 0 */
 	__u32 fallbacks;	/* times INT went silent */
 	__u8  gen;		/* generation of the last reply */
 	__u8  conserving;	/* first round trip of recovery */

@@ -400,10 +400,10 @@ static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
-/* One word of telemetry from the host agent. */
-static u32 hpccpp_ask(struct sock *sk, u32 what)
+/* One word of telemetry from the host agent; known is for the first. */
+static u32 hpccpp_ask(struct sock *sk, u32 what, u32 known)
 {
-	return tcp_call_bpf_2arg(sk, HPCCPP_SOCK_OP, what, what);
+	return tcp_call_bpf_2arg(sk, HPCCPP_SOCK_OP, what, what | known);
 }
 
 /*
@@ -413,15 +413,35 @@ static u32 hpccpp_ask(struct sock *sk, u32 what)
 static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 		       struct hpccpp_int *rec, u64 now)
 {
-	u32 w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(0, 0));
+	u32 first = HPCCPP_ASK_WORD(0, 0);
+	u8 next = hpccpp_next_gen(f->gen);
+	bool with_U;
+	u32 w0, w1;
 	int i, n;
+
+	/* the record that is likely: the last link's next */
+	hpccpp_int_decode(&rec[0], f->known, 0, 0);
+	with_U = hpccpp_wants_U(&f->s, &rec[0], f->T, now);
+	if (with_U)
+		first = HPCCPP_ASK_FIRST_U;
+	w0 = hpccpp_ask(sk, first, f->known | HPCCPP_ASK_NEXT(next));
 
 	/* what waits in the backlog has been counted, and not been read */
 	if (!READ_ONCE(sk->sk_backlog.tail))
 		f->segs_in = READ_ONCE(tcp_sk(sk)->segs_in);
+	if (HPCCPP_SHORT_OK(w0) && f->known) {
+		w1 = hpccpp_ask(sk, with_U ? HPCCPP_ASK_REST_U :
+					     HPCCPP_ASK_REST, 0);
+		if (hpccpp_flow(sk) != f)
+			return 0;
+		f->gen = next;
+		hpccpp_count(f->net, HPCCPP_S_INT);
+		hpccpp_short_decode(&rec[0], w0, w1, with_U);
+		return 1;
+	}
 	if (!HPCCPP_REPLY_OK(w0)) {
 		/* nobody answered: the question comes back; -1: an error */
-		if (w0 != HPCCPP_ASK_WORD(0, 0) && w0 != (u32)-1)
+		if (w0 != first && w0 != (u32)-1)
 			hpccpp_count(f->net, HPCCPP_S_FOREIGN);
 		return 0;
 	}
@@ -435,21 +455,24 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 
 	for (i = 0; i < n; i++) {
 		if (i) {
-			w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 0));
+			w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 0), 0);
 			if (!HPCCPP_REPLY_OK(w0))
 				return 0;
 		}
 		hpccpp_int_decode(&rec[i],
 				  HPCCPP_REPLY_LINK(w0) << 20 |
 				  HPCCPP_REPLY_RATE(w0) << 8,
-				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 1)),
-				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 2)));
+				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 1), 0),
+				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 2), 0));
 		if (hpccpp_flow(sk) != f)
 			return 0;
 		if (hpccpp_wants_U(&f->s, &rec[i], f->T, now))
-			rec[i].U = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 3));
+			rec[i].U = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 3), 0);
 	}
-	return hpccpp_flow(sk) == f ? n : 0;
+	if (hpccpp_flow(sk) != f)
+		return 0;
+	f->known = n == 1 ? hpccpp_int_w0(&rec[0]) & HPCCPP_ASK_KNOWN : 0;
+	return n;
 }
 
 /* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
@@ -761,7 +784,7 @@ static void hpccpp_init(struct sock *sk)
 	f->size = sizeof(*f);
 	f->net = hpccpp_net(sk);
 
-	reply = hpccpp_ask(sk, HPCCPP_ASK_START);
+	reply = hpccpp_ask(sk, HPCCPP_ASK_START, 0);
 	if (!HPCCPP_REPLY_OK(reply))
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 	if (hpccpp_flow(sk) != f)

@@ -1671,6 +1671,34 @@ static void wire_reply_words(void **state)
 	assert_false(HPCCPP_REPLY_OK(-1));
 }
 
+static void wire_short_words(void **state)
+{
+	struct hpccpp_int in = {}, out;
+	__u32 w0, w1, w;
+	int i, with_U;
+
+	for (i = 0; i < 100000; i++) {
+		with_U = rnd_below(2);
+		in.ts = rnd_below(HPCCPP_MASK24 + 1);
+		in.tx_bytes = rnd_below(HPCCPP_MASK24 + 1);
+		in.U = with_U ? rnd_below(HPCCPP_U_MAX + 1) : 0;
+		in.qlen = rnd_below(HPCCPP_QLEN_MAX + 1) >> rnd_below(17);
+		assert_int_equal(hpccpp_short_fits(&in, with_U),
+				 in.qlen < (with_U ? 1 << 6 : 1 << 14));
+		if (!hpccpp_short_fits(&in, with_U))
+			continue;
+		w0 = hpccpp_short_w0(&in);
+		w1 = hpccpp_short_w1(&in, with_U);
+		assert_true(HPCCPP_SHORT_OK(w0) && !HPCCPP_REPLY_OK(w0));
+		out = (struct hpccpp_int){};
+		hpccpp_short_decode(&out, w0, w1, with_U);
+		assert_memory_equal(&in, &out, sizeof(in));
+	}
+	for (w = 0; w <= HPCCPP_ASK_START; w++)
+		assert_false(HPCCPP_SHORT_OK(w));
+	assert_false(HPCCPP_SHORT_OK(-1));
+}
+
 /*
  * A closed loop: one link, n flows that obey W, each step an ACK for each of
  * them with the record of one T ago. A fluid, so without packets' noise.
@@ -1883,6 +1911,7 @@ int main(void)
 		cmocka_unit_test(wire_record_round_trip),
 		cmocka_unit_test(wire_record_layout),
 		cmocka_unit_test(wire_reply_words),
+		cmocka_unit_test(wire_short_words),
 		cmocka_unit_test(model_incast_settles),
 		cmocka_unit_test(model_two_flows_share_fairly),
 		cmocka_unit_test(model_room_is_taken),

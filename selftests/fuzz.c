@@ -486,11 +486,32 @@ static void send_segment(void)
 	TRUE_OR_TRAP(stored == reserved);
 }
 
+/* The short answer for this record is given where it says as much. */
+static void pull_short(const struct hpccpp_int *rec, __u8 gen, bool with_U)
+{
+	struct hpccpp_int r = { .link = rec->link, .rate = rec->rate };
+	__u32 w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_NEXT(gen) |
+			     (hpccpp_int_w0(rec) & HPCCPP_ASK_KNOWN) |
+			     (with_U ? HPCCPP_ASK_FIRST_U : 0));
+
+	TRUE_OR_TRAP(HPCCPP_SHORT_OK(w0) == hpccpp_short_fits(rec, with_U));
+	if (!HPCCPP_SHORT_OK(w0))
+		return;
+	hpccpp_short_decode(&r, w0, call_host(HPCCPP_SOCK_OP, with_U ?
+					      HPCCPP_ASK_REST_U :
+					      HPCCPP_ASK_REST), with_U);
+	if (!with_U)
+		r.U = rec->U;
+	TRUE_OR_TRAP(!__builtin_memcmp(&r, rec, sizeof(r)));
+}
+
 /* As the module asks, and what it does with it */
 static void pull(void)
 {
-	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	struct hpccpp_int rec[HPCCPP_REC_MAX] = {};
 	__u32 w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(0, 0));
+	__u8 gen = HPCCPP_REPLY_GEN(w0);
+	__u8 how = take_byte();
 	int i, n;
 
 	TRUE_OR_TRAP(HPCCPP_REPLY_OK(w0));
@@ -506,7 +527,9 @@ static void pull(void)
 				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 1)),
 				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 2)));
 	}
-	update(rec, n, take_byte() & 1);
+	if (n == 1)
+		pull_short(&rec[0], gen, how & 2);
+	update(rec, n, how & 1);
 }
 
 static void fuzz_host(void)

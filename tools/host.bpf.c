@@ -279,7 +279,7 @@ static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 	if (n > 2)
 		__builtin_memcpy(f->echoed[2], rec[2], HPCCPP_REC_LEN);
 	f->n_echoed = n;
-	f->gen = f->gen < 15 ? f->gen + 1 : 1;
+	f->gen = hpccpp_next_gen(f->gen);
 }
 
 static __always_inline void take_collect(struct flow *f, const struct opt *o)
@@ -597,48 +597,83 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f->plan = PLAN_NONE;
 }
 
-/* The module asks: a word of the last echo, or that a flow begins. */
-static __always_inline __u32 answer(struct bpf_sock_ops *skops,
-				    struct hpccpp_host_cfg *cfg)
+static __always_inline void echoed_record(const struct flow *f,
+					  struct hpccpp_int *rec, __u32 i)
 {
-	__u32 what = skops->args[1];
+	hpccpp_int_decode(rec, bpf_ntohl(f->echoed[i][0]),
+			  bpf_ntohl(f->echoed[i][1]),
+			  bpf_ntohl(f->echoed[i][2]));
+}
+
+/* Word 0 of the first record: short, when that says it all. */
+static __always_inline __u32 first_word(const struct flow *f, __u32 asked,
+					bool with_U)
+{
+	struct hpccpp_int rec;
+
+	count(HPCCPP_HS_PULLED);
+	echoed_record(f, &rec, 0);
+	if (f->n_echoed == 1 && f->gen == HPCCPP_ASK_NEXT_GEN(asked) &&
+	    !((hpccpp_int_w0(&rec) ^ asked) & HPCCPP_ASK_KNOWN) &&
+	    hpccpp_short_fits(&rec, with_U))
+		return hpccpp_short_w0(&rec);
+	return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link, rec.rate);
+}
+
+static __always_inline __u32 short_rest(const struct flow *f, bool with_U)
+{
+	struct hpccpp_int rec;
+
+	echoed_record(f, &rec, 0);
+	return hpccpp_short_w1(&rec, with_U);
+}
+
+/* The module asks: a word of the last echo, or that a flow begins. */
+static __always_inline __u32 answer(struct bpf_sock_ops *skops)
+{
+	__u32 asked = skops->args[1];
+	__u32 what = asked & HPCCPP_ASK_MASK;
+	struct hpccpp_host_cfg *cfg;
+	struct hpccpp_int rec;
 	struct flow *f;
-	__u32 w0;
-	int i;
 
 	f = find(skops, false);
 	if (!f || !f->governed) {
 		/* younger than the flow: ask, and see whether the peer echoes */
 		if (!f)
 			f = find(skops, true);
-		if (!f)
+		cfg = configuration();
+		if (!f || !cfg)
 			return -1;
 		f->wanted = peer_wanted(skops, cfg);
 		what = HPCCPP_ASK_START;
 	}
 	f->unread = 0;
-	if (what == HPCCPP_ASK_START) {
+	switch (what) {
+	case HPCCPP_ASK_WORD(0, 0):
+		return first_word(f, asked, false);
+	case HPCCPP_ASK_FIRST_U:
+		return first_word(f, asked, true);
+	case HPCCPP_ASK_REST:
+		return short_rest(f, false);
+	case HPCCPP_ASK_REST_U:
+		return short_rest(f, true);
+	case HPCCPP_ASK_START:
 		f->governed = 1;
 		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
 				 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 		return HPCCPP_REPLY(0, 0, 0, 0);
 	}
-	i = what >> 2;
-	if (i >= HPCCPP_REC_MAX)
-		return -1;
-	w0 = bpf_ntohl(f->echoed[i][0]);
+	echoed_record(f, &rec, what >> 2);
 	switch (what & 3) {
 	case 0:
-		if (!i)
-			count(HPCCPP_HS_PULLED);
-		return HPCCPP_REPLY(f->n_echoed, f->gen, w0 >> 20,
-				    w0 >> 8 & 0xfff);
+		return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link, rec.rate);
 	case 1:
-		return bpf_ntohl(f->echoed[i][1]);
+		return hpccpp_int_w1(&rec);
 	case 2:
-		return bpf_ntohl(f->echoed[i][2]);
+		return hpccpp_int_w2(&rec);
 	default:
-		return w0 & 0xff;
+		return rec.U;
 	}
 }
 
@@ -660,9 +695,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		parse(skops, find(skops, false));
 		break;
 	case HPCCPP_SOCK_OP:
-		cfg = configuration();
-		if (cfg)
-			skops->reply = answer(skops, cfg);
+		skops->reply = answer(skops);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 		/* SYN-ACKs are written in the listener's name */
