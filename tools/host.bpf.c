@@ -57,6 +57,10 @@
 /* Echoes without a question of the module that end a flow's being governed */
 #define HPCCPP_UNREAD	1000
 
+/* The first word of an option of one record */
+#define OPT_ONE(exid)	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | \
+				  HPCCPP_OPT_LEN(1) << 16 | (exid))
+
 struct opt {
 	__u8 kind;
 	__u8 len;
@@ -282,24 +286,27 @@ static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 	f->gen = hpccpp_next_gen(f->gen);
 }
 
-static __always_inline void take_collect(struct flow *f, const struct opt *o)
+static __always_inline void take_collect(struct bpf_sock_ops *skops,
+					 struct flow *f, const struct opt *o)
 {
 	count(HPCCPP_HS_COLLECTED);
 	f->collected = *o;
 	if (!f->doubted)
 		f->proven = 1;
 	f->due = 1;
+	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 /*
- * An echo of one record where it stands in all but a few ACKs: first, or behind
- * the timestamps as Linux writes them. To search for it costs 200 instructions.
+ * An option of one record where it stands in all but a few segments: first, or
+ * behind the timestamps as Linux writes them. A search costs 200 instructions.
  */
-static __always_inline bool echo_in_place(struct bpf_sock_ops *skops,
+static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
 					  struct flow *f)
 {
 	const __be32 *p = POINTER(skops, skb_data) + sizeof(struct tcphdr);
 	const __be32 *end = POINTER(skops, skb_data_end);
+	struct opt o = { .kind = HPCCPP_OPT_KIND, .len = HPCCPP_OPT_LEN(1) };
 
 	if (p + HPCCPP_OPT_LEN(1) / 4 > end)
 		return false;
@@ -308,10 +315,14 @@ static __always_inline bool echo_in_place(struct bpf_sock_ops *skops,
 		if (p + HPCCPP_OPT_LEN(1) / 4 > end)
 			return false;
 	}
-	if (*p != bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | HPCCPP_OPT_LEN(1) << 16 |
-			    HPCCPP_EXID_ECHO))
+	if (*p == OPT_ONE(HPCCPP_EXID_ECHO)) {
+		take_echo(f, (const __be32 (*)[3])(p + 1), 1);
+		return true;
+	}
+	if (*p != OPT_ONE(HPCCPP_EXID_COLLECT))
 		return false;
-	take_echo(f, (const __be32 (*)[3])(p + 1), 1);
+	__builtin_memcpy(o.rec[0], p + 1, HPCCPP_REC_LEN);
+	take_collect(skops, f, &o);
 	return true;
 }
 
@@ -324,7 +335,7 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 	struct opt o;
 	int n;
 
-	if (f && echo_in_place(skops, f))
+	if (f && take_in_place(skops, f))
 		return;
 	__builtin_memset(&o, 0, sizeof(o));
 	if (f) {
@@ -341,8 +352,7 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 		f = find(skops, true);
 	if (!f)
 		return;
-	take_collect(f, &o);
-	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	take_collect(skops, f, &o);
 }
 
 /* Does this flow ask for INT in its data now? */
