@@ -40,7 +40,8 @@
  *     the port's own U, with tau = T: that U is an average over T already.
  *     Where its 8 bits are not enough the record's qlen / (B * T) counts.
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
- *     none is left U and W stay as they are.
+ *     none is left U and W stay as they are. One record alone does not
+ *     make a known path slower: hpccpp_min_B().
  *  5. The draft's camel case is spelled with underscores: inc_stage, W_c.
  */
 #ifndef HPCCPP_ALGO_H
@@ -110,7 +111,7 @@ struct hpccpp_link {
 	__u16 qlen;		/* 64 bytes */
 	__u16 rate;		/* code that B was decoded from */
 	__u16 id;		/* link id */
-	__u16 pad;
+	__u16 again;		/* heard of before, with this rate */
 };
 
 /* What the draft calls parameters (figure 3), plus the bounds of W. */
@@ -283,6 +284,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 		__u64 bps;
 
 		if (known && cur.rate == old->rate) {
+			cur.again = 1;
 			cur.B = old->B;
 		} else {
 			bps = hpccpp_rate_decode(cur.rate);
@@ -387,24 +389,26 @@ static inline bool hpccpp_wants_U(struct hpccpp_state *s,
 }
 
 /*
- * Smallest B of the n records in ack and of the links heard of in the last
- * STALE_T * T, bytes/s; 0 when there is none. It bounds W, and new flows start
- * at its rate (section 5).
+ * Smallest B of the path, bytes/s: of the n records in ack and of the links heard
+ * of in the last STALE_T * T. It bounds W and sets T, and new flows start at its
+ * rate (section 5). One record may be damaged or forged: only from its second on
+ * may a link make B less than it was before, or count when its record is gone; any
+ * may while before is 0, not known. 0 when there is none.
  */
-static inline __u64 hpccpp_min_B(const struct hpccpp_state *s,
+static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 				 const struct hpccpp_int *ack, int n, __u32 T,
 				 __u64 now)
 {
 	__u16 rate = 0;
-	__u64 B = 0;
-	__u64 bps;
+	__u64 bps, B = 0;
 	int i;
 
 	/* entries are taken in order, and stay in use */
 	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++) {
 		const struct hpccpp_link *l = &s->L[i];
 
-		if (now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
+		if ((before && !l->again) ||
+		    now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
 			continue;
 		if (!B || l->B < B) {
 			B = l->B;
@@ -412,11 +416,21 @@ static inline __u64 hpccpp_min_B(const struct hpccpp_state *s,
 		}
 	}
 	for (i = 0; i < n; i++) {
+		const struct hpccpp_link *l;
+		__u64 b;
+
 		if (B && ack[i].rate == rate)
 			continue;
 		bps = hpccpp_rate_decode(ack[i].rate);
-		if (hpccpp_rate_ok(bps) && (!B || bps / 8 < B))
-			B = bps / 8;
+		if (!hpccpp_rate_ok(bps))
+			continue;
+		b = bps / 8;
+		l = hpccpp_find_link(s, ack[i].link);
+		if (b < before && !(l->seen && l->id == ack[i].link &&
+				    l->rate == ack[i].rate))
+			b = before;
+		if (!B || b < B)
+			B = b;
 	}
 	return B;
 }

@@ -516,7 +516,9 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		T = hpccpp_base_rtt(sk, f);
 		f->T = T;
 	}
-	f->min_B = hpccpp_min_B(&f->s, rec, n, T, now) ?: f->min_B;
+	/* a flow that is new to its path goes by all that it hears */
+	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_LINKS ? 0 : f->min_B,
+				rec, n, T, now) ?: f->min_B;
 	hpccpp_get_params(sk, f, &p);
 
 	if (ca->mode != HPCCPP_INT) {

@@ -1186,30 +1186,36 @@ static void min_B_of_fresh_links(void **state)
 {
 	struct hpccpp_params p = params_95;	/* T 10 us: stale after 80 */
 	struct hpccpp_state s = { 0 };
+	struct port slow = { .id = 2, .rate = RATE_10G };
 	struct port port = { .id = 1, .rate = RATE_100G };
+	const __u32 T_max = HPCCPP_T_MAX;
+	const __u64 B = 12500000000ULL;
 	struct hpccpp_int rec;
+	__u64 now;
 
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, p.T, 1), 0);
-	rec = stamp(&port);
-	hpccpp_new_ack(&s, &p, &rec, 1, 1, true);
-	port.id = 2;
-	port.rate = RATE_10G;
-	rec = stamp(&port);
-	hpccpp_new_ack(&s, &p, &rec, 1, 50001, true);
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, p.T, 50001), 1250000000);
-	port.id = 1;
-	port.rate = RATE_100G;
-	port.ts += 6000;
-	rec = stamp(&port);
-	hpccpp_new_ack(&s, &p, &rec, 1, 130001, true);
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, p.T, 130001), 1250000000);
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, p.T, 130002), 12500000000ULL);
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, p.T, 210002), 0);
-	assert_int_equal(hpccpp_min_B(&s, NULL, 0, HPCCPP_T_MAX, 210002),
-			 1250000000);
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, p.T, 1), 0);
+	for (now = 40001; now <= 50001; now += 10000) {
+		slow.ts += 600;
+		rec = stamp(&slow);
+		hpccpp_new_ack(&s, &p, &rec, 1, now, true);
+	}
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, p.T, 50001), 1250000000);
+	for (now = 120001; now <= 130001; now += 10000) {
+		port.ts += 600;
+		rec = stamp(&port);
+		hpccpp_new_ack(&s, &p, &rec, 1, now, true);
+	}
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, p.T, 130001), 1250000000);
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, p.T, 130002), B);
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, p.T, 210002), 0);
+	assert_int_equal(hpccpp_min_B(&s, 0, NULL, 0, T_max, 210002), 1250000000);
+	/* what is in hand is fresh */
+	rec = stamp(&slow);
+	assert_int_equal(hpccpp_min_B(&s, B, &rec, 1, p.T, 210002), 1250000000);
+	assert_int_equal(hpccpp_min_B(&s, 0, &rec, 1, p.T, 210002), 1250000000);
 }
 
-/* The records in hand count too, those out of range do not. */
+/* Those of a first ACK are all there is; what is out of range never counts. */
 static void min_B_of_records(void **state)
 {
 	struct hpccpp_params p = params_95;
@@ -1220,8 +1226,43 @@ static void min_B_of_records(void **state)
 		{ .link = 3, .rate = hpccpp_rate_encode(8000000000000ULL) },
 	};
 
-	assert_int_equal(hpccpp_min_B(&s, rec, 3, p.T, 1), 3125000000ULL);
-	assert_int_equal(hpccpp_min_B(&s, rec + 1, 2, p.T, 1), 0);
+	assert_int_equal(hpccpp_min_B(&s, 0, rec, 3, p.T, 1), 3125000000ULL);
+	assert_int_equal(hpccpp_min_B(&s, 0, rec + 1, 2, p.T, 1), 0);
+	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 3, p.T, 1), 3125000000ULL);
+	assert_int_equal(hpccpp_min_B(&s, 5000, rec + 1, 2, p.T, 1), 0);
+	assert_int_equal(hpccpp_min_B(&s, 12500000000ULL, rec, 3, p.T, 1),
+			 12500000000ULL);
+}
+
+/* One record that lies, of a link of its own or of the path's, is not believed. */
+static void min_B_of_a_lie(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s = { 0 };
+	struct port port = { .id = 1, .rate = RATE_100G };
+	const __u64 B = 12500000000ULL;
+	__u64 now = 1, min_B = B;
+	struct hpccpp_int rec;
+	int i, lie;
+
+	for (lie = 1; lie <= 2; lie++) {
+		for (i = 0; i < 10; i++, now += 1000) {
+			port.ts += 62;
+			rec = stamp(&port);
+			if (i == 5) {
+				rec.link = lie;
+				rec.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN);
+			}
+			min_B = hpccpp_min_B(&s, min_B, &rec, 1, p.T, now);
+			hpccpp_new_ack(&s, &p, &rec, 1, now, true);
+			assert_int_equal(min_B, B);
+		}
+	}
+	/* a second one is */
+	rec.link = 2;
+	rec.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN);
+	assert_int_equal(hpccpp_min_B(&s, B, &rec, 1, p.T, now),
+			 HPCCPP_RATE_MIN / 8);
 }
 
 /* A record's own U is asked for wherever the difference might not be used. */
@@ -1530,7 +1571,7 @@ static void prop_garbage_stays_in_bounds(void **state)
 		for (i = 0; i < HPCCPP_G_MAX; i++)
 			more += s.guards[i] - guards[i];
 		assert_true(more <= (__u32)count);
-		assert_true(hpccpp_min_B(&s, NULL, 0, p.T, now) <= HPCCPP_RATE_MAX / 8);
+		assert_true(hpccpp_min_B(&s, 0, NULL, 0, p.T, now) <= HPCCPP_RATE_MAX / 8);
 		assert_true(hpccpp_rate(s.W, p.T) <=
 			    (__u64)HPCCPP_W_LIMIT * 1000000);
 	}
@@ -1896,6 +1937,7 @@ int main(void)
 		cmocka_unit_test(cache_is_not_spoilt_by_garbage),
 		cmocka_unit_test(min_B_of_fresh_links),
 		cmocka_unit_test(min_B_of_records),
+		cmocka_unit_test(min_B_of_a_lie),
 		cmocka_unit_test(wants_U_when_unsure),
 		cmocka_unit_test(prop_W_does_not_grow_with_U),
 		cmocka_unit_test(prop_W_is_exact_to_a_byte),

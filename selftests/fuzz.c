@@ -325,7 +325,7 @@ static void update(const struct hpccpp_int *rec, int n, bool update_wc)
 		TRUE_OR_TRAP(!state.L[i].seen ||
 			     (hpccpp_rate_ok(B) && state.L[i].B == B / 8));
 	}
-	B = hpccpp_min_B(&state, rec, n, params.T, now);
+	B = hpccpp_min_B(&state, 0, rec, n, params.T, now);
 	TRUE_OR_TRAP(B <= HPCCPP_RATE_MAX / 8 && (!used || B));
 	TRUE_OR_TRAP(hpccpp_bdp(B, params.T));
 	TRUE_OR_TRAP(hpccpp_rate(state.W, params.T) <=

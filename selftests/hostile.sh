@@ -117,14 +117,20 @@ both()
 }
 
 # look_at_W: of each update of W in the trace that was used. A record that came with
-# it bounds B from above, so W_max is at most 9/8 B T by the first. W_max and W are
-# not under 1/16 of a full packet: of 1514 bytes, less 28 that options may take.
+# it bounds B from above when its link had told of that B before, so W_max is at most
+# 9/8 B T by the first. W_max and W are not under 1/16 of a full packet: of 1514
+# bytes, less 28 that options may take.
 look_at_W()
 {
 	perl -ne '
 		next if !/hpccpp_update:/;
 		%v = /(\w+)=(\S+)/g;
 		$events++;
+		# what two have brought is not forgotten yet for others of the third
+		$heard = $heard{"$v{src} $v{dest}"} //= [];
+		$known = grep { $_ eq "$v{link} $v{rate}" } @$heard;
+		push @$heard, "$v{link} $v{rate}";
+		shift @$heard if @$heard > 2;
 		next if !$v{used};
 		$used++;
 		$rate = hex $v{rate};
@@ -132,7 +138,7 @@ look_at_W()
 		$floor = int(125000 * $v{T} / 1e6);
 		$floor = 1486 >> 4 if $floor < 1486 >> 4;
 		$floor = $v{W_max} if $floor > $v{W_max};
-		$known = $B >= 1e4 / 8 && $B <= 4e12 / 8;
+		$known &&= $B >= 1e4 / 8 && $B <= 4e12 / 8;
 		$bounded++ if $known;
 		$most = $B * $v{T} / 1e6 * 9 / 8;
 		$most = 1514 >> 4 if $most < 1514 >> 4;
@@ -188,6 +194,7 @@ fast()
 # The states of one end that closes first, and of the other
 one_closes() # FAMILY ADDRESS
 {
+	local lie
 	family=$1
 	port=$((next_port++))
 	injector_start
@@ -199,6 +206,10 @@ one_closes() # FAMILY ADDRESS
 	hold
 	busywait 60 are_in established established
 	check "$family: fast" busywait 60 fast
+	for lie in "its own" "another"; do
+		tell slow 1
+		check "$family: fast after a record of 10 kbit/s of $lie link" fast
+	done
 	both established established stream
 	check "$family: fast again" busywait 100 fast
 

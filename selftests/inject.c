@@ -14,6 +14,9 @@
  *	syns N		N SYNs to PORT from other ports of that client
  *	malformed N	N ACKs both ways, each with one option of ours that is
  *			malformed, for no reason but its length
+ *	slow N		N ACKs from PORT, each with an echo that is in order but
+ *			tells of 10 kbit/s: in turn of the link heard of last
+ *			and of one that there is not
  *
  * it says on stdout "done SENT".
  */
@@ -201,6 +204,25 @@ static void malform(uint8_t *o, int room)
 	o[3] = exid;
 }
 
+/* What was echoed last, but slow */
+static void lie(uint8_t *o, int room, const struct side *s)
+{
+	static uint16_t other;
+	struct hpccpp_int rec = {
+		.link = s->opt[4] << 4 | s->opt[5] >> 4,
+		.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN),
+	};
+	uint32_t word;
+
+	if (other++ & 1)
+		rec.link = (rec.link + other) & HPCCPP_LINK_MAX;
+	word = htonl(hpccpp_int_w0(&rec));
+	memset(o, TCPOPT_NOP, room);
+	memcpy(o, s->opt, HPCCPP_OPT_LEN(1));
+	o[1] = HPCCPP_OPT_LEN(1);
+	memcpy(o + HPCCPP_OPT_HDR, &word, sizeof(word));
+}
+
 static uint16_t checksum(const uint8_t *p, int n, uint64_t sum)
 {
 	int i;
@@ -212,8 +234,9 @@ static uint16_t checksum(const uint8_t *p, int n, uint64_t sum)
 	return htons(~sum);
 }
 
-/* Sends a segment of this side with option number k, or a malformed one. */
+/* Sends a segment of this side with option number k, or one of these. */
 #define MALFORMED	UINT32_MAX
+#define SLOW		(UINT32_MAX - 1)
 static void transmit(const struct side *s, bool syn, uint16_t sport,
 		     uint32_t seq, uint32_t ack, uint32_t k)
 {
@@ -236,10 +259,12 @@ static void transmit(const struct side *s, bool syn, uint16_t sport,
 		memcpy(p.o, s->times, before);
 	}
 	room = 4 + 4 * (rnd() % ((OPTIONS - before) / 4));
-	if (rnd() & 1)
+	if (k == SLOW || rnd() & 1)
 		room = OPTIONS - before;
 	if (k == MALFORMED)
 		malform(p.o + before, room);
+	else if (k == SLOW)
+		lie(p.o + before, room, s);
 	else
 		forge(p.o + before, room, k, s);
 
@@ -311,6 +336,16 @@ static void acks(uint32_t n, bool stream, bool malformed)
 	printf("done %u\n", 2 * n);
 }
 
+static void slow(uint32_t n)
+{
+	const struct side *s = &sides[1];
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		transmit(s, false, s->sport, s->seq, s->ack, SLOW);
+	printf("done %u\n", n);
+}
+
 static void syns(uint32_t n)
 {
 	uint32_t i;
@@ -366,6 +401,8 @@ int main(int argc, char **argv)
 			acks(n, true, false);
 		else if (!strcmp(what, "malformed"))
 			acks(n, false, true);
+		else if (!strcmp(what, "slow"))
+			slow(n);
 		else if (!strcmp(what, "syns"))
 			syns(n);
 		else
