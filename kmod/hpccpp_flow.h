@@ -30,10 +30,12 @@ struct hpccpp_flow {
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 known;		/* link and rate the agent has told alone, or 0 */
 	__u32 fallbacks;	/* times INT went silent */
+	__u32 data_out;		/* segments with data that had left */
+	__u32 acks_out;		/* and without */
 	__u8  gen;		/* generation of the last reply */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
-	__u8  pad;
+	__u8  ack_waits;	/* one left since the last data: no less wait */
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

@@ -342,18 +342,28 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
  * left. That wait shrinks as the rate grows, or a flow of less than a packet in
  * T would answer one packet late. To let it grow too makes joins settle later.
  * A timer that runs already stays; the next ACK looks. Not under fq: there the
- * packets up to then have left TCP, and may not be overtaken.
+ * packets up to then have left TCP, and may not be overtaken. Nor when an ACK of
+ * ours has left since the last data: its time stamp is that end of the wait, and
+ * the peer drops, by PAWS, what has an earlier one.
  */
-static void hpccpp_set_pacing_rate(struct sock *sk, u64 rate)
+static void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f,
+				   u64 rate)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 old = READ_ONCE(sk->sk_pacing_rate);
+	u32 acks_out = tp->segs_out - tp->data_segs_out;
 	u64 now = tp->tcp_clock_cache;
 
+	if (f->data_out != tp->data_segs_out)
+		f->ack_waits = 0;
+	if (f->acks_out != acks_out)
+		f->ack_waits = 1;
+	f->data_out = tp->data_segs_out;
+	f->acks_out = acks_out;
 	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
 	WRITE_ONCE(sk->sk_pacing_rate, rate);
 	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
-	    tp->tcp_wstamp_ns <= now || rate <= old)
+	    tp->tcp_wstamp_ns <= now || rate <= old || f->ack_waits)
 		return;
 	tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
 				   div64_u64(old << 10, rate) >> 10);
@@ -375,7 +385,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
-	hpccpp_set_pacing_rate(sk, rate);
+	hpccpp_set_pacing_rate(sk, f, rate);
 	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
 	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 	WRITE_ONCE(sk->sk_pacing_shift,

@@ -19,6 +19,9 @@ set -euo pipefail
 trace=/sys/kernel/tracing
 full=1514		# bytes of a full packet
 
+# What is waited for here takes many packets: look less often.
+nap() { read -rt 0.02 -u "$never" || true; }
+
 knob() { nsenter --net="/run/netns/$h1" sysctl -qw "net.hpccpp.$1=$2"; }
 
 # network BUFFER: two senders, and h1's agent on a cgroup of its own
@@ -31,25 +34,30 @@ network()
 	ports_on
 }
 
-network_down()
-{
-	kill "${flows[@]}" 2>/dev/null || true
-	wait "${flows[@]}" 2>/dev/null || true
-	flows=()
-	hosts_off
-	topo_down
-}
-
-# flow FROM OPTIONS: to r, in the background
+# flow FROM OPTIONS [SERVER-OPTIONS]: to r, in the background
 flow()
 {
 	local port=$((next_port++))
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >/dev/null 2>&1
+	# shellcheck disable=SC2086 # a list
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" ${3-} listen "$port" >/dev/null
 	flows+=($!)
 	busywait 10 listening "$r" "$port"
-	# shellcheck disable=SC2086 # a list
-	in_ns_bg "$1" "$HPCCPP_BIN/xfer" $2 -t 600 connect "${addr4[r]}" "$port" >/dev/null 2>&1
+	# shellcheck disable=SC2086
+	in_ns_bg "$1" "$HPCCPP_BIN/xfer" $2 -t 600 connect "${addr4[r]}" "$port" >/dev/null
 	flows+=($!)
+	senders+=($!)
+}
+
+# network_down: when its flows have ended, or the module could not be unloaded
+network_down()
+{
+	kill "${senders[@]}"
+	wait "${flows[@]}"
+	busywait 60 no_sockets "$h1"
+	flows=()
+	senders=()
+	hosts_off
+	topo_down
 }
 
 queue() { tc -s -j -n "$s1" qdisc show dev next root | jq '.[0].backlog'; }
@@ -71,6 +79,9 @@ first() { sed -nE "1s/.*\\<$1=([^ ]*).*/\\1/p" "$tmp/updates"; }	# NAME
 updated() { grep -q hpccpp_update: "$trace/trace"; }
 counted() { [[ $(counter "$h1" "$1") -ge $2 ]]; }			# NAME LEAST
 
+# updates_with NAME PATTERN: the last ten
+updates_with() { [[ $(tail -n 10 "$trace/trace" | grep -cE " $1=$2 ") -eq 10 ]]; }
+
 # joins BUFFER BYTES: h1's flow begins when so much waits
 joins()
 {
@@ -88,10 +99,11 @@ joins()
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo mono >"$trace/trace_clock"
 flows=()
+senders=()
 echo "TAP version 13"
 
 # 300 KB are 12 ms of the link, which are no part of the path of 2 ms.
-joins 512kb 300000
+joins 2mb 300000
 assert_le "T of a flow whose SYN waited behind $waiting bytes" "$(first T)" 4000 us
 
 # A record says 4 MB at most: of 5 MB T is not known, nor what min(B) T is.
@@ -109,26 +121,66 @@ pulled=$(($(host_stat "$h1" pulled) - pulled))
 acks=$(($(counter "$h1" acks) - acks))
 assert_le "times that the agent was asked in $acks ACKs" "$pulled" $((acks * 11 / 10))
 
-# wait_after: R of an eta of 1 %, a packet in some 7 ms, and then 95 times that. How
-# long after the ACK that brought it the next one comes, in us: a round trip and the
-# rest of the wait.
-wait_after()
+network_down
+
+# grows: R is a hundredth of the link's, a packet in some 6 ms, and grows by the echo
+# of the last one, which comes after two.
+grows()
 {
-	knob max_stage 0
 	knob eta 1
 	trace_on
-	busywait 60 updates_with 10 R '2[0-9]{5}'
+	busywait 20 updates_with R '[0-9]{6}'
 	trace_on
 	knob eta 95
-	busywait 60 updates_with 10 R '[0-9]{7,}'
+	busywait 20 updates_with R '[0-9]{8,}'
 	trace_off
-	perl -ne '
-		/at=(\S+)/ and $at = $1;
-		$from and printf("%.0f\n", ($at - $from) * 1e6), exit;
-		/ R=(\d+)/ and $1 > 1e6 and $from = $at' "$tmp/updates"
 }
-updates_with() { [[ $(grep -cE " $2=$3 " "$trace/trace") -ge $1 ]]; }	# LEAST NAME PATTERN
-wait_after
-cut -d' ' -f1,20-27 "$tmp/updates" | head -20
+
+# TCP's own pacing: the next packet does not wait for what R was. ACKs that tell nothing
+# make TCP look whether it may leave.
+network 512kb
+knob max_stage 0
+knob w_ai 1
+mkfifo "$tmp/to"
+in_ns_bg "$s1" "$HPCCPP_BIN/inject" "$next_port" 1 "$tmp/to" >"$tmp/from"
+injector=$!
+busywait 10 grep -q watching "$tmp/from"
+flow "$h1" "-c hpccpp"
+while read -rt 0.001 -u "$never" || echo malformed 1; do :; done >"$tmp/to" &
+background+=($!)
+looks=$!
+grows
+assert_le "R grows: the echo of the next packet comes" "$(perl -ne '
+	($at) = /at=(\S+)/;
+	$from and printf("%.0f\n", ($at - $from) * 1e6), exit;
+	/ R=(\d+)/ and $1 > 1e6 and $from = $at' "$tmp/updates")" 5000 us later
+kill "$injector" "$looks"
+network_down
+
+# An ACK that left meanwhile has the end of that wait for its time stamp: nothing may
+# be older, or r drops it.
+network 512kb
+knob max_stage 0
+knob w_ai 1
+nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
+flow "$h1" "-c hpccpp" "-t 600"
+for i in 1 2 3; do
+	grows
+done
+assert_eq "... beside ACKs of data: segments that r found too old" "$(snmp "$r" TcpExtPAWSEstab)" 0
+kill "${flows[0]}"
+network_down
+
+# fq's: packets that have gone to it wait as R was, and none overtakes them.
+network 512kb
+knob max_stage 0
+knob w_ai 1
+port_off "$h1" eth0
+tc -n "$h1" qdisc replace dev eth0 root fq
+flow "$h1" "-c hpccpp"
+for i in 1 2 3; do
+	grows
+done
+assert_eq "... under fq: segments that r got out of order" "$(snmp "$r" TcpExtTCPOFOQueue)" 0
 network_down
 ktap_finish
