@@ -740,12 +740,14 @@ kmalloc_objects()
 }
 
 # objects_left BEFORE MOST: sets left to what is more than before. False when that
-# is more than MOST for 30 s: what is freed after a grace period takes its time.
+# is more than MOST for 400 s: what is freed after a grace period takes its time. An
+# agent's map is freed by a worker of the kernel's that waits for some; there are as
+# many as maps that went meanwhile, of three objects each, and they idle for 300 s.
 objects_left()
 {
 	# shellcheck disable=SC2317 # by busywait
 	few_left() { left=$(($(kmalloc_objects) - $1)) && [[ $left -le $2 ]]; }
-	busywait 30 few_left "$1" "$2"
+	busywait 400 few_left "$1" "$2"
 }
 
 # --- What was on the wire ----------------------------------------------------
