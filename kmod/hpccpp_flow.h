@@ -29,13 +29,21 @@ struct hpccpp_flow {
 	__u32 segs_in;		/* tp->segs_in when the agent was last asked */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 known;		/* link and rate the agent has told alone, or 0 */
-	__u32 fallbacks;	/* times INT went silent */
+	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 data_out;		/* segments with data that had left */
 	__u32 acks_out;		/* and without */
+	__u32 round_rtt;	/* least RTT since W_c was set, us; 0: none */
+	__u32 round_seq;	/* snd_nxt when this round of fallback began */
+	__u32 lost;		/* tp->lost and tp->delivered when last */
+	__u32 delivered;	/* U was eta, or HPCCPP_BLIND_SPAN ago */
 	__u8  gen;		/* generation of the last reply */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */
+	__u8  blind;		/* INT does not tell of the bottleneck */
+	__u8  blind_rounds;	/* round trips in a row that it did not explain */
+	__u8  loaded;		/* U >= eta since round_seq */
+	__u8  pad;
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

@@ -60,14 +60,17 @@
  *  5. Loss. The draft leaves it to the transport: packets are conserved for
  *     the first round trip of recovery, and loss sets W and W_c to half of
  *     W_c, once per round trip, unless telemetry has asked for that already;
- *     inc_stage goes on. ECN marks and timeouts likewise. On a bottleneck
- *     without a port agent the others' telemetry then brings W back to
- *     min(B) * T within max_stage round trips without loss: such a path is
- *     not what this is for.
+ *     inc_stage goes on. ECN marks and timeouts likewise.
  *  6. A flow enters with W = min(B) * T when its handshake, or its first
  *     flight, brought telemetry. After a fallback, or when it comes from
  *     another congestion control, it enters with its cwnd.
- *  7. Without telemetry it is Reno, see above.
+ *  7. Without telemetry it is Reno, see above. So it is when the links that
+ *     telemetry tells of are not what holds the flow up: although they have
+ *     room (U < eta), round trips are a quarter longer than T and their queues
+ *     explain, HPCCPP_BLIND_ROUNDS in a row, or an eighth of the data is lost.
+ *     Then a link without a port agent is the bottleneck, and W, which follows
+ *     the others, would stand in its queue. It ends when the links that are
+ *     told of are loaded (U >= eta) for a round trip.
  *  8. Telemetry that came without an ACK of new data is used before the next
  *     burst, not only in NewAck (line 21).
  *  9. After a decrease W_c is set again (lines 14-15, 22) only when half a W
@@ -109,6 +112,20 @@
 #define HPCCPP_SILENT_ACKS	4
 #define HPCCPP_SILENT_ACKS_MANY	256
 
+/*
+ * Round trips in a row, and packets in flight, before one that INT does not
+ * explain is believed: a queue that grows is told of a round trip late, and a
+ * packet alone waits for the receiver's delayed ACK. Under the least delay, us,
+ * hosts and interrupts are as likely as a queue.
+ */
+#define HPCCPP_BLIND_ROUNDS	8
+#define HPCCPP_BLIND_FLIGHT	4U
+#define HPCCPP_BLIND_DELAY	20U
+
+/* Loss is an eighth of the data, and many packets, of at most so many. */
+#define HPCCPP_BLIND_LOST	16U
+#define HPCCPP_BLIND_SPAN	1024U
+
 /* W never falls under a packet >> this: a floor of one is a standing queue. */
 #define HPCCPP_W_FLOOR_SHIFT	4
 
@@ -141,7 +158,8 @@ enum hpccpp_stat {
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
 	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
 	HPCCPP_S_ENTER,			/* flows that came under INT */
-	HPCCPP_S_FALLBACK,		/* flows on which INT went silent */
+	HPCCPP_S_FALLBACK,		/* flows that fell back to Reno */
+	HPCCPP_S_BLIND,			/* of those, not explained by INT */
 	HPCCPP_S_NO_INT,		/* flows that began without INT */
 	HPCCPP_S_MD_LOSS,		/* decreases on unexplained loss */
 	HPCCPP_S_MD_RTO,		/* on a retransmission timeout */
@@ -164,6 +182,7 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_BEFORE_INIT]	= "before_init",
 	[HPCCPP_S_ENTER]	= "enter",
 	[HPCCPP_S_FALLBACK]	= "fallback",
+	[HPCCPP_S_BLIND]	= "blind",
 	[HPCCPP_S_NO_INT]	= "no_int",
 	[HPCCPP_S_MD_LOSS]	= "md_loss",
 	[HPCCPP_S_MD_RTO]	= "md_rto",
@@ -494,6 +513,39 @@ static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
 	return div_u64(W * READ_ONCE(f->net->hold), 100);
 }
 
+/* What is lost from here on INT has to explain. */
+static void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
+{
+	f->lost = tcp_sk(sk)->lost;
+	f->delivered = tcp_sk(sk)->delivered;
+}
+
+/*
+ * Once a round trip: do the links that we hear of explain it? Only while they
+ * have room is it theirs to say why it takes longer than T: difference 7.
+ */
+static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
+			   const struct hpccpp_params *p,
+			   const struct hpccpp_int *rec, int n)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 T = max(f->T, tcp_min_rtt(tp));
+	u32 rtt = f->round_rtt;
+	u64 queue_us;
+
+	f->round_rtt = 0;
+	if (f->s.U >= p->eta ||
+	    tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
+		hpccpp_count_loss(sk, f);
+	hpccpp_longest_queue(rec, n, &queue_us);
+	if (!rtt || f->s.U >= p->eta ||
+	    tcp_packets_in_flight(tp) < HPCCPP_BLIND_FLIGHT ||
+	    rtt <= T + T / 4 + HPCCPP_BLIND_DELAY + queue_us)
+		f->blind_rounds = 0;
+	else if (f->blind_rounds < HPCCPP_BLIND_ROUNDS)
+		f->blind_rounds++;
+}
+
 /*
  * Pull, and if something new can be used, lines 21-27. On the flow's first
  * record, or the first after silence, enter: give W and W_c a start.
@@ -559,11 +611,13 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			if (f->s.U >= p.eta)
 				f->last_update_seq += hpccpp_hold(sk, f);
+			hpccpp_explain(sk, f, &p, rec, n);
 		}
 		f->last_int = now;
 		f->silent = 0;
 		f->updates++;
 		hpccpp_count(f->net, HPCCPP_S_UPDATES);
+		f->loaded &= f->s.U >= p.eta;
 		hpccpp_set_pacing(sk, f);
 		hpccpp_publish(ca, f, p.W_max);
 	}
@@ -599,6 +653,33 @@ static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
 }
 
+/* Fall back until the links that are told of are loaded: difference 7. */
+static void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
+{
+	f->blind = 1;
+	f->blind_rounds = 0;
+	f->loaded = 0;
+	f->round_seq = tcp_sk(sk)->snd_nxt;
+	hpccpp_fallback(sk, f);
+	hpccpp_count(f->net, HPCCPP_S_BLIND);
+}
+
+/* Has the most loaded link that we hear of been full for a round trip? */
+static bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!f->blind)
+		return true;
+	if (!after(tp->snd_una, f->round_seq))
+		return false;
+	f->blind = !f->loaded;
+	f->loaded = 1;
+	f->round_seq = tp->snd_nxt;
+	hpccpp_count_loss(sk, f);
+	return !f->blind;
+}
+
 static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -631,6 +712,8 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	}
 	hpccpp_count(f->net, HPCCPP_S_ACKS);
 	f->acks++;
+	if (rs->rtt_us > 0 && (!f->round_rtt || rs->rtt_us < f->round_rtt))
+		f->round_rtt = rs->rtt_us;
 	hpccpp_end_decrease(sk, f);
 	if (!hpccpp_update(sk, f)) {
 		if (hpccpp_flow(sk) != f)
@@ -640,6 +723,9 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 			hpccpp_fallback(sk, f);
 			return;
 		}
+	} else if (f->blind_rounds == HPCCPP_BLIND_ROUNDS) {
+		hpccpp_fallback_blind(sk, f);
+		return;
 	}
 	hpccpp_set_cwnd(sk, f, rs->acked_sacked);
 }
@@ -666,7 +752,7 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (f && hpccpp_update(sk, f))
+	if (f && hpccpp_update(sk, f) && hpccpp_sees_again(sk, f))
 		hpccpp_set_mode(sk, HPCCPP_INT);
 }
 
@@ -694,6 +780,10 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 		return;
 	}
 	hpccpp_count(f->net, why);
+	if (why == HPCCPP_S_MD_LOSS && f->s.U < p.eta &&
+	    tp->lost - f->lost >= HPCCPP_BLIND_LOST &&
+	    (tp->lost - f->lost) * 8 > tp->delivered - f->delivered)
+		f->blind_rounds = HPCCPP_BLIND_ROUNDS;
 	/* a mark is no mistake that may turn out to be none */
 	f->prior_W = why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
 	f->in_md = 1;
@@ -795,6 +885,7 @@ static void hpccpp_init(struct sock *sk)
 	}
 	f->size = sizeof(*f);
 	f->net = hpccpp_net(sk);
+	hpccpp_count_loss(sk, f);
 
 	reply = hpccpp_ask(sk, HPCCPP_ASK_START, 0);
 	if (!HPCCPP_REPLY_OK(reply))

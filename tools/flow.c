@@ -64,7 +64,7 @@ const struct field flow_fields[] = {
 	  "hpccpp_flow_updates_total",
 	  "Updates of the window by telemetry." },
 	{ "fallbacks", FORM_NUM, "fallbacks", "FALLBACKS",
-	  "hpccpp_flow_fallbacks_total", "Times that telemetry went silent." },
+	  "hpccpp_flow_fallbacks_total", "Times that it fell back to Reno." },
 	{ "guards", FORM_COUNTS, "", NULL, "hpccpp_flow_guards_total",
 	  "Records that were left out or not compared, by reason." },
 	{ }
