@@ -83,6 +83,19 @@ for file in "$tmp"/out/*; do
 		grep -q "^Summary of $test test run" <(flent -i "$file" -f summary 2>&1)
 done
 
+# plots FILE PLOT: a picture, and not an empty one
+plots()
+{
+	flent -i "$tmp/out/$1.flent.gz" -p "$2" -o "$tmp/$2.png" &&
+		[[ $(head -c 4 "$tmp/$2.png" | tail -c 3) == PNG && $(stat -c %s "$tmp/$2.png") -gt 10000 ]]
+}
+if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+	check "flent plots the queue" plots step-two-queue backlog
+	check "... and the rates" plots step-two-flows totals
+else
+	ktap_skip "flent plots the queue and the rates" "no python3-matplotlib"
+fi
+
 refused() # PATTERN ARGUMENT...: in one line like that
 {
 	! "$top/scripts/flent.sh" "${@:2}" >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] &&
