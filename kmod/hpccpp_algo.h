@@ -42,7 +42,10 @@
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
  *     none is left U and W stay as they are. One record alone does not
  *     make a known path slower: hpccpp_min_B().
- *  5. The draft's camel case is spelled with underscores: inc_stage, W_c.
+ *  5. A record without rate and with a U says that no port of the path has a
+ *     load of that: that is U then, and eta when it is more, so that what a
+ *     flow is not told does not slow it.
+ *  6. The draft's camel case is spelled with underscores: inc_stage, W_c.
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -268,6 +271,14 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 
 	s->records = n;
 	s->hit = 0;
+	if (n == 1 && !ack->rate && ack->U) {		/* difference 5 */
+		u = (__u32)ack->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
+		if (u > p->eta)
+			u = p->eta;
+		tau = t_units;
+		any = true;
+		n = 0;
+	}
 	for (i = 0; i < n; i++) {			/* line 3 */
 		struct hpccpp_link *old = hpccpp_find_link(s, ack[i].link);
 		struct hpccpp_link cur = {

@@ -21,7 +21,10 @@
  *  +-----------------------------------------------+---------------+
  *  :                    further records                            :
  *
- * A record whose rate is 0 is empty: nobody has written it yet.
+ * A record whose rate is 0 is empty: nobody has written it yet. The first word
+ * of the first record is then HPCCPP_WANTED, from a sender that does not know its
+ * path yet: a port writes whatever its load; or else a bound of the load in U,
+ * which no port has reached that left it empty.
  */
 #ifndef HPCCPP_WIRE_H
 #define HPCCPP_WIRE_H
@@ -51,6 +54,7 @@
 #define HPCCPP_U_SHIFT		6	/* 1/64, 8 bits saturate at 3.98 */
 
 #define HPCCPP_LINK_MAX		0xfff
+#define HPCCPP_WANTED		(1U << 20)
 #define HPCCPP_MASK24		0xffffff
 #define HPCCPP_QLEN_MAX		0xffff
 #define HPCCPP_U_MAX		0xff
@@ -160,7 +164,8 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
  * Word 1: ts 24 | qlen 8 (high)		as on the wire
  * Word 2: tx_bytes 24 | qlen 8 (low)		as on the wire
  * Word 3: U
- * Generation 0 means that nothing has arrived yet; it runs 1..15, 1..15.
+ * Generation 0 means that nothing has arrived yet; it runs 1..15, 1..15. Without
+ * records, and with a generation, the rate's place has the bound of an empty one.
  *
  * Each answer costs more than half of what the update does. So the usual one,
  * of a single record with the link and rate that the module knows and the next

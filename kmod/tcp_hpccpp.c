@@ -478,8 +478,11 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 		return 0;
 	f->gen = HPCCPP_REPLY_GEN(w0);
 	n = HPCCPP_REPLY_COUNT(w0);
-	if (!n)
-		return 0;
+	if (!n) {
+		/* nobody wrote, as no port's load has reached this */
+		rec[0] = (struct hpccpp_int) { .U = HPCCPP_REPLY_RATE(w0) };
+		return !!rec[0].U;
+	}
 	hpccpp_count(f->net, HPCCPP_S_INT);
 
 	for (i = 0; i < n; i++) {
@@ -581,6 +584,8 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	/* a flow that is new to its path goes by all that it hears */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_LINKS ? 0 : f->min_B,
 				rec, n, T, now) ?: f->min_B;
+	if (!f->min_B)
+		return false;
 	hpccpp_get_params(sk, f, &p);
 
 	if (ca->mode != HPCCPP_INT) {

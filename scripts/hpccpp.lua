@@ -111,6 +111,13 @@ local function dissect_record(bytes, tree, after_empty)
 	item:append_text(" (" .. rate_text(rate) .. ")")
 	if rate == UInt64(0) then
 		tree:append_text(": empty")
+		if w0:bitfield(0, 12) == 1 then
+			tree:append_text(", wanted")
+		elseif u > 0 then
+			tree:add(f.u_raw, w0)
+			tree:add(f.u, w0(3, 1), u / 64):set_generated()
+			tree:append_text(string.format(", no U of %.3f", u / 64))
+		end
 		return false
 	end
 	if after_empty then

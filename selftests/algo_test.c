@@ -1059,6 +1059,8 @@ static void guard_range(void **state)
 			c.now += 10000;
 			c.port.id = id;
 			c.port.rate = rates[i].code;
+			if (!c.port.rate)	/* with a U it is a bound */
+				c.port.U = 0;
 			if (rates[i].good) {
 				assert_int_equal(guard_ack(&c), id == 8);
 				continue;
@@ -1072,6 +1074,36 @@ static void guard_range(void **state)
 }
 
 /* One bad record among good ones is left out, the others are used. */
+/* Ports that wrote nothing say what they are below: U is that, up to eta. */
+static void bound_of_quiet_ports(void **state)
+{
+	static const struct { __u8 bound; __u32 U; } bounds[] = {
+		{ 1, HPCCPP_ONE / 64 }, { 52, HPCCPP_ONE / 64 * 52 },
+		{ 60, HPCCPP_ONE / 64 * 60 }, { 61, ETA_95 }, { 255, ETA_95 },
+	};
+	struct hpccpp_int rec = {};
+	struct hpccpp_state s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+		memset(&s, 0, sizeof(s));
+		s.W_c = 10000;
+		s.inc_stage = params_95.max_stage;
+		s.bottleneck = 9;
+		rec.U = bounds[i].bound;
+		assert_true(hpccpp_new_ack(&s, &params_95, &rec, 1, 1, true));
+		assert_int_equal(s.U, bounds[i].U);
+		assert_int_equal(s.W, 10000ULL * ETA_95 / s.U + params_95.W_ai);
+		assert_int_equal(s.hit, 0);
+		assert_int_equal(s.bottleneck, 9);
+		assert_int_equal(s.L[0].seen, 0);
+	}
+	/* among records of ports, and without a bound, it is out of range */
+	rec.U = 0;
+	assert_false(hpccpp_new_ack(&s, &params_95, &rec, 1, 1, true));
+	assert_int_equal(s.guards[HPCCPP_G_RANGE], 1);
+}
+
 static void guard_leaves_other_records(void **state)
 {
 	struct hpccpp_int rec[3];
@@ -1931,6 +1963,7 @@ int main(void)
 		cmocka_unit_test(guard_changed),
 		cmocka_unit_test(guard_range),
 		cmocka_unit_test(guard_leaves_other_records),
+		cmocka_unit_test(bound_of_quiet_ports),
 		cmocka_unit_test(names_of_guards),
 		cmocka_unit_test(cache_of_8_holds_8_links),
 		cmocka_unit_test(cache_of_8_with_12_links),

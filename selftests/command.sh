@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 121
+ktap_plan 129
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -118,7 +118,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -133,6 +133,12 @@ for id in -1 4096 x 1x; do
 done
 for time in 0us 5s x 1m; do
 	says 255 "base-rtt \"$time\" is wrong: allowed are 1us to 4s*" port add "${on_box[@]}" base-rtt "$time"
+done
+for above in 0 101 x; do
+	says 255 "above \"$above\" is wrong: allowed are 1 to 100" port add "${on_box[@]}" above "$above"
+done
+for dscp in -1 64 x; do
+	says 255 "dscp \"$dscp\" is wrong: allowed are 0 to 63" port add "${on_box[@]}" dscp "$dscp"
 done
 says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
 says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
@@ -173,7 +179,8 @@ keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","
 on d0
 check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"
 check "... and those of the statistics" port d0 \
-	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","bad","error"]'
+	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","quiet",
+		"unsubscribed","bad","error"]'
 check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
 	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
 id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')
@@ -195,6 +202,10 @@ on d3 rate 2.5gbit id 77 base-rtt 250us
 check "rate, id and base-rtt as given, no qdisc" port d3 '.[0] | .rate == 2500000000 and
 	.rate_given and .id == 77 and .queue == "virtual" and .base_rtt == 250'
 off d3
+on d0 above 80 dscp 46
+check "threshold and codepoint as given" port d0 '.[0] | .above == 80 and .dscp == 46'
+says 2 'a port exists already on d0' port add "${on_box[@]}"
+off d0
 on q0 id 8
 check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
 	.[0].rate == 10000000'

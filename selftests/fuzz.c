@@ -62,6 +62,7 @@ static __u8 packet[256];	/* or, for a host, from the TCP header on */
 static __u32 packet_len;
 
 static struct hpccpp_port the_port;
+static bool has_extras;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
 static bool peer_listed, cc_is_hpccpp;
@@ -119,10 +120,11 @@ static long l4_csum_replace(void *skb, __u32 off, __u64 from, __u64 to,
 {
 	__u16 sum;
 
-	TRUE_OR_TRAP(!from && !flags);
+	/* of a difference, or of a word that was another */
+	TRUE_OR_TRAP(flags ? flags == 4 : !from);
 	if (load_bytes(skb, off, &sum, sizeof(sum)))
 		return -EFAULT;
-	sum = ~fold((__u16)~sum + to);
+	sum = ~fold((__u64)(__u16)~sum + (flags ? (__u32)~from : 0) + to);
 	return store_bytes(skb, off, &sum, sizeof(sum), 0);
 }
 
@@ -179,8 +181,9 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 	TRUE_OR_TRAP(len == 16 || len == 28 || len == 40);
 	TRUE_OR_TRAP(o[0] == HPCCPP_OPT_KIND && o[1] == len);
 	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO);
+	/* empty, but for HPCCPP_WANTED */
 	for (i = 4; exid == HPCCPP_EXID_COLLECT && i < len; i++)
-		TRUE_OR_TRAP(!o[i]);
+		TRUE_OR_TRAP(!o[i] || (i == 5 && o[i] == 0x10));
 	stored += len;
 	return stored <= reserved ? 0 : -ENOSPC;
 }
@@ -297,9 +300,9 @@ static void take_params(void)
 /* n records arrive: what must hold after, whatever is in them */
 static void update(const struct hpccpp_int *rec, int n, bool update_wc)
 {
+	bool bound = n == 1 && !rec->rate && rec->U, used;
 	struct hpccpp_state old = state;
 	__u32 held = 0;
-	bool used;
 	__u64 B;
 	int i;
 
@@ -326,7 +329,7 @@ static void update(const struct hpccpp_int *rec, int n, bool update_wc)
 			     (hpccpp_rate_ok(B) && state.L[i].B == B / 8));
 	}
 	B = hpccpp_min_B(&state, 0, rec, n, params.T, now);
-	TRUE_OR_TRAP(B <= HPCCPP_RATE_MAX / 8 && (!used || B));
+	TRUE_OR_TRAP(B <= HPCCPP_RATE_MAX / 8 && (!used || B || bound));
 	TRUE_OR_TRAP(hpccpp_bdp(B, params.T));
 	TRUE_OR_TRAP(hpccpp_rate(state.W, params.T) <=
 		     (__u64)HPCCPP_W_LIMIT * 1000000);
@@ -407,13 +410,14 @@ static void one_packet(void)
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		before += stats[i];
 
-	TRUE_OR_TRAP(hpccpp_port(&skb) == TC_ACT_UNSPEC);
+	TRUE_OR_TRAP((has_extras ? hpccpp_port_ext(&skb) : hpccpp_port(&skb)) ==
+		     TC_ACT_UNSPEC);
 
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		did += stats[i];
 	TRUE_OR_TRAP(did - before <= 1);
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
-	tcp = tcp_offset(&skb);
+	tcp = tcp_offset(&skb, NULL);
 	for (i = 0; i < packet_len; i++) {
 		if (packet[i] == old[i])
 			continue;
@@ -434,6 +438,7 @@ static void one_packet(void)
 static void fuzz_port(void)
 {
 	struct hpccpp_port_cfg *cfg = &the_port.cfg;
+	__u8 what;
 
 	__builtin_memset(&the_port, 0, sizeof(the_port));
 	cfg->rate = take_range(HPCCPP_RATE_MIN, HPCCPP_RATE_MAX);
@@ -443,6 +448,11 @@ static void fuzz_port(void)
 	cfg->queue = HPCCPP_QUEUE_VIRTUAL;
 	cfg->queues = take_range(1, 4);
 	cfg->mq = cfg->queues > 1;
+	what = take_byte();
+	has_extras = what & 1;
+	cfg->above = what >> 2;
+	cfg->subscribed = what >> 1 & 1;
+	cfg->dscp = 1;
 	while (left) {
 		pass_time();
 		one_packet();

@@ -41,7 +41,7 @@ seeds()
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
 
 		# a port: 200 Mbit/s, 2 ms, one queue, then packets
-		sub packets { pack("CQ<4", 1, 2e8 - 10000, 1999, 7, 0),
+		sub packets { pack("CQ<4C", 1, 2e8 - 10000, 1999, 7, 0, $extras),
 			map { pack("C3", 20, 1, length $_), $_, pack "Q<C2", 1500, 0, 0 } @_ }
 		sub ip4 { pack "x12nCxnx4CCx10a*", 0x800, 0x45, 20 + length $_[0], 64, 6, $_[0] }
 		sub ip6 { pack "x12nCx3nCCx32a*", 0x86dd, 0x60, length $_[0], 6, 64, $_[0] }
@@ -53,6 +53,11 @@ seeds()
 		for $ip (\&ip4, \&ip6, sub { vlan ip4 @_ }, sub { vlan vlan ip6 @_ }) {
 			seed(packets map { $ip->(tcp 0x10, $times . $_) } $times, option($collect, $empty), option($collect, $rec));
 		}
+		# a threshold of 51/64, and that with a codepoint that none of these has
+		for $extras (1 | 51 << 2, 3 | 51 << 2) {
+			seed(packets map { ip4 tcp 0x10, option $collect, $_ } $empty, $rec, pack("N3", 1 << 20, 0, 0));
+		}
+		$extras = 0;
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 

@@ -36,6 +36,7 @@
 
 static struct port_bpf *agent;
 static struct hpccpp_port port;	/* as the next packet is to find it */
+static bool extras;		/* by which program it goes */
 
 static struct port_bpf *load(bool reads_qdisc)
 {
@@ -66,6 +67,7 @@ static int end(void **state)
  */
 static int reset(void **state)
 {
+	extras = false;
 	port = (struct hpccpp_port) {
 		.U = 3 << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT),
 		.v_now = ~0ULL >> 1,
@@ -137,7 +139,9 @@ static int pass(const struct frame *in, struct frame *out,
 		.ctx_out = ctx ? &ctx_out : NULL,
 		.ctx_size_out = ctx ? sizeof(ctx_out) : 0,
 	};
-	int i, what = NOTHING, prog = bpf_program__fd(agent->progs.hpccpp_port);
+	int i, what = NOTHING, prog = bpf_program__fd(extras ?
+						      agent->progs.hpccpp_port_ext :
+						      agent->progs.hpccpp_port);
 	__u64 before[HPCCPP_PS_MAX];
 	__u32 q;
 
@@ -380,6 +384,18 @@ static void collect(struct frame *f, bool v6, int n, int data)
 
 	put_header(opts, HPCCPP_OPT_LEN(n), HPCCPP_EXID_COLLECT);
 	segment(f, &shapes[v6], 0x10, opts, HPCCPP_OPT_LEN(n), data);
+}
+
+/* Bytes of the last packet, as the virtual queue holds it */
+static __u32 queued(void)
+{
+	struct hpccpp_port after;
+	__u32 queue = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(agent->maps.port),
+					     &queue, &after), 0);
+	assert_int_equal(after.v_in, port.v_in + after.v_last);
+	return after.v_last >> 8;
 }
 
 static void assert_left(const struct frame *f, int stat)
@@ -724,9 +740,7 @@ static void gso_packets(void **state)
 		.mark = 7, .priority = 3, .gso_size = 700, .gso_segs = 4,
 		.wire_len = 3000,
 	};
-	struct hpccpp_port after;
 	struct frame f, out;
-	__u32 queue = 0;
 	int v6;
 
 	for (v6 = 0; v6 < 2; v6++) {
@@ -734,10 +748,7 @@ static void gso_packets(void **state)
 		assert_int_equal(pass(&f, &out, &ctx), HPCCPP_PS_STAMPED);
 		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
 			     record());
-		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(agent->maps.port),
-						     &queue, &after), 0);
-		assert_int_equal(after.v_last, 3000 << 8);
-		assert_int_equal(after.v_in, port.v_in + (3000 << 8));
+		assert_int_equal(queued(), 3000);
 	}
 }
 
@@ -781,6 +792,109 @@ static void queue_of_the_flow(void **state)
 	assert_int_equal(seen, (1 << QUEUES) - 1);
 }
 
+/* The larger program, told nothing more, does the same. */
+static void extras_that_are_off(void **state)
+{
+	extras = true;
+	writes_in_every_layout(state);
+	gives_way_as_specified(state);
+}
+
+/* What an empty option's first word is to become below the threshold of 52 */
+static void leaves_empty_below_the_threshold(void **state)
+{
+	static const struct { __u32 w0; int stat; __u32 then; } words[] = {
+		{ 0, HPCCPP_PS_QUIET, 52 },
+		{ 51, HPCCPP_PS_QUIET, 52 },
+		{ 52, HPCCPP_PS_QUIET, 52 },
+		{ 53, HPCCPP_PS_QUIET, 53 },	/* of a port before */
+		{ HPCCPP_WANTED, HPCCPP_PS_STAMPED, 0 },
+		{ HPCCPP_WANTED | 53, HPCCPP_PS_STAMPED, 0 },
+		/* not empty: our 3/64 against another's of the same speed */
+		{ 0x456 << 20 | 2, HPCCPP_PS_REPLACED, 0 },
+		{ 0x456 << 20 | 3, HPCCPP_PS_KEPT, 0x456 << 20 | 3 },
+	};
+	struct frame f, out, want;
+	__u32 at, v6, n, i, U;
+
+	extras = true;
+	port.cfg.above = 52;
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		for (n = 1; n <= HPCCPP_REC_MAX; n++) {
+			for (v6 = 0; v6 < 2; v6++) {
+				__u32 rate = words[i].w0 >> 20 == 0x456 ?
+					     port.cfg.rate_code << 8 : 0;
+
+				collect(&f, v6, n, 10);
+				at = f.tcp + TCP_LEN + HPCCPP_OPT_HDR;
+				put32(f.b + at, words[i].w0 | rate);
+				put_tcp_sum(&f);
+				if (rate && n > 1)	/* the next is free */
+					continue;
+				assert_int_equal(pass(&f, &out, NULL),
+						 words[i].stat);
+				if (!words[i].then) {
+					assert_wrote(&f, &out, at, record());
+					continue;
+				}
+				want = f;
+				put32(want.b + at, words[i].then | rate);
+				put_tcp_sum(&want);
+				assert_same(&want, &out);
+			}
+		}
+	}
+	/* at the threshold and above */
+	for (U = 51; U < 54; U++) {
+		struct hpccpp_int r = record();
+
+		port.U = U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
+		r.U = U;
+		collect(&f, false, 1, 10);
+		assert_int_equal(pass(&f, &out, NULL), U < 52 ?
+				 HPCCPP_PS_QUIET : HPCCPP_PS_STAMPED);
+		if (U >= 52)
+			assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
+				     r);
+	}
+}
+
+/* Segments whose codepoint is another are passed, whatever ECN says. */
+static void writes_for_the_codepoint(void **state)
+{
+	struct __sk_buff ctx = { .wire_len = 1234 };
+	struct frame f, out;
+	int v6, ds, ecn;
+
+	extras = true;
+	port.cfg.subscribed = 1;
+	port.cfg.dscp = 46;
+	for (v6 = 0; v6 < 2; v6++) {
+		for (ds = 0; ds < 64; ds++) {
+			ecn = ds & 3;
+			collect(&f, v6, 2, 10);
+			if (v6)
+				put32(f.b + f.l3, 0x60000000 | ds << 22 |
+				      ecn << 20 | 0xabcde);
+			else
+				f.b[f.l3 + 1] = ds << 2 | ecn;
+			if (ds != 46) {
+				assert_left(&f, HPCCPP_PS_UNSUBSCRIBED);
+				continue;
+			}
+			assert_int_equal(pass(&f, &out, NULL),
+					 HPCCPP_PS_STAMPED);
+			assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
+				     record());
+		}
+	}
+	/* it is in the virtual queue all the same */
+	collect(&f, false, 1, 10);
+	f.b[f.l3 + 1] = 0;
+	assert_int_equal(pass(&f, &out, &ctx), HPCCPP_PS_UNSUBSCRIBED);
+	assert_int_equal(queued(), 1234);
+}
+
 /* The qdisc of the device that the kernel tests with, lo, holds nothing. */
 static void reads_the_qdisc(void **state)
 {
@@ -819,6 +933,9 @@ int main(void)
 		cmocka_unit_test_setup(gso_packets, reset),
 		cmocka_unit_test_setup(fields_saturate_and_wrap, reset),
 		cmocka_unit_test_setup(queue_of_the_flow, reset),
+		cmocka_unit_test_setup(extras_that_are_off, reset),
+		cmocka_unit_test_setup(leaves_empty_below_the_threshold, reset),
+		cmocka_unit_test_setup(writes_for_the_codepoint, reset),
 		cmocka_unit_test_setup(reads_the_qdisc, reset),
 	};
 

@@ -275,7 +275,8 @@ static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 	if (++f->unread > HPCCPP_UNREAD)
 		f->governed = 0;
 	n = written(rec, n);
-	if (!n)
+	/* an empty one is news when ports left it so for want of load */
+	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
 		return;
 	__builtin_memcpy(f->echoed[0], rec[0], HPCCPP_REC_LEN);
 	if (n > 1)
@@ -601,6 +602,8 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 		store(skops, &o, HPCCPP_EXID_ECHO, f->plan & PLAN_N);
 		f->due = 0;
 	} else {
+		if (!f->gen)
+			o.rec[0][0] = bpf_htonl(HPCCPP_WANTED);
 		store(skops, &o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
 		count(HPCCPP_HS_ASKED);
 	}
@@ -627,7 +630,8 @@ static __always_inline __u32 first_word(const struct flow *f, __u32 asked,
 	    !((hpccpp_int_w0(&rec) ^ asked) & HPCCPP_ASK_KNOWN) &&
 	    hpccpp_short_fits(&rec, with_U))
 		return hpccpp_short_w0(&rec);
-	return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link, rec.rate);
+	return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link,
+			    f->n_echoed ? rec.rate : rec.U);
 }
 
 static __always_inline __u32 short_rest(const struct flow *f, bool with_U)

@@ -314,7 +314,7 @@ int netns_enter(const char *name)
 	return ret;
 }
 
-/* *fd is -1 when the program has another name, or is gone. */
+/* *fd is -1 when the program's name does not begin so, or it is gone. */
 int prog_open(__u32 id, const char *name, int *fd)
 {
 	struct bpf_prog_info info = {};
@@ -331,7 +331,7 @@ int prog_open(__u32 id, const char *name, int *fd)
 	}
 	if (bpf_obj_get_info_by_fd(*fd, &info, &len))
 		ret = errno_error(errno, "cannot query eBPF program %u", id);
-	else if (strcmp(info.name, name))
+	else if (strncmp(info.name, name, strlen(name)))
 		ret = EXIT_DONE;
 	else
 		return EXIT_DONE;

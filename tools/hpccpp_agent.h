@@ -9,7 +9,10 @@
 
 #include "../kmod/hpccpp_algo.h"
 
-/* Port agent: program "hpccpp_port", one TC egress filter on the device. */
+/*
+ * Port agent: program "hpccpp_port", or "hpccpp_port_ext" where it is to do more
+ * than write its load into all that asks; one TC egress filter on the device.
+ */
 
 #define HPCCPP_TC_PRIO		0x4850	/* preference of the filter */
 #define HPCCPP_TC_HANDLE	1
@@ -41,6 +44,11 @@ struct hpccpp_port_cfg {
 	__u8  own_clsact;	/* clsact was added by `port add` */
 	__u32 queues;		/* entries in the map */
 	__u32 rate_given;	/* 1: on the command line, 0: read */
+	__u8  above;		/* 1/64, below it records stay empty; 0: none */
+	__u8  above_percent;	/* as it was given */
+	__u8  subscribed;	/* 1: only segments with this codepoint */
+	__u8  dscp;
+	__u32 pad;
 };
 
 struct hpccpp_port {
@@ -60,13 +68,16 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_REPLACED,	/* written over a less loaded record */
 	HPCCPP_PS_KEPT,		/* all records there are more loaded */
 	HPCCPP_PS_PASSED,	/* no space to write in was offered */
+	HPCCPP_PS_QUIET,	/* left empty: the load is below the threshold */
+	HPCCPP_PS_UNSUBSCRIBED,	/* brought space, has another DSCP codepoint */
 	HPCCPP_PS_BAD,		/* malformed option, left alone */
 	HPCCPP_PS_ERROR,	/* a helper failed: packet left alone */
 	HPCCPP_PS_MAX,
 };
 
 #define HPCCPP_PORT_STAT_NAMES { \
-	"stamped", "replaced", "kept", "passed", "bad", "error" }
+	"stamped", "replaced", "kept", "passed", "quiet", "unsubscribed", \
+	"bad", "error" }
 
 /* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
 

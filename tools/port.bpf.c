@@ -69,8 +69,11 @@ static __always_inline void count(__u32 stat)
 		(*c)++;
 }
 
-/* Offset of the TCP header, 0 when this is not TCP or not its beginning. */
-static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
+/*
+ * Offset of the TCP header, 0 when this is not TCP or not its beginning; and the
+ * DSCP codepoint, unless ds is NULL.
+ */
+static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u8 *ds)
 {
 	__u32 off = sizeof(struct ethhdr);
 	__u16 proto = skb->protocol;
@@ -97,12 +100,16 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
 		    ip.protocol != IPPROTO_TCP || ip.ihl < 5 ||
 		    ip.frag_off & bpf_htons(IP_OFFSET))
 			return 0;
+		if (ds)
+			*ds = ip.tos >> 2;
 		return off + ip.ihl * 4;
 	}
 	if (proto == bpf_htons(ETH_P_IPV6)) {
 		if (bpf_skb_load_bytes(skb, off, &ip6, sizeof(ip6)) ||
 		    ip6.nexthdr != IPPROTO_TCP)
 			return 0;
+		if (ds)
+			*ds = ip6.priority << 2 | ip6.flow_lbl[0] >> 6;
 		return off + sizeof(ip6);
 	}
 	return 0;
@@ -285,6 +292,29 @@ static __always_inline bool less_loaded(__u32 a, __u32 b)
 	return (a >> 8 & 0xfff) > (b >> 8 & 0xfff);	/* order as rates do */
 }
 
+/*
+ * Below the threshold: leaves an option empty that nobody has written into, with
+ * the threshold as its bound, unless the sender has to hear of a link.
+ */
+static __always_inline bool quiet(struct __sk_buff *skb, __u32 tcp, __u32 off,
+				  __u8 above, __u8 U)
+{
+	__u32 at = tcp + off + HPCCPP_OPT_HDR;
+	__be32 old, new = bpf_htonl(above);
+
+	if (U >= above || bpf_skb_load_bytes(skb, at, &old, sizeof(old)) ||
+	    bpf_ntohl(old) > HPCCPP_U_MAX)
+		return false;
+	if (bpf_ntohl(old) < above &&
+	    (bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, old, new,
+				 sizeof(new)) ||
+	     bpf_skb_store_bytes(skb, at, &new, sizeof(new), 0)))
+		count(HPCCPP_PS_ERROR);
+	else
+		count(HPCCPP_PS_QUIET);
+	return true;
+}
+
 static __always_inline void stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 				  __u32 len, const struct hpccpp_int *r)
 {
@@ -344,12 +374,13 @@ error:
 	count(HPCCPP_PS_ERROR);
 }
 
-SEC("tc")
-int hpccpp_port(struct __sk_buff *skb)
+/* extras: may the port be told to leave out some of what asks? A constant. */
+static __always_inline int egress(struct __sk_buff *skb, bool extras)
 {
 	struct hpccpp_int r = {};
 	__u32 queue = 0, queues, tcp, off, len = 0;
 	struct hpccpp_port *p;
+	__u8 ds = 0;
 
 	p = bpf_map_lookup_elem(&port, &queue);
 	if (!p)
@@ -372,8 +403,13 @@ int hpccpp_port(struct __sk_buff *skb)
 			return TC_ACT_UNSPEC;
 	}
 
-	tcp = tcp_offset(skb);
+	tcp = tcp_offset(skb, extras ? &ds : NULL);
 	off = tcp ? find_option(skb, tcp, &len) : 0;
+	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
+		count(HPCCPP_PS_UNSUBSCRIBED);
+		tcp = 0;
+		off = 0;
+	}
 	if (!off) {
 		if (tcp)
 			count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
@@ -382,9 +418,22 @@ int hpccpp_port(struct __sk_buff *skb)
 			return TC_ACT_UNSPEC;
 	}
 	snapshot(skb, p, queue, &r);
-	if (off)
+	if (off && !(extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
 		stamp(skb, tcp, off, len, &r);
 	return TC_ACT_UNSPEC;
+}
+
+/* One of the two is loaded: who does without extras does not pay for them. */
+SEC("tc")
+int hpccpp_port(struct __sk_buff *skb)
+{
+	return egress(skb, false);
+}
+
+SEC("tc")
+int hpccpp_port_ext(struct __sk_buff *skb)
+{
+	return egress(skb, true);
 }
 
 char LICENSE[] SEC("license") = "GPL";

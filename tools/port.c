@@ -29,11 +29,12 @@
 
 #define PROG_NAME	"hpccpp_port"
 #define BASE_RTT	1000	/* us, the default */
+#define DSCP_MAX	63
 
 static const char usage[] =
 "Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
-"                       [ netns NAME ]\n"
+"                       [ above PERCENT ] [ dscp N ] [ netns NAME ]\n"
 "       hpccpp port delete dev DEV [ netns NAME ]\n"
 "       hpccpp port [ show ] [ dev DEV ] [ netns NAME ]\n"
 "\n"
@@ -46,14 +47,18 @@ static const char usage[] =
 "queue where the queue is seen: in the root qdisc's counters, or in a FIFO of\n"
 "      RATE that is computed. Default: qdisc when it shapes, else virtual\n"
 "TIME  the T over which the port averages its own U, 1us to 4s, default 1ms\n"
+"above leave records empty while U is less than this, 1 to 100 percent; for a\n"
+"      sender that does not know its path they are written. Default: write all\n"
+"dscp  write only into segments with this codepoint, 0 to 63. Default: into all\n"
 "\n"
 "qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
 "modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"
 "replaced (another hop's record), kept (records more loaded than the port),\n"
-"passed (no space brought), bad, error.\n"
+"passed (no space brought), quiet (below PERCENT), unsubscribed (another dscp),\n"
+"bad, error.\n"
 "\n"
-"JSON: dev txq id rate rate_given queue root mq base_rtt U qlen tx_bytes age\n"
-"backlog drops stats: see hpccpp(8)\n";
+"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp U qlen\n"
+"tx_bytes age backlog drops stats: see hpccpp(8)\n";
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
@@ -67,6 +72,8 @@ const struct field port_fields[] = {
 	{ "mq", FORM_FLAG, "mq", NULL, NULL, NULL },
 	{ "base_rtt", FORM_TIME, "base-rtt", NULL,
 	  "hpccpp_port_base_rtt_seconds", "Time over which U is averaged." },
+	{ "above", FORM_NUM, "above", NULL, NULL, NULL },
+	{ "dscp", FORM_NUM, "dscp", NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
 	  "Load as of the last stamp, queue included, 1 is full." },
 	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
@@ -331,6 +338,12 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
+/* Takes it the larger of the two programs? */
+static bool has_extras(const struct hpccpp_port_cfg *cfg)
+{
+	return cfg->above || cfg->subscribed;
+}
+
 /*
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.
@@ -345,7 +358,9 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 	sigset_t all, old;
 	int err;
 
-	opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_port);
+	opts.prog_fd = bpf_program__fd(has_extras(cfg) ?
+				       skel->progs.hpccpp_port_ext :
+				       skel->progs.hpccpp_port);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	err = bpf_tc_hook_create(&hook);
@@ -377,6 +392,8 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 	if (!skel)
 		return load_error(errno, "port");
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
+	bpf_program__set_autoload(skel->progs.hpccpp_port, !has_extras(cfg));
+	bpf_program__set_autoload(skel->progs.hpccpp_port_ext, has_extras(cfg));
 	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
 	if (!ret)
 		ret = port_bpf__load(skel);
@@ -453,7 +470,7 @@ static int lock_netns(void)
 static int port_add(int argc, char **argv)
 {
 	const char *rate = NULL, *id = NULL, *queue = NULL, *rtt = NULL;
-	const char *netns = NULL;
+	const char *above = NULL, *dscp = NULL, *netns = NULL;
 	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
 	struct plan p = {};
 	struct argument args[] = {
@@ -462,9 +479,11 @@ static int port_add(int argc, char **argv)
 		{ .name = "id", .value = &id, .max = 1 },
 		{ .name = "queue", .value = &queue, .max = 1 },
 		{ .name = "base-rtt", .value = &rtt, .max = 1 },
+		{ .name = "above", .value = &above, .max = 1 },
+		{ .name = "dscp", .value = &dscp, .max = 1 },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
-	unsigned int link = 0, which;
+	unsigned int link = 0, which, percent = 0, codepoint = 0;
 	struct qdisc *list;
 	size_t n;
 	int ret;
@@ -481,6 +500,10 @@ static int port_add(int argc, char **argv)
 				 &which);
 	if (!ret && rtt)
 		ret = parse_time("base-rtt", rtt, &cfg.base_rtt);
+	if (!ret && above)
+		ret = parse_uint("above", above, 1, 100, &percent);
+	if (!ret && dscp)
+		ret = parse_uint("dscp", dscp, 0, DSCP_MAX, &codepoint);
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
@@ -488,6 +511,10 @@ static int port_add(int argc, char **argv)
 	if (ret)
 		return ret;
 	cfg.rate_given = !!rate;
+	cfg.above_percent = percent;
+	cfg.above = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
+	cfg.subscribed = !!dscp;
+	cfg.dscp = codepoint;
 
 	ret = qdisc_list(&list, &n);
 	if (ret)
@@ -593,6 +620,10 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 	put_str(row, "root", roots[cfg->root % ARRAY_SIZE(roots)]);
 	put_bool(row, "mq", cfg->mq);
 	put_num(row, "base_rtt", cfg->base_rtt);
+	if (cfg->above)
+		put_num(row, "above", cfg->above_percent);
+	if (cfg->subscribed)
+		put_num(row, "dscp", cfg->dscp);
 	put_fixed(row, "U", port->U);
 	put_num(row, "qlen", (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
 	put_num(row, "tx_bytes",
