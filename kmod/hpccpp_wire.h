@@ -47,6 +47,25 @@
 #define HPCCPP_EXID_ECHO	0x4845	/* "HE": ACK direction, read only */
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": reserved for Rx-HPCC */
 
+/*
+ * INT response (draft -00, 6.3): what a congested port sends straight back to the
+ * sender of a segment, over UDP. Network order; daddr is of 4 or 16 bytes. sum is
+ * the sum of UDP's pseudo-header: it stands where the checksum of the segment stood
+ * that this was made of, and is what a device makes of it that is to finish that.
+ */
+#define HPCCPP_RESPONSE_ID	0x4852	/* "HR" */
+#define HPCCPP_RESPONSE_PORT	18512	/* UDP, unless another is configured */
+
+struct hpccpp_response {
+	__be16 id;		/* HPCCPP_RESPONSE_ID */
+	__be16 sport;		/* of the segment: TCP, from whom this is sent to */
+	__be32 seq;
+	__u16  sum;
+	__be16 dport;
+	__be32 rec[3];
+	__be32 daddr[4];
+};
+
 /* Field units, as shifts: one step of the field is 2^shift of the unit. */
 #define HPCCPP_TS_SHIFT		4	/* 16 ns, 24 bits wrap at 268 ms */
 #define HPCCPP_TX_SHIFT		6	/* 64 bytes, 24 bits wrap at 1 GiB */

@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 129
+ktap_plan 137
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -118,7 +118,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, limit, accept, udp-port, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -140,6 +140,11 @@ done
 for dscp in -1 64 x; do
 	says 255 "dscp \"$dscp\" is wrong: allowed are 0 to 63" port add "${on_box[@]}" dscp "$dscp"
 done
+says 255 'respond "399" is wrong: allowed are 1 to 398' port add "${on_box[@]}" respond 399
+says 255 'limit "0" is wrong: allowed are 1 to 1000000' port add "${on_box[@]}" respond 100 limit 0
+says 255 'udp-port "65536" is wrong: allowed are 1 to 65535' port add "${on_box[@]}" udp-port 65536
+says 255 'prefix "10.0.0.1/8" is wrong: *' port add "${on_box[@]}" accept 10.0.0.1/8
+says 2 'd0 has no address to send INT responses from' port add "${on_box[@]}" respond 100
 says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
 says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
 says 2 'cannot open netns "nowhere": *' port add dev d0 netns nowhere
@@ -180,7 +185,8 @@ on d0
 check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"
 check "... and those of the statistics" port d0 \
 	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","quiet",
-		"unsubscribed","bad","error"]'
+		"unsubscribed","bad","error","responded","suppressed","limited","accepted",
+		"denied","unknown","outside","damaged"]'
 check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
 	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
 id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')
@@ -206,6 +212,18 @@ on d0 above 80 dscp 46
 check "threshold and codepoint as given" port d0 '.[0] | .above == 80 and .dscp == 46'
 says 2 'a port exists already on d0' port add "${on_box[@]}"
 off d0
+ip -n "$box" addr add 10.7.0.1/24 dev d0
+on d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999
+check "INT responses as given" port d0 '.[0] | .respond == 120 and .limit == 999999 and
+	(.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999'
+off d0
+ip -n "$box" addr del 10.7.0.1/24 dev d0
+tc -n "$box" qdisc add dev d0 clsact
+tc -n "$box" filter add dev d0 ingress pref $((0x4850)) protocol all matchall action pass
+state >"$tmp/others"
+says 2 "d0 has another's ingress filter at preference 18512, where a port's goes" port add "${on_box[@]}" accept 10.0.0.0/8
+check "... and another's filter on ingress survives" same_state "$tmp/others"
+tc -n "$box" qdisc del dev d0 clsact
 on q0 id 8
 check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
 	.[0].rate == 10000000'

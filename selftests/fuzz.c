@@ -62,6 +62,9 @@ static __u8 packet[256];	/* or, for a host, from the TCP header on */
 static __u32 packet_len;
 
 static struct hpccpp_port the_port;
+static struct hpccpp_port_response the_response;
+static struct __sk_buff copy;	/* what is to come to ingress, with a mark */
+#define MARK	0x12345678
 static bool has_extras;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
@@ -88,7 +91,7 @@ static long store_bytes(void *skb, __u32 off, const void *from, __u32 len,
 			__u64 flags)
 {
 	(void)skb;
-	TRUE_OR_TRAP(!flags);
+	TRUE_OR_TRAP(!flags || flags == BPF_F_RECOMPUTE_CSUM);
 	if (off > packet_len || len > packet_len - off)
 		return -EFAULT;
 	__builtin_memcpy(packet + off, from, len);
@@ -207,6 +210,61 @@ static long getsockopt(void *skops, int level, int name, void *to, int len)
 	return 0;
 }
 
+/* What is to become a response is left to be run later, as the kernel does. */
+static long clone_redirect(struct __sk_buff *skb, __u32 ifindex, __u64 flags)
+{
+	TRUE_OR_TRAP(skb->mark && flags == BPF_F_INGRESS && !ifindex);
+	copy = *skb;
+	return 0;
+}
+
+static long change_tail(struct __sk_buff *skb, __u32 len, __u64 flags)
+{
+	(void)skb;
+	TRUE_OR_TRAP(!flags && len <= sizeof(packet));
+	while (packet_len < len)
+		packet[packet_len++] = 0;
+	packet_len = len;
+	return 0;
+}
+
+static long fib_lookup(void *skb, struct bpf_fib_lookup *fib, int len,
+		       __u32 flags)
+{
+	(void)skb;
+	TRUE_OR_TRAP(len == sizeof(*fib) && !flags);
+	return now & 1 ? BPF_FIB_LKUP_RET_NO_NEIGH :
+			 BPF_FIB_LKUP_RET_UNREACHABLE;
+}
+
+static struct bpf_sock the_sk;
+static struct bpf_tcp_sock the_tp;
+static bool sk_held;
+
+static struct bpf_sock *sk_lookup(void *skb, struct bpf_sock_tuple *t,
+				  __u32 len, __u64 netns, __u64 flags)
+{
+	(void)skb;
+	TRUE_OR_TRAP(netns == (__u64)-1 && !flags && !sk_held);
+	TRUE_OR_TRAP(len == sizeof(t->ipv4) || len == sizeof(t->ipv6));
+	sk_held = the_sk.state;
+	return sk_held ? &the_sk : NULL;
+}
+
+static long sk_release(void *sk)
+{
+	TRUE_OR_TRAP(sk == &the_sk && sk_held);
+	sk_held = false;
+	return 0;
+}
+
+#define bpf_clone_redirect	clone_redirect
+#define bpf_skb_change_tail	change_tail
+#define bpf_fib_lookup(...)	fib_lookup(__VA_ARGS__)
+#define bpf_redirect_neigh(i, p, l, f)	7	/* TC_ACT_REDIRECT */
+#define bpf_sk_lookup_tcp	sk_lookup
+#define bpf_sk_release		sk_release
+#define bpf_tcp_sock(sk)	((sk)->state == 1 ? &the_tp : NULL)
 #define bpf_map_lookup_elem	map_lookup
 #define bpf_ktime_get_ns	ktime_get_ns
 #define bpf_spin_lock(lock)
@@ -244,6 +302,7 @@ static long getsockopt(void *skops, int level, int name, void *to, int len)
 
 static void *map_lookup(void *map, const void *key)
 {
+	static __u32 answered_bit;
 	__u32 i = *(const __u32 *)key;
 
 	if (map == &port)
@@ -254,7 +313,13 @@ static void *map_lookup(void *map, const void *key)
 		return &the_host;
 	if (map == &host_stats)
 		return &stats[HPCCPP_PS_MAX + i];
-	TRUE_OR_TRAP(map == &host_prefix);
+	if (map == &port_response)
+		return &the_response;
+	if (map == &port_answered) {
+		TRUE_OR_TRAP(i < HPCCPP_ANSWERED);
+		return &answered_bit;
+	}
+	TRUE_OR_TRAP(map == &host_prefix || map == &port_accept);
 	return peer_listed ? &peer_listed : NULL;
 }
 
@@ -391,6 +456,62 @@ static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
 	return fold(sum) % 0xffff;
 }
 
+/* A packet on ingress: is what becomes of it right, in length and checksum? */
+static void run_ingress(struct __sk_buff *skb)
+{
+	__u64 accepted = stats[HPCCPP_PS_ACCEPTED];
+	__u64 responded = stats[HPCCPP_PS_RESPONDED];
+	__u32 at = skb->protocol == bpf_htons(ETH_P_IP) ? 34 : 54;
+	__u32 addresses = at == 34 ? 26 : 22, i;
+	__u8 old[sizeof(packet)], proto;
+	__u64 sum;
+
+	__builtin_memcpy(old, packet, sizeof(old));
+	hpccpp_port_in(skb);
+	TRUE_OR_TRAP(!sk_held && skb->mark != MARK);
+	if (stats[HPCCPP_PS_ACCEPTED] != accepted)
+		proto = IPPROTO_TCP;
+	else if (stats[HPCCPP_PS_RESPONDED] != responded)
+		proto = IPPROTO_UDP;
+	else
+		return;
+	sum = proto + packet_len - at;
+	for (i = addresses; i < packet_len; i++)
+		sum += i & 1 ? packet[i] : packet[i] << 8;
+	TRUE_OR_TRAP(fold(sum) == 0xffff);
+	sum = 0;
+	for (i = 14; at == 34 && i < at; i++)
+		sum += i & 1 ? packet[i] : packet[i] << 8;
+	TRUE_OR_TRAP(at != 34 || fold(sum) == 0xffff);
+	TRUE_OR_TRAP(packet[at == 34 ? 23 : 20] == proto);
+	/* who is asked, and by which port: as it was */
+	if (proto == IPPROTO_UDP)
+		TRUE_OR_TRAP(!__builtin_memcmp(packet + at + 10, old + at, 2) &&
+			     !__builtin_memcmp(packet + at + 12, old + at + 4, 4));
+}
+
+static void take_packet(struct __sk_buff *skb)
+{
+	packet_len = take_byte() % (sizeof(packet) - 100);
+	take(packet, packet_len);
+	skb->len = packet_len;
+	skb->ingress_ifindex = 1;
+	if (packet_len >= sizeof(struct ethhdr))
+		__builtin_memcpy(&skb->protocol, packet + 12, 2);
+}
+
+/* What comes from another, and may be a response */
+static void one_arrival(void)
+{
+	struct __sk_buff skb = {};
+
+	the_sk.state = take_byte() % 11;
+	take(&the_tp.snd_una, sizeof(the_tp.snd_una));
+	the_tp.snd_nxt = the_tp.snd_una + take_byte();
+	take_packet(&skb);
+	run_ingress(&skb);
+}
+
 static void one_packet(void)
 {
 	struct __sk_buff skb = {};
@@ -398,14 +519,10 @@ static void one_packet(void)
 	__u64 did = 0, before = 0;
 	__u8 old[sizeof(packet)];
 
-	packet_len = take_byte() % (sizeof(packet) - 100);
-	take(packet, packet_len);
-	skb.len = packet_len;
+	take_packet(&skb);
 	skb.wire_len = take_range(0, 70000);
 	skb.queue_mapping = take_byte() & 1;
 	skb.hash = take_byte();
-	if (packet_len >= sizeof(struct ethhdr))
-		__builtin_memcpy(&skb.protocol, packet + 12, 2);
 	__builtin_memcpy(old, packet, sizeof(old));
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		before += stats[i];
@@ -415,7 +532,8 @@ static void one_packet(void)
 
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		did += stats[i];
-	TRUE_OR_TRAP(did - before <= 1);
+	/* a segment that was written into may be answered, too */
+	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras));
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
 	tcp = tcp_offset(&skb, NULL);
 	for (i = 0; i < packet_len; i++) {
@@ -433,6 +551,11 @@ static void one_packet(void)
 			     sum_from(old, tcp, packet_len));
 	if (hi)
 		TRUE_OR_TRAP(in_record(old, tcp, lo, hi));
+	TRUE_OR_TRAP(!skb.mark);
+	if (copy.mark) {
+		run_ingress(&copy);
+		copy.mark = 0;
+	}
 }
 
 static void fuzz_port(void)
@@ -453,9 +576,18 @@ static void fuzz_port(void)
 	cfg->above = what >> 2;
 	cfg->subscribed = what >> 1 & 1;
 	cfg->dscp = 1;
+	cfg->respond = take_byte();
+	the_response = (struct hpccpp_port_response) {
+		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
+		.accepts = 1, .addr4 = { 10 }, .addr6 = { 0xfd },
+	};
+	peer_listed = true;
 	while (left) {
 		pass_time();
-		one_packet();
+		if (!(take_byte() % 4))
+			one_arrival();
+		else
+			one_packet();
 	}
 }
 

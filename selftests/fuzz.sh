@@ -41,8 +41,11 @@ seeds()
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
 
 		# a port: 200 Mbit/s, 2 ms, one queue, then packets
-		sub packets { pack("CQ<4C", 1, 2e8 - 10000, 1999, 7, 0, $extras),
-			map { pack("C3", 20, 1, length $_), $_, pack "Q<C2", 1500, 0, 0 } @_ }
+		sub packets { pack("CQ<4C2", 1, 2e8 - 10000, 1999, 7, 0, $extras, $respond),
+			map { pack("C4", $extras ? 22 : 20, 1, 1, length $_), $_,
+				pack "Q<C2", $extras ? 65000 : 1500, 0, 0 } @_ }
+		# and what comes to it: the state of a connection, una, nxt, a packet
+		sub arrivals { map { pack("C4VC2", 20, 1, 0, 1, 900, 200, length $_), $_ } @_ }
 		sub ip4 { pack "x12nCxnx4CCx10a*", 0x800, 0x45, 20 + length $_[0], 64, 6, $_[0] }
 		sub ip6 { pack "x12nCx3nCCx32a*", 0x86dd, 0x60, length $_[0], 6, 64, $_[0] }
 		sub vlan { substr($_[0], 0, 12) . pack("n2", 0x8100, 5) . substr $_[0], 12 }
@@ -57,7 +60,18 @@ seeds()
 		for $extras (1 | 51 << 2, 3 | 51 << 2) {
 			seed(packets map { ip4 tcp 0x10, option $collect, $_ } $empty, $rec, pack("N3", 1 << 20, 0, 0));
 		}
-		$extras = 0;
+		# responses that a port makes, and some that come to one
+		($extras, $respond) = (1, 1);
+		seed(packets map { $_->(tcp 0x10, option $collect, $empty) } (\&ip4, \&ip6) x 4);
+		sub sum { my $s = 0; $s += $_ for map { unpack "n*", $_ } @_; $s = ($s & 0xffff) + ($s >> 16) while $s >> 16; $s }
+		sub udp { my ($addresses, $to) = @_;
+			my $u = pack("n6Nn2", 18512, 18512, 24 + 8 + length $to, 0, 0x4852, 1000, 1000, 0, 2000) . $rec . $to;
+			substr $u, 6, 2, pack "n", ~sum($addresses, pack("n2", 17, length $u), $u) & 0xffff; $u }
+		seed(packets(), arrivals
+			pack("x12nCxnx4CCx2", 0x800, 0x45, 56, 64, 17) . pack("C8", 10, 0, 0, 9, 10, 0, 0, 1) .
+				udp(pack("C8", 10, 0, 0, 9, 10, 0, 0, 1), "\x0a\0\0\5"),
+			pack("x12nCx3nCC", 0x86dd, 0x60, 48, 17, 64) . "\xfd" x 32 . udp("\xfd" x 32, "\xfc" x 16));
+		($extras, $respond) = (0, 0);
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 

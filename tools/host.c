@@ -56,7 +56,7 @@ const struct field host_fields[] = {
 
 static const char *const asks[] = { "auto", "always", "never" };
 
-static int parse_prefix(const char *text, struct hpccpp_prefix *prefix)
+int parse_prefix(const char *text, struct hpccpp_prefix *prefix)
 {
 	unsigned int max = 128, len, i;
 	char addr[INET6_ADDRSTRLEN];
@@ -306,7 +306,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	return row;
 }
 
-static struct json_object *read_prefixes(int map)
+struct json_object *read_prefixes(int map)
 {
 	struct json_object *all = json_object_new_array();
 	struct hpccpp_prefix prefix;

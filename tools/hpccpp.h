@@ -74,6 +74,10 @@ int parse_uint(const char *name, const char *text, unsigned int min,
 int parse_rate(const char *name, const char *text, __u64 *bps);
 int parse_time(const char *name, const char *text, unsigned int *us);
 
+/* host.c: prefixes, and those that a map has, as an array of text */
+int parse_prefix(const char *text, struct hpccpp_prefix *prefix);
+struct json_object *read_prefixes(int map);
+
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
 
@@ -146,7 +150,8 @@ struct qdisc {
 
 struct filters {
 	unsigned int count;	/* all, in both directions */
-	bool taken;		/* there is one where ours goes */
+	bool taken;		/* there is one where ours goes on egress */
+	bool taken_in;		/* and on ingress */
 	__u32 prog;		/* its program; 0: not eBPF */
 };
 

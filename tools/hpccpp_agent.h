@@ -10,6 +10,16 @@
 #include "../kmod/hpccpp_algo.h"
 
 /*
+ * Maps "host_prefix", peers to ask, and "port_accept", ports that responses are
+ * taken from: LPM tries. IPv4 as ::ffff:a.b.c.d (96+n)
+ */
+#define HPCCPP_PREFIXES		64
+struct hpccpp_prefix {
+	__u32 prefixlen;
+	__u8  addr[16];
+};
+
+/*
  * Port agent: program "hpccpp_port", or "hpccpp_port_ext" where it is to do more
  * than write its load into all that asks; one TC egress filter on the device.
  */
@@ -48,8 +58,33 @@ struct hpccpp_port_cfg {
 	__u8  above_percent;	/* as it was given */
 	__u8  subscribed;	/* 1: only segments with this codepoint */
 	__u8  dscp;
-	__u32 pad;
+	__u8  respond;		/* 1/64, from it on INT responses; 0: none */
+	__u8  ingress;		/* there is a filter of ours on ingress too */
+	__u16 respond_percent;	/* as it was given */
 };
+
+/* Map "port_response", an array of one entry: INT responses, both ways. */
+struct hpccpp_port_response {
+	struct bpf_spin_lock lock;
+	__u32 interval;		/* ns between two, on the long run */
+	__u64 next;		/* when the next would be due, ns */
+	__u32 mark;		/* of packets that are to become one; 0: none */
+	__u16 port;		/* UDP */
+	__u16 accepts;		/* entries in "port_accept" */
+	__u8  addr4[4];		/* ours, to send from; 0: none */
+	__u8  addr6[16];
+	__u32 limit;		/* responses a second, as it was given */
+};
+
+/* So many may go at once, as a time of their rate: one for each of many flows. */
+#define HPCCPP_RESPONSE_BURST	100000000ULL	/* ns */
+
+/*
+ * Map "port_answered", who had a response: a bloom filter of two bits. A bit is
+ * set when its entry is the number of this period, of base_rtt: the filter empties
+ * by itself.
+ */
+#define HPCCPP_ANSWERED		4096
 
 struct hpccpp_port {
 	struct bpf_spin_lock lock;
@@ -72,12 +107,21 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_UNSUBSCRIBED,	/* brought space, has another DSCP codepoint */
 	HPCCPP_PS_BAD,		/* malformed option, left alone */
 	HPCCPP_PS_ERROR,	/* a helper failed: packet left alone */
+	HPCCPP_PS_RESPONDED,	/* INT responses sent */
+	HPCCPP_PS_SUPPRESSED,	/* not sent: the flow had one in this period */
+	HPCCPP_PS_LIMITED,	/* not sent: more than the port's limit */
+	HPCCPP_PS_ACCEPTED,	/* responses that went on to the flow */
+	HPCCPP_PS_DENIED,	/* not from a listed source, dropped */
+	HPCCPP_PS_UNKNOWN,	/* of no connection of this host, dropped */
+	HPCCPP_PS_OUTSIDE,	/* of data that is not in flight, dropped */
+	HPCCPP_PS_DAMAGED,	/* checksum wrong, dropped */
 	HPCCPP_PS_MAX,
 };
 
 #define HPCCPP_PORT_STAT_NAMES { \
 	"stamped", "replaced", "kept", "passed", "quiet", "unsubscribed", \
-	"bad", "error" }
+	"bad", "error", "responded", "suppressed", "limited", "accepted", \
+	"denied", "unknown", "outside", "damaged" }
 
 /* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
 
@@ -96,13 +140,6 @@ struct hpccpp_host_cfg {
 	__u16 every;		/* ask in one of so many segments; 0: once an RTT */
 	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
-};
-
-/* Map "host_prefix", LPM trie: peers to ask; IPv4 as ::ffff:a.b.c.d (96+n) */
-#define HPCCPP_PREFIXES		64
-struct hpccpp_prefix {
-	__u32 prefixlen;
-	__u8  addr[16];
 };
 
 /* Map "host_stats", per-CPU array indexed by this. */

@@ -27,7 +27,14 @@
 #define ETH_P_8021Q	0x8100
 #define ETH_P_8021AD	0x88A8
 #define IP_OFFSET	0x1fff
+#define IP_MF		0x2000
+#define IP_DF		0x4000
+#define ETH_HLEN	14
+#define AF_INET		2
+#define AF_INET6	10
 #define TC_ACT_UNSPEC	-1	/* go on with the next filter */
+#define TC_ACT_SHOT	2
+#define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
 #define TCPHDR_SYN	0x02
 #define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
@@ -45,6 +52,28 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } port_stats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_port_response);
+} port_response SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HPCCPP_ANSWERED);
+	__type(key, __u32);
+	__type(value, __u32);
+} port_answered SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_PREFIXES);
+	__type(key, struct hpccpp_prefix);
+	__type(value, __u8);
+} port_accept SEC(".maps");
 
 /*
  * May a port's queue be that of its qdisc? Set before loading: without, the
@@ -315,7 +344,8 @@ static __always_inline bool quiet(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	return true;
 }
 
-static __always_inline void stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
+/* True when the record is in the packet now. */
+static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 				  __u32 len, const struct hpccpp_int *r)
 {
 	struct rec rec[HPCCPP_REC_MAX] = {}, old, new = {
@@ -360,7 +390,7 @@ static __always_inline void stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	}
 	if (victim < 0) {
 		count(HPCCPP_PS_KEPT);
-		return;
+		return false;
 	}
 	diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
 	if (diff < 0 ||
@@ -369,9 +399,97 @@ static __always_inline void stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
 		goto error;
 	count(empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
-	return;
+	return true;
 error:
 	count(HPCCPP_PS_ERROR);
+	return false;
+}
+
+/*
+ * INT responses (draft -00, 6.3). A port that forwards a segment into which it has
+ * written a load over the threshold sends that record straight back as well. What
+ * it sends is made of a copy of the segment, which the kernel hands to the ingress
+ * of the same device: make_response(). At the sender's device take_response() makes
+ * an ACK of it that brings the record as an echo would, and TCP does the rest: the
+ * flow's lock, the host agent, and telling the module that a segment has come.
+ */
+
+/* Has the flow had a response in this period? From now on it has. */
+static __always_inline bool answered(__u32 flow, __u32 period)
+{
+	bool all = true;
+	__u32 *bit, key;
+	int i;
+
+	/* another two bits in each period: nobody shares them always */
+	flow = (flow ^ period) * 0x9e3779b1;
+	flow ^= flow >> 15;
+	flow *= 0x85ebca6b;
+#pragma unroll
+	for (i = 0; i < 2; i++) {
+		key = flow >> (i ? 20 : 4) & (HPCCPP_ANSWERED - 1);
+		bit = bpf_map_lookup_elem(&port_answered, &key);
+		if (!bit)
+			return true;
+		all = all && *bit == period;
+		*bit = period;
+	}
+	return all;
+}
+
+/* One more than the port may send? */
+static __always_inline bool limited(struct hpccpp_port_response *c)
+{
+	__u64 now = bpf_ktime_get_ns();
+	bool over;
+
+	bpf_spin_lock(&c->lock);
+	over = c->next > now + HPCCPP_RESPONSE_BURST;
+	if (!over)
+		c->next = (c->next > now ? c->next : now) + c->interval;
+	bpf_spin_unlock(&c->lock);
+	return over;
+}
+
+/* Where the TCP header is in what a response can be made of */
+#define TCP_IN_IPV4	(sizeof(struct ethhdr) + sizeof(struct iphdr))
+#define TCP_IN_IPV6	(sizeof(struct ethhdr) + sizeof(struct ipv6hdr))
+
+static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
+				    const struct hpccpp_port *p,
+				    const struct hpccpp_int *r)
+{
+	__u32 zero = 0, mark = skb->mark;
+	struct hpccpp_port_response *c;
+	__u8 bits[2];		/* data offset, flags */
+
+	/* neither tags, nor options of IP, nor what is the host's own */
+	if (tcp != (skb->protocol == bpf_htons(ETH_P_IP) ? TCP_IN_IPV4 :
+							   TCP_IN_IPV6) ||
+	    skb->vlan_present || !skb->ingress_ifindex)
+		return;
+	if (bpf_skb_load_bytes(skb, tcp + 12, bits, sizeof(bits)) ||
+	    bits[1] & TCPHDR_SYN || skb->len <= tcp + (bits[0] >> 4 << 2))
+		return;
+	c = bpf_map_lookup_elem(&port_response, &zero);
+	if (!c || !c->mark)
+		return;
+	if (answered(bpf_get_hash_recalc(skb), bpf_ktime_get_ns() /
+		     (p->cfg.base_rtt * 1000ULL))) {
+		count(HPCCPP_PS_SUPPRESSED);
+		return;
+	}
+	if (limited(c)) {
+		count(HPCCPP_PS_LIMITED);
+		return;
+	}
+	skb->cb[0] = bpf_htonl(hpccpp_int_w0(r));
+	skb->cb[1] = bpf_htonl(hpccpp_int_w1(r));
+	skb->cb[2] = bpf_htonl(hpccpp_int_w2(r));
+	skb->mark = c->mark;
+	if (bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS))
+		count(HPCCPP_PS_ERROR);
+	skb->mark = mark;
 }
 
 /* extras: may the port be told to leave out some of what asks? A constant. */
@@ -418,9 +536,318 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras)
 			return TC_ACT_UNSPEC;
 	}
 	snapshot(skb, p, queue, &r);
-	if (off && !(extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
-		stamp(skb, tcp, off, len, &r);
+	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
+		return TC_ACT_UNSPEC;
+	if (stamp(skb, tcp, off, len, &r) && extras && p->cfg.respond &&
+	    r.U >= p->cfg.respond)
+		respond(skb, tcp, p, &r);
 	return TC_ACT_UNSPEC;
+}
+
+static __always_inline __u16 fold16(__u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (sum >> 16) + sum;
+}
+
+/* Of both families: what stands around a response, and around the ACK made of it */
+struct addresses {
+	__be32 src[4];
+	__be32 dst[4];		/* IPv4: the first of each, else 0 */
+};
+
+static __always_inline __u64 pseudo_sum(const struct addresses *a, __u8 proto,
+					__u32 len)
+{
+	return (__u64)bpf_csum_diff(NULL, 0, (__be32 *)a, sizeof(*a), 0) +
+	       bpf_htonl(proto) + bpf_htonl(len);
+}
+
+/* What follows the IP header in a response, and in the ACK made of it */
+struct response {
+	struct udphdr udp;
+	struct hpccpp_response r;
+};
+
+struct ack {
+	struct tcphdr tcp;
+	__be32 option;
+	__be32 rec[3];
+};
+
+/* IPv4's is the shorter address */
+#define RESPONSE4_LEN	(sizeof(struct response) - 12)
+#define RESPONSE6_LEN	sizeof(struct response)
+
+static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
+				     const struct addresses *a)
+{
+	*ip = (struct iphdr) {
+		.version = 4, .ihl = sizeof(*ip) / 4, .ttl = 64,
+		.tot_len = bpf_htons(sizeof(*ip) + len),
+		.frag_off = bpf_htons(IP_DF), .protocol = proto,
+		.saddr = a->src[0], .daddr = a->dst[0],
+	};
+	ip->check = ~fold16(bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
+}
+
+static __always_inline void put_ipv6(struct ipv6hdr *ip, __u8 proto, __u32 len,
+				     const struct addresses *a)
+{
+	*ip = (struct ipv6hdr) {
+		.version = 6, .hop_limit = 64, .nexthdr = proto,
+		.payload_len = bpf_htons(len),
+	};
+	__builtin_memcpy(&ip->saddr, a->src, sizeof(a->src));
+	__builtin_memcpy(&ip->daddr, a->dst, sizeof(a->dst));
+}
+
+/* A copy of a segment of ours becomes a response and goes to who sent that. */
+static __always_inline int make_response(struct __sk_buff *skb,
+					 const struct hpccpp_port_response *c)
+{
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
+	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
+	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN;
+	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex };
+	struct response u = {};
+	struct addresses a = {};
+	struct {
+		__be16 sport, dport;
+		__be32 seq;
+	} tcp;
+	union {
+		struct iphdr v4;
+		struct ipv6hdr v6;
+	} ip;
+	__u64 sum;
+	long err;
+
+	skb->mark = 0;
+	if (bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)))
+		goto error;
+	u.udp.source = bpf_htons(c->port);
+	u.udp.dest = bpf_htons(c->port);
+	u.udp.len = bpf_htons(len);
+	u.r.id = bpf_htons(HPCCPP_RESPONSE_ID);
+	u.r.sport = tcp.sport;
+	u.r.dport = tcp.dport;
+	u.r.seq = tcp.seq;
+	u.r.rec[0] = skb->cb[0];
+	u.r.rec[1] = skb->cb[1];
+	u.r.rec[2] = skb->cb[2];
+	if (v4) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4)))
+			goto error;
+		u.r.daddr[0] = ip.v4.daddr;
+		a.dst[0] = ip.v4.saddr;
+		__builtin_memcpy(a.src, c->addr4, sizeof(c->addr4));
+		fib.family = AF_INET;
+		fib.ipv4_src = a.src[0];
+		fib.ipv4_dst = a.dst[0];
+	} else {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6)))
+			goto error;
+		__builtin_memcpy(u.r.daddr, &ip.v6.daddr, sizeof(a.dst));
+		__builtin_memcpy(a.dst, &ip.v6.saddr, sizeof(a.dst));
+		__builtin_memcpy(a.src, c->addr6, sizeof(a.src));
+		fib.family = AF_INET6;
+		__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
+		__builtin_memcpy(fib.ipv6_dst, a.dst, sizeof(a.dst));
+	}
+	if (!a.src[0])		/* the port has no address of this family */
+		goto error;
+	sum = pseudo_sum(&a, IPPROTO_UDP, len);
+	u.r.sum = fold16(sum);
+	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&u, sizeof(u), 0);
+	u.udp.check = ~fold16(sum);
+	if (!u.udp.check)
+		u.udp.check = 0xffff;
+
+	if (bpf_skb_change_tail(skb, at + len, 0))
+		goto error;
+	if (v4) {
+		put_ipv4(&ip.v4, IPPROTO_UDP, len, &a);
+		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4), 0);
+		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE4_LEN, 0);
+	} else {
+		put_ipv6(&ip.v6, IPPROTO_UDP, len, &a);
+		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6), 0);
+		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE6_LEN, 0);
+	}
+	if (err)
+		goto error;
+	err = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
+	if (err != BPF_FIB_LKUP_RET_SUCCESS && err != BPF_FIB_LKUP_RET_NO_NEIGH)
+		goto error;
+	count(HPCCPP_PS_RESPONDED);
+	return bpf_redirect_neigh(fib.ifindex, NULL, 0, 0);
+error:
+	count(HPCCPP_PS_ERROR);
+	return TC_ACT_SHOT;
+}
+
+/*
+ * Is there a connection, and the data in flight that a response is about? TCP moves
+ * snd_nxt when a packet has been handed down, and on short ways a response is here
+ * before: allow one of 64 KB. Fills in the header of the ACK.
+ */
+static __always_inline __u32 find_flow(struct __sk_buff *skb, bool v4,
+				       const struct addresses *a,
+				       const struct response *u,
+				       struct tcphdr *th)
+{
+	struct bpf_sock_tuple t = {};
+	struct bpf_tcp_sock *tp;
+	__u32 seq = bpf_ntohl(u->r.seq);
+	__u32 what = HPCCPP_PS_UNKNOWN;
+	struct bpf_sock *sk;
+
+	if (v4) {
+		t.ipv4.saddr = a->src[0];
+		t.ipv4.daddr = a->dst[0];
+		t.ipv4.sport = u->r.dport;
+		t.ipv4.dport = u->r.sport;
+		sk = bpf_sk_lookup_tcp(skb, &t, sizeof(t.ipv4),
+				       THIS_NETNS, 0);
+	} else {
+		__builtin_memcpy(t.ipv6.saddr, a->src, sizeof(a->src));
+		__builtin_memcpy(t.ipv6.daddr, a->dst, sizeof(a->dst));
+		t.ipv6.sport = u->r.dport;
+		t.ipv6.dport = u->r.sport;
+		sk = bpf_sk_lookup_tcp(skb, &t, sizeof(t.ipv6),
+				       THIS_NETNS, 0);
+	}
+	if (!sk)
+		return what;
+	/* an ACK would reset what has no peer yet */
+	tp = sk->state != BPF_TCP_LISTEN && sk->state != BPF_TCP_SYN_SENT &&
+	     sk->state != BPF_TCP_SYN_RECV ? bpf_tcp_sock(sk) : NULL;
+	if (tp) {
+		what = HPCCPP_PS_OUTSIDE;
+		if ((__s32)(seq - tp->snd_una) >= 0 &&
+		    (__s32)(tp->snd_nxt + 0x10000 - seq) > 0)
+			what = HPCCPP_PS_ACCEPTED;
+		/*
+		 * Nothing that TCP would count as a duplicate ACK, take a
+		 * window from, or answer: at most it does once in 500 ms, while
+		 * nothing has been acknowledged yet or after its FIN.
+		 */
+		th->seq = bpf_htonl(tp->rcv_nxt);
+		th->ack_seq = bpf_htonl(tp->snd_una - 1);
+	}
+	bpf_sk_release(sk);
+	return what;
+}
+
+/* A response becomes an ACK of its connection with an echo of its record. */
+static __always_inline int take_response(struct __sk_buff *skb,
+					 const struct hpccpp_port_response *c)
+{
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
+	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
+	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN, what;
+	struct hpccpp_prefix source = { .prefixlen = 128 };
+	struct response u = {};
+	struct addresses a = {};
+	struct ack ack = {};
+	union {
+		struct iphdr v4;
+		struct ipv6hdr v6;
+	} ip;
+	long err;
+
+	if (v4) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4)) ||
+		    ip.v4.protocol != IPPROTO_UDP || ip.v4.ihl != 5 ||
+		    ip.v4.tot_len != bpf_htons(sizeof(ip.v4) + len) ||
+		    ip.v4.frag_off & bpf_htons(IP_OFFSET | IP_MF) ||
+		    bpf_skb_load_bytes(skb, at, &u, RESPONSE4_LEN))
+			return TC_ACT_UNSPEC;
+		a.src[0] = ip.v4.saddr;
+		a.dst[0] = ip.v4.daddr;
+		source.addr[10] = 0xff;
+		source.addr[11] = 0xff;
+		__builtin_memcpy(source.addr + 12, a.src, 4);
+	} else if (skb->protocol == bpf_htons(ETH_P_IPV6)) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6)) ||
+		    ip.v6.nexthdr != IPPROTO_UDP ||
+		    ip.v6.payload_len != bpf_htons(len) ||
+		    bpf_skb_load_bytes(skb, at, &u, RESPONSE6_LEN))
+			return TC_ACT_UNSPEC;
+		__builtin_memcpy(a.src, &ip.v6.saddr, sizeof(a.src));
+		__builtin_memcpy(a.dst, &ip.v6.daddr, sizeof(a.dst));
+		__builtin_memcpy(source.addr, a.src, sizeof(a.src));
+	} else {
+		return TC_ACT_UNSPEC;
+	}
+	if (u.udp.dest != bpf_htons(c->port) || u.udp.len != bpf_htons(len) ||
+	    u.r.id != bpf_htons(HPCCPP_RESPONSE_ID))
+		return TC_ACT_UNSPEC;
+
+	what = HPCCPP_PS_DENIED;
+	if (!bpf_map_lookup_elem(&port_accept, &source))
+		goto drop;
+	what = HPCCPP_PS_DAMAGED;
+	if (fold16(pseudo_sum(&a, IPPROTO_UDP, len) +
+		 bpf_csum_diff(NULL, 0, (__be32 *)&u, sizeof(u), 0)) != 0xffff)
+		goto drop;
+	/* from the port to the receiver, whose ACK it is to be */
+	__builtin_memcpy(a.src, u.r.daddr, sizeof(a.src));
+	what = find_flow(skb, v4, &a, &u, &ack.tcp);
+	if (what != HPCCPP_PS_ACCEPTED)
+		goto drop;
+
+	ack.tcp.source = u.r.dport;
+	ack.tcp.dest = u.r.sport;
+	ack.tcp.doff = sizeof(ack) / 4;
+	ack.tcp.ack = 1;
+	ack.tcp.window = 0xffff;
+	ack.option = bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 |
+			       HPCCPP_OPT_LEN(1) << 16 | HPCCPP_EXID_ECHO);
+	__builtin_memcpy(ack.rec, u.r.rec, sizeof(ack.rec));
+	ack.tcp.check = ~fold16(pseudo_sum(&a, IPPROTO_TCP, sizeof(ack)) +
+			      bpf_csum_diff(NULL, 0, (__be32 *)&ack,
+					    sizeof(ack), 0));
+	err = bpf_skb_change_tail(skb, at + sizeof(ack), 0);
+	if (v4) {
+		put_ipv4(&ip.v4, IPPROTO_TCP, sizeof(ack), &a);
+		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4,
+						 sizeof(ip.v4),
+						 BPF_F_RECOMPUTE_CSUM);
+	} else {
+		put_ipv6(&ip.v6, IPPROTO_TCP, sizeof(ack), &a);
+		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v6,
+						 sizeof(ip.v6),
+						 BPF_F_RECOMPUTE_CSUM);
+	}
+	err = err ?: bpf_skb_store_bytes(skb, at, &ack, sizeof(ack),
+					 BPF_F_RECOMPUTE_CSUM);
+	if (!err) {
+		count(what);
+		return TC_ACT_UNSPEC;
+	}
+	what = HPCCPP_PS_ERROR;
+drop:
+	count(what);
+	return TC_ACT_SHOT;
+}
+
+/* On ingress, of ports that send responses or take them */
+SEC("tc")
+int hpccpp_port_in(struct __sk_buff *skb)
+{
+	struct hpccpp_port_response *c;
+	__u32 zero = 0;
+
+	c = bpf_map_lookup_elem(&port_response, &zero);
+	if (!c)
+		return TC_ACT_UNSPEC;
+	if (c->mark && skb->mark == c->mark)
+		return make_response(skb, c);
+	return c->accepts ? take_response(skb, c) : TC_ACT_UNSPEC;
 }
 
 /* One of the two is loaded: who does without extras does not pay for them. */

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +16,13 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <netinet/in.h>
 #include <linux/ethtool.h>
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,11 +33,16 @@
 #define PROG_NAME	"hpccpp_port"
 #define BASE_RTT	1000	/* us, the default */
 #define DSCP_MAX	63
+#define RESPOND_MAX	398	/* percent: what U can say */
+#define LIMIT		10000	/* responses a second, the default */
+#define LIMIT_MAX	1000000
 
 static const char usage[] =
 "Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
-"                       [ above PERCENT ] [ dscp N ] [ netns NAME ]\n"
+"                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
+"                       [ limit N ] [ accept PREFIX ]... [ udp-port N ]\n"
+"                       [ netns NAME ]\n"
 "       hpccpp port delete dev DEV [ netns NAME ]\n"
 "       hpccpp port [ show ] [ dev DEV ] [ netns NAME ]\n"
 "\n"
@@ -50,15 +58,24 @@ static const char usage[] =
 "above leave records empty while U is less than this, 1 to 100 percent; for a\n"
 "      sender that does not know its path they are written. Default: write all\n"
 "dscp  write only into segments with this codepoint, 0 to 63. Default: into all\n"
+"respond from this U on, 1 to 398 percent, send what is written into a segment\n"
+"      that is forwarded straight back to its sender too, at most once in TIME to\n"
+"      a flow, and 1 to 1000000 times a second in all (limit, default 10000).\n"
+"      Default: send none\n"
+"accept as a sender's port, take these INT responses from ports with such\n"
+"      addresses, ADDRESS[/LEN], up to 64. Default: let them pass\n"
+"udp-port where they are sent to, 1 to 65535, default 18512\n"
 "\n"
 "qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
 "modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"
 "replaced (another hop's record), kept (records more loaded than the port),\n"
 "passed (no space brought), quiet (below PERCENT), unsubscribed (another dscp),\n"
-"bad, error.\n"
+"bad, error; INT responses: responded, suppressed (one was sent in TIME), limited,\n"
+"accepted, and those dropped: denied (no PREFIX), unknown (no such connection),\n"
+"outside (data that is not in flight), damaged.\n"
 "\n"
-"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp U qlen\n"
-"tx_bytes age backlog drops stats: see hpccpp(8)\n";
+"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond limit\n"
+"udp_port accept U qlen tx_bytes age backlog drops stats: see hpccpp(8)\n";
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
@@ -74,6 +91,10 @@ const struct field port_fields[] = {
 	  "hpccpp_port_base_rtt_seconds", "Time over which U is averaged." },
 	{ "above", FORM_NUM, "above", NULL, NULL, NULL },
 	{ "dscp", FORM_NUM, "dscp", NULL, NULL, NULL },
+	{ "respond", FORM_NUM, "respond", NULL, NULL, NULL },
+	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
+	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
+	{ "udp_port", FORM_NUM, "udp-port", NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
 	  "Load as of the last stamp, queue included, 1 is full." },
 	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
@@ -136,6 +157,8 @@ static const struct qdisc *find_clsact(const struct qdisc *list, size_t n,
 
 /* What is known of a port before it is set up. */
 struct plan {
+	struct hpccpp_port_response response;
+	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
 	bool mq;		/* qdisc is that of each of its queues */
@@ -309,6 +332,66 @@ static int choose(struct plan *p, struct hpccpp_port_cfg *cfg,
 	return EXIT_DONE;
 }
 
+/* Where responses come from: the first addresses of the device */
+static int own_addresses(struct plan *p)
+{
+	struct hpccpp_port_response *r = &p->response;
+	struct ifaddrs *all, *a;
+
+	if (getifaddrs(&all))
+		return errno_error(errno, "cannot list addresses");
+	for (a = all; a; a = a->ifa_next) {
+		const struct sockaddr_in6 *in6 = (void *)a->ifa_addr;
+		const struct sockaddr_in *in = (void *)a->ifa_addr;
+
+		if (!in || strcmp(a->ifa_name, p->dev))
+			continue;
+		if (in->sin_family == AF_INET && !r->addr4[0])
+			memcpy(r->addr4, &in->sin_addr, sizeof(r->addr4));
+		if (in->sin_family == AF_INET6 && !r->addr6[0] &&
+		    !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+			memcpy(r->addr6, &in6->sin6_addr, sizeof(r->addr6));
+	}
+	freeifaddrs(all);
+	if (!r->addr4[0] && !r->addr6[0])
+		return system_error("%s has no address to send INT responses from",
+				    p->dev);
+	return EXIT_DONE;
+}
+
+/* The mark is a number that no packet has by chance, or knows. */
+static int plan_responses(struct plan *p, struct hpccpp_port_cfg *cfg,
+			  unsigned int limit)
+{
+	struct hpccpp_port_response *r = &p->response;
+
+	cfg->ingress = cfg->respond || r->accepts;
+	if (!cfg->respond)
+		return EXIT_DONE;
+	r->limit = limit;
+	r->interval = 1000000000 / limit;
+	while (!r->mark) {
+		if (getrandom(&r->mark, sizeof(r->mark), 0) < 0)
+			return errno_error(errno, "cannot get a random number");
+	}
+	return own_addresses(p);
+}
+
+static int write_responses(const struct port_bpf *skel, const struct plan *p)
+{
+	static const __u8 one = 1;
+	__u32 i = 0;
+	int err;
+
+	err = bpf_map__update_elem(skel->maps.port_response, &i, sizeof(i),
+				   &p->response, sizeof(p->response), BPF_ANY);
+	for (; i < p->response.accepts && !err; i++)
+		err = bpf_map__update_elem(skel->maps.port_accept,
+					   &p->accept[i], sizeof(p->accept[i]),
+					   &one, sizeof(one), BPF_ANY);
+	return err;
+}
+
 static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
 {
 	struct hpccpp_port port = { .cfg = *cfg };
@@ -338,10 +421,27 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
+static int detach_filter(int ifindex, enum bpf_tc_attach_point point)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = point);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = HPCCPP_TC_PRIO);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
 /* Takes it the larger of the two programs? */
 static bool has_extras(const struct hpccpp_port_cfg *cfg)
 {
-	return cfg->above || cfg->subscribed;
+	return cfg->above || cfg->subscribed || cfg->respond;
+}
+
+static int egress_prog(const struct port_bpf *skel,
+		       const struct hpccpp_port_cfg *cfg)
+{
+	return bpf_program__fd(has_extras(cfg) ? skel->progs.hpccpp_port_ext :
+						 skel->progs.hpccpp_port);
 }
 
 /*
@@ -353,14 +453,17 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = p->ifindex,
 			    .attach_point = BPF_TC_EGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, in, .ifindex = p->ifindex,
+			    .attach_point = BPF_TC_INGRESS);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = HPCCPP_TC_PRIO);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, in_opts, .handle = HPCCPP_TC_HANDLE,
 			    .priority = HPCCPP_TC_PRIO);
 	sigset_t all, old;
 	int err;
 
-	opts.prog_fd = bpf_program__fd(has_extras(cfg) ?
-				       skel->progs.hpccpp_port_ext :
-				       skel->progs.hpccpp_port);
+	in_opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_port_in);
+	opts.prog_fd = egress_prog(skel, cfg);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	err = bpf_tc_hook_create(&hook);
@@ -369,8 +472,13 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 		err = 0;
 	if (!err) {
 		err = write_cfg(bpf_map__fd(skel->maps.port), cfg);
-		if (!err)
+		if (!err && cfg->ingress)
+			err = bpf_tc_attach(&in, &in_opts);
+		if (!err) {
 			err = bpf_tc_attach(&hook, &opts);
+			if (err && cfg->ingress)
+				detach_filter(p->ifindex, BPF_TC_INGRESS);
+		}
 		if (err && cfg->own_clsact)
 			remove_clsact(p->dev, p->ifindex);
 	}
@@ -379,6 +487,19 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 		return system_error("a port exists already on %s", p->dev);
 	return err ? errno_error(err, "cannot attach to %s", p->dev) :
 		     EXIT_DONE;
+}
+
+static int bind_maps(const struct port_bpf *skel,
+		     const struct hpccpp_port_cfg *cfg)
+{
+	int prog = egress_prog(skel, cfg);
+
+	if (!cfg->ingress)
+		return 0;
+	if (bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_response), NULL) ||
+	    bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_accept), NULL))
+		return -errno;
+	return 0;
 }
 
 static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
@@ -394,9 +515,17 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
 	bpf_program__set_autoload(skel->progs.hpccpp_port, !has_extras(cfg));
 	bpf_program__set_autoload(skel->progs.hpccpp_port_ext, has_extras(cfg));
+	bpf_program__set_autoload(skel->progs.hpccpp_port_in, cfg->ingress);
 	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
+	if (!ret && !cfg->respond)
+		ret = bpf_map__set_max_entries(skel->maps.port_answered, 1);
 	if (!ret)
 		ret = port_bpf__load(skel);
+	/* `port show` finds maps by the program on egress */
+	if (!ret)
+		ret = bind_maps(skel, cfg);
+	if (!ret)
+		ret = write_responses(skel, p);
 	ret = ret ? load_error(ret, "port") : attach_filter(skel, p, cfg);
 	port_bpf__destroy(skel);
 	return ret;
@@ -420,7 +549,8 @@ static int find_port(const struct qdisc *list, size_t n, int ifindex,
 }
 
 /* Whether a port can be attached: the place is free. */
-static int check_place(const struct plan *p, const struct qdisc *list, size_t n)
+static int check_place(const struct plan *p, const struct qdisc *list, size_t n,
+		       bool ingress)
 {
 	const struct qdisc *clsact = find_clsact(list, n, p->ifindex);
 	struct filters f;
@@ -436,9 +566,10 @@ static int check_place(const struct plan *p, const struct qdisc *list, size_t n)
 		close(prog);
 		return system_error("a port exists already on %s", p->dev);
 	}
-	if (f.taken)
-		return system_error("%s has another's egress filter at preference %u, where a port's goes",
-				    p->dev, HPCCPP_TC_PRIO);
+	if (f.taken || (ingress && f.taken_in))
+		return system_error("%s has another's %s filter at preference %u, where a port's goes",
+				    p->dev, f.taken ? "egress" : "ingress",
+				    HPCCPP_TC_PRIO);
 	return EXIT_DONE;
 }
 
@@ -471,6 +602,8 @@ static int port_add(int argc, char **argv)
 {
 	const char *rate = NULL, *id = NULL, *queue = NULL, *rtt = NULL;
 	const char *above = NULL, *dscp = NULL, *netns = NULL;
+	const char *respond = NULL, *limit = NULL, *udp = NULL;
+	const char *accept[HPCCPP_PREFIXES];
 	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
 	struct plan p = {};
 	struct argument args[] = {
@@ -481,9 +614,14 @@ static int port_add(int argc, char **argv)
 		{ .name = "base-rtt", .value = &rtt, .max = 1 },
 		{ .name = "above", .value = &above, .max = 1 },
 		{ .name = "dscp", .value = &dscp, .max = 1 },
+		{ .name = "respond", .value = &respond, .max = 1 },
+		{ .name = "limit", .value = &limit, .max = 1 },
+		{ .name = "accept", .value = accept, .max = HPCCPP_PREFIXES },
+		{ .name = "udp-port", .value = &udp, .max = 1 },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
-	unsigned int link = 0, which, percent = 0, codepoint = 0;
+	unsigned int link = 0, which, percent = 0, codepoint = 0, i;
+	unsigned int most = LIMIT, from = 0, udp_port = HPCCPP_RESPONSE_PORT;
 	struct qdisc *list;
 	size_t n;
 	int ret;
@@ -504,6 +642,14 @@ static int port_add(int argc, char **argv)
 		ret = parse_uint("above", above, 1, 100, &percent);
 	if (!ret && dscp)
 		ret = parse_uint("dscp", dscp, 0, DSCP_MAX, &codepoint);
+	if (!ret && respond)
+		ret = parse_uint("respond", respond, 1, RESPOND_MAX, &from);
+	if (!ret && limit)
+		ret = parse_uint("limit", limit, 1, LIMIT_MAX, &most);
+	for (i = 0; i < args[9].n && !ret; i++)
+		ret = parse_prefix(accept[i], &p.accept[i]);
+	if (!ret && udp)
+		ret = parse_uint("udp-port", udp, 1, 65535, &udp_port);
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
@@ -515,11 +661,18 @@ static int port_add(int argc, char **argv)
 	cfg.above = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
 	cfg.subscribed = !!dscp;
 	cfg.dscp = codepoint;
+	cfg.respond_percent = from;
+	cfg.respond = ((from << HPCCPP_U_SHIFT) + 99) / 100;
+	p.response.port = udp_port;
+	p.response.accepts = i;
+	ret = plan_responses(&p, &cfg, most);
+	if (ret)
+		return ret;
 
 	ret = qdisc_list(&list, &n);
 	if (ret)
 		return ret;
-	ret = check_place(&p, list, n);
+	ret = check_place(&p, list, n, cfg.ingress);
 	if (!ret)
 		ret = read_root(&p, list, n, !rate,
 				!queue || which == HPCCPP_QUEUE_QDISC);
@@ -540,10 +693,6 @@ static int port_add(int argc, char **argv)
 
 static int detach(const char *dev, int ifindex, int prog)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
-			    .attach_point = BPF_TC_EGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
-			    .priority = HPCCPP_TC_PRIO);
 	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
 	struct hpccpp_port port = {};
 	__u32 zero = 0;
@@ -554,8 +703,10 @@ static int detach(const char *dev, int ifindex, int prog)
 		bpf_map_lookup_elem(map, &zero, &port);
 		close(map);
 	}
-	err = bpf_tc_detach(&hook, &opts);
-	if (err)
+	err = detach_filter(ifindex, BPF_TC_EGRESS);
+	if (!err && port.cfg.ingress)
+		err = detach_filter(ifindex, BPF_TC_INGRESS);
+	if (err && err != -ENOENT)
 		return errno_error(err, "cannot remove the port on %s", dev);
 	return port.cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
 }
@@ -602,6 +753,35 @@ static long long stamp_age(const struct hpccpp_port *port)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return ((long long)now.tv_sec * 1000000000 + now.tv_nsec -
 		(long long)port->last.seen) / 1000;
+}
+
+static int put_responses(struct json_object *row, int prog,
+			 const struct hpccpp_port_cfg *cfg)
+{
+	int map = prog_map(prog, "port_response",
+			   sizeof(struct hpccpp_port_response));
+	struct hpccpp_port_response r = {};
+	__u32 zero = 0;
+	int err;
+
+	err = map < 0 || bpf_map_lookup_elem_flags(map, &zero, &r, BPF_F_LOCK);
+	if (map >= 0)
+		close(map);
+	if (err)
+		return prog_map_error("port_response");
+	if (cfg->respond) {
+		put_num(row, "respond", cfg->respond_percent);
+		put_num(row, "limit", r.limit);
+	}
+	if (r.accepts) {
+		map = prog_map(prog, "port_accept", sizeof(__u8));
+		if (map < 0)
+			return prog_map_error("port_accept");
+		json_object_object_add(row, "accept", read_prefixes(map));
+		close(map);
+	}
+	put_num(row, "udp_port", r.port);
+	return EXIT_DONE;
 }
 
 static struct json_object *port_row(const char *dev, __u32 queue,
@@ -669,6 +849,8 @@ static int add_rows(const struct qdisc *list, size_t n, int ifindex,
 		}
 		row = port_row(dev, i, &port,
 			       queue_qdisc(list, n, ifindex, port.cfg.mq, i));
+		if (!i && port.cfg.ingress)
+			ret = put_responses(row, prog, &port.cfg);
 		if (!i)
 			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
 		json_object_array_add(rows, row);

@@ -261,17 +261,17 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *options;
 	struct filters *f = data;
+	bool bpf, egress;
 	const __u32 *id;
-	bool bpf;
 
 	f->count++;
+	egress = TC_H_MIN(tcm->tcm_parent) == TC_H_MIN_EGRESS;
 	bpf = !strcmp(tca_kind(nlh, &options), "bpf");
 	if (TC_H_MAJ(tcm->tcm_info) >> 16 != HPCCPP_TC_PRIO ||
-	    TC_H_MIN(tcm->tcm_parent) != TC_H_MIN_EGRESS ||
 	    (bpf && tcm->tcm_handle != HPCCPP_TC_HANDLE))
 		return MNL_CB_OK;
-	f->taken = true;
-	if (!bpf || !options)
+	*(egress ? &f->taken : &f->taken_in) = true;
+	if (!egress || !bpf || !options)
 		return MNL_CB_OK;
 	id = find_attr(mnl_attr_get_payload(options),
 		       mnl_attr_get_payload_len(options), TCA_BPF_ID,
