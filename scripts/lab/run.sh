@@ -38,6 +38,7 @@ declare -A p=(
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
 	[every]=1	# segments of which one asks for telemetry
+	[respond]=0	# percent of load from which switches send INT responses; 0: none
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
 	[size]=0	# bytes of a flow
@@ -93,10 +94,11 @@ network()
 }
 
 # agents [SKIP]: the host agent for all, a port agent at each port but "NETNS DEV"s
-# that match SKIP. Link ids are as "testbed ports all" lists them, from 1.
+# that match SKIP. Link ids are as "testbed ports all" lists them, from 1. Who sends
+# responses has an address for it.
 agents()
 {
-	local args=() id=0 ns dev rate
+	local args=() id=0 ns dev rate port
 	[[ ${p[cc]} != *-full ]] || args+=(records 2)
 	[[ ${p[every]} == 1 ]] || args+=(every "${p[every]}")
 	[[ $cc == hpccpp ]] || return 0
@@ -104,8 +106,15 @@ agents()
 	while read -r ns dev rate; do
 		: $((++id))
 		[[ -z ${1-} || ! "$ns $dev" =~ $1 ]] || continue
+		port=()
+		if [[ ${p[respond]} != 0 && $ns == [hr]* ]]; then
+			port=(accept 192.168.0.0/16)
+		elif [[ ${p[respond]} != 0 ]]; then
+			ip -n "$ns" addr add "192.168.$((id / 256)).$((id % 256))/32" dev "$dev"
+			port=(respond "${p[respond]}" limit 1000000)
+		fi
 		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" queue virtual \
-			id "$id" base-rtt "${rtt}us"
+			id "$id" base-rtt "${rtt}us" "${port[@]}"
 	done < <("$lab/testbed" ports all)
 }
 
