@@ -10,6 +10,7 @@
 #
 # place: vm uml
 # timeout: 240
+# shellcheck disable=SC2317 # functions that blind calls
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
