@@ -18,7 +18,7 @@ packages=(
 	tshark dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo
 	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
-	jq nftables gnuplot-nox perl procps sparse shellcheck mandoc
+	jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
 )
 
 missing=()

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The algorithm and the wire format: the unit and property tests of algo_test.c,
-# plain and under the sanitizers, and that eBPF programs can use the header.
+# plain and under the sanitizers, and that eBPF programs can use the header; and
+# the hash of tools/hpccpp_tag.h.
 #
 # place: host
 # timeout: 300
@@ -81,6 +82,22 @@ ebpf()
 		[[ -z $(llvm-nm -u "$tmp/ebpf.o") ]]
 }
 
+# The paper's vector (appendix A: 15 bytes), and openssl's hash of each length.
+siphash()
+{
+	local key=000102030405060708090a0b0c0d0e0f i
+	make -C "$top/selftests" O="$bin" "$bin/siphash" &&
+		[[ $("$bin/siphash" "$key" 15) == E545BE4961CA29A1 ]] || return
+	for key in $key ff0000000000000000000000000080f1; do
+		for ((i = 0; i <= 64; i++)); do
+			perl -e "print pack 'C*', 0 .. $i - 1" |
+				openssl mac -macopt "hexkey:$key" -macopt size:8 -in - SIPHASH
+		done >"$tmp/want"
+		# shellcheck disable=SC2046 # numbers
+		"$bin/siphash" "$key" $(seq 0 64) | diff "$tmp/want" - || return
+	done
+}
+
 echo TAP version 13
 make -C "$top/selftests" O="$bin" "$bin/algo_test" "$bin/algo_test-san" >"$tmp/log" 2>&1
 result $? "algo_test and algo_test-san are built" "$tmp/log"
@@ -90,4 +107,6 @@ for cpu in v1 v2 v3; do
 	ebpf $cpu >"$tmp/log" 2>&1
 	result $? "the header compiles for eBPF $cpu without a call" "$tmp/log"
 done
+siphash >"$tmp/log" 2>&1
+result $? "SipHash-2-4 is the paper's and openssl's" "$tmp/log"
 echo "1..$count"
