@@ -46,6 +46,12 @@
 #define HPCCPP_EXID_COLLECT	0x4843	/* "HC": data direction, ports write */
 #define HPCCPP_EXID_ECHO	0x4845	/* "HE": ACK direction, read only */
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": reserved for Rx-HPCC */
+#define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */
+
+/* A keyed tag stands behind the records of an echo: tools/hpccpp_tag.h */
+#define HPCCPP_TAG_LEN		4
+#define HPCCPP_TAG_MAX		2	/* records that fit beside one */
+#define HPCCPP_TAGGED_LEN(n)	(HPCCPP_OPT_LEN(n) + HPCCPP_TAG_LEN)
 
 /*
  * INT response (draft -00, 6.3): what a congested port sends straight back to the

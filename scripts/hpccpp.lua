@@ -7,7 +7,8 @@
 --
 -- or for good: copy it to ~/.local/lib/wireshark/plugins/. Filters:
 --
---	hpccpp.exid		0x4843 collect, 0x4845 echo, 0x4857 window (reserved)
+--	hpccpp.exid		0x4843 collect, 0x4845 echo, 0x4854 tag: an echo with one,
+--				or without records what wants one; 0x4857 window (reserved)
 --	hpccpp.records		records in the option, 1 to 3
 --	hpccpp.written		those of them that a port has written
 --	hpccpp.link		id of the link, 0 to 4095
@@ -16,6 +17,7 @@
 --	hpccpp.ts		ns, modulo 2^28
 --	hpccpp.tx_bytes		bytes, modulo 2^30
 --	hpccpp.qlen		bytes, to 4 MiB
+--	hpccpp.tag		keyed tag of an echo
 --
 -- Of these, rate to qlen have a .raw. What is wrong with an option is said as
 -- expert information: hpccpp.bad_length, bad_offset, bad_rate, bad_order; a note is
@@ -29,9 +31,11 @@ local kind = 253
 local exid_names = {
 	[0x4843] = "collect",
 	[0x4845] = "echo",
+	[0x4854] = "tag",
 	[0x4857] = "window",
 }
 local header, record, records_max = 4, 12, 3
+local tag_len, tag_max = 4, 2
 local rate_min, rate_max = UInt64(10000), UInt64(4000000) * 1000000
 
 local hpccpp = Proto("hpccpp", "HPCC++ in-band telemetry")
@@ -55,6 +59,7 @@ local f = {
 	tx_bytes = ProtoField.uint32("hpccpp.tx_bytes", "Sent (bytes)"),
 	qlen_raw = ProtoField.uint16("hpccpp.qlen.raw", "Queue (64 bytes)"),
 	qlen = ProtoField.uint32("hpccpp.qlen", "Queue (bytes)"),
+	tag = ProtoField.uint32("hpccpp.tag", "Tag", base.HEX),
 }
 hpccpp.fields = f
 
@@ -64,7 +69,7 @@ local function expert_info(name, text, severity, group)
 end
 
 local x = {
-	bad_length = expert_info("bad_length", "Length is not 4 + 12 n, n from 1 to 3"),
+	bad_length = expert_info("bad_length", "Length is none that there is"),
 	bad_offset = expert_info("bad_offset", "Not at a multiple of 4 bytes"),
 	bad_rate = expert_info("bad_rate", "Rate is not within 10 kbit/s and 4 Tbit/s",
 			       expert.severity.WARN, expert.group.PROTOCOL),
@@ -149,13 +154,20 @@ end
 -- length that it says it has.
 local function dissect_option(tvb, tree, at, claims)
 	local name = exid_names[tvb(2, 2):uint()]
-	local n = (claims - header) / record
+	local tag = name == "tag" and claims > header and tag_len or 0
+	local n = (claims - header - tag) / record
+	local n_min, n_max = 1, records_max
 	local ours, written, empty, item = true, 0
+
+	if name == "tag" then
+		n_min, n_max = 0, tag_max
+	end
 
 	tree = tree:add(hpccpp, tvb(), "HPCC++ telemetry: " .. name)
 	tree:add(f.kind, tvb(0, 1))
 	item = tree:add(f.length, tvb(1, 1))
-	if claims > tvb:len() or n < 1 or n > records_max or n ~= math.floor(n) then
+	if claims > tvb:len() or n < n_min or n > n_max or n ~= math.floor(n) or
+	   (n == 0 and tag > 0) then
 		item:add_proto_expert_info(x.bad_length)
 		ours = false
 	end
@@ -186,7 +198,12 @@ local function dissect_option(tvb, tree, at, claims)
 			empty = true
 		end
 	end
-	tree:add(f.written, tvb(header), written):set_generated()
+	if n > 0 then
+		tree:add(f.written, tvb(header), written):set_generated()
+	end
+	if tag > 0 then
+		tree:add(f.tag, tvb(header + n * record, tag))
+	end
 end
 
 function hpccpp.dissector(_, _, tree)

@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 137
+ktap_plan 158
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -165,6 +165,27 @@ done
 says 255 'prefix "10.0.0.300" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.300
 says 255 'prefix length "33" is wrong: allowed are 0 to 32' host add cgroup "$CGROUP" prefix 10.0.0.0/33
 says 255 'prefix "10.0.0.1/8" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.1/8
+says 255 '"require" is wrong without a "key-file"' host add cgroup "$CGROUP" require
+says 255 '"key-file" lacks its value*' host add cgroup "$CGROUP" key-file
+says 255 '"key-file" is missing*' host key cgroup "$CGROUP" require
+says 2 'cannot open key-file "/nowhere": *' host add cgroup "$CGROUP" key-file /nowhere
+key=$tmp/key
+for text in '' 00112233445566778899aabbccddeef 00112233445566778899aabbccddeefff0 \
+	00112233445566778899aabbccddeefg $'00112233445566778899aabbccddeeff\n\n' '0x00112233445566778899aabbccddee'; do
+	printf %s "$text" >"$key"
+	chmod 600 "$key"
+	says 2 "key-file \"$key\" is wrong: allowed are 32 hexadecimal digits and a line end" \
+		host add cgroup "$CGROUP" key-file "$key"
+done
+printf '00112233445566778899aabbccddeeff\n' >"$key"
+for mode in 640 604 620; do
+	chmod "$mode" "$key"
+	says 2 "key-file \"$key\" is wrong: allowed are files that none but their owner may read or write" \
+		host add cgroup "$CGROUP" key-file "$key"
+done
+chmod 600 "$key"
+says 255 '"key-file" "c" is one too many: allowed are 2' host add cgroup "$CGROUP" key-file a key-file b key-file c
+says 2 'there is no host agent on cgroup *' host key cgroup "$CGROUP" key-file "$key"
 says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP"
 tc -n "$box" qdisc add dev d3 ingress
 says 2 'd3 has a qdisc ingress, which excludes *' port add dev d3 netns "$box" rate 1gbit
@@ -256,10 +277,11 @@ host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 
 "$HPCCPP" host add cgroup "$CGROUP" ask never records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
 check "host: JSON has the documented keys, and what was given" host '.[0] |
-	keys_unsorted == ["cgroup","ask","records","every","prefixes","stats"] and .ask == "never" and
+	keys_unsorted == ["cgroup","ask","records","every","keys","require","prefixes","stats"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
-	"echoed","echo_short","echo_none","echoes","pulled","gave_up","bad","error"]'
+	"echoed","echo_short","echo_none","echoes","pulled","gave_up","bad","error","signed","tag_room",
+	"tag_ok","tag_none","tag_bad","tag_old"]'
 state >"$tmp/with"
 says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP"
 mkdir "$CGROUP/below"
@@ -269,8 +291,26 @@ rmdir "$CGROUP/below"
 check "... and it stays as it is" same_state "$tmp/with"
 
 # Another's sock_ops program: a second agent, by another way than the command's.
+says 2 'the host agent on cgroup * was added without a key: delete and add it' host key cgroup "$CGROUP" key-file "$key"
 "$HPCCPP" host del cgroup "$CGROUP"
 check "removed, nothing is left" same_state "$tmp/before"
+"$HPCCPP" host add cgroup "$CGROUP" key-file "$key" key-file <(echo 000102030405060708090a0b0c0d0e0f) require
+check "host: two keys, required" host '.[0] | .keys == 2 and .require'
+"$HPCCPP" host key cgroup "$CGROUP" key-file "$key"
+check "... one key, not required" host '.[0] | .keys == 1 and (.require | not)'
+all_shown()
+{
+	"$HPCCPP" -s host
+	"$HPCCPP" -p host
+	"$HPCCPP" -o prom host
+	"$HPCCPP" -v check || true
+} >"$tmp/shown" 2>&1
+all_shown
+check "... in text" grep -q ' every 1 keys 1$' "$tmp/shown"
+check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
+check "... and the key is in nothing that is shown" [ \
+	"$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown")" = 0 ]
+"$HPCCPP" host del cgroup "$CGROUP"
 printf '#include <linux/bpf.h>\n__attribute__((section("sockops"), used)) int other(struct bpf_sock_ops *s) { return 1; }\n' |
 	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -x c -c - -o "$tmp/other.o"
 bpftool prog load "$tmp/other.o" "/sys/fs/bpf/other-$$" type sockops

@@ -38,7 +38,7 @@ fi
 
 # dissect FILE: to JSON, an object for each packet, of what our dissector says:
 #	t	seconds
-#	options	of each: name, records, written, and rec, the records: link, rate,
+#	options	of each: name, records, written, tag (of those that have one), and rec, the records: link, rate,
 #		u, ts, tx, qlen (null in an empty one)
 #	expert	names of what is wrong with them
 # And false when Lua or tshark itself had an error.
@@ -54,8 +54,9 @@ dissect()
 			t: .frame["frame.time_epoch"] | tonumber,
 			options: [.. | objects | select(has("hpccpp.kind")) | {
 				name: ({ "0x4843": "collect", "0x4845": "echo",
-					"0x4857": "window" }[.["hpccpp.exid"] // ""]),
+					"0x4854": "tag", "0x4857": "window" }[.["hpccpp.exid"] // ""]),
 				records: number("records"), written: number("written"),
+				tag: .["hpccpp.tag"],
 				rec: [.["hpccpp.record_tree"] | list[] | {
 					link: number("link"), rate: number("rate"),
 					u: number("u"), ts: number("ts"),
@@ -75,7 +76,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 500 -- "$0" capture
-ktap_plan 40
+ktap_plan 48
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -154,9 +155,16 @@ made "9.9 kbit/s" "fd104843 00126300 00000000 00000000" "collect 1 1 1:9900:0:0:
 made "written after empty" "fd1c4843 $empty $r1" \
 	"collect 2 1 0:0:-:-:-:- 7:25000000:1:256:2048:192, bad_order"
 made "after timestamps" "0101080a0000000100000002 fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192"
+zeros=$(printf '%080d' 0)
 made "two options" "fd104843 $empty fd104845 $r1" \
 	"collect 1 0 0:0:-:-:-:-;echo 1 1 7:25000000:1:256:2048:192"
-zeros=$(printf '%080d' 0)
+made "with a tag" "fd144854 $r1 c0ffee11" "tag 1 1 7:25000000:1:256:2048:192 0xc0ffee11"
+made "two with a tag" "fd204854 $r1 $empty c0ffee11" \
+	"tag 2 1 7:25000000:1:256:2048:192 0:0:-:-:-:- 0xc0ffee11"
+made "a tag is wanted" "fd104843 $empty fd044854" "collect 1 0 0:0:-:-:-:-;tag 0 -"
+for length in 8 16 19 28 40; do
+	made "tag, length $length" "$(printf 'fd%02x4854' $length)${zeros:0:2 * length - 8}" "tag - -, bad_length"
+done
 made "not at a multiple of 4" "01 fd104843 $r1" "collect - -, bad_offset"
 for length in 4 6 15 17 27 39; do
 	made "length $length" "$(printf 'fd%02x4843' $length)${zeros:0:2 * length - 8}" "collect - -, bad_length"
@@ -178,7 +186,8 @@ dissect "$tmp/made.pcap" >"$tmp/said" || { cat "$tmp/said" >&2; exit 1; }
 mapfile -t got < <(jq -r '
 	def or_none: if . == null then "-" else tostring end;
 	[.options[] | "\(.name | or_none) \(.records | or_none) \(.written | or_none)" +
-		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen | or_none] | join(":"))] | add // "")] as $o |
+		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen | or_none] | join(":"))] | add // "") +
+		(if .tag then " " + .tag else "" end)] as $o |
 	($o | join(";")) + (.expert | if . == [] then "" else ", " + (map(ltrimstr("hpccpp.")) | join(" ")) end)' \
 	"$tmp/packets")
 for i in "${!expected[@]}"; do

@@ -70,6 +70,8 @@ static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
 static bool peer_listed, cc_is_hpccpp;
 static __u32 room, reserved, stored;
+static struct hpccpp_host_keys the_keys;
+static __u8 *loaded;		/* the option that was found last */
 
 static void *map_lookup(void *map, const void *key);
 
@@ -157,6 +159,7 @@ static long load_hdr_opt(struct bpf_sock_ops *skops, void *res, __u32 len,
 			return -ENOMSG;
 		if (packet[i + 2] == want[2] && packet[i + 3] == want[3]) {
 			__builtin_memcpy(res, packet + i, l);
+			loaded = packet + i;
 			return l;
 		}
 	}
@@ -180,15 +183,25 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 	__u32 i, exid = o[2] << 8 | o[3];
 
 	(void)skops;
-	TRUE_OR_TRAP(!flags && !stored);
-	TRUE_OR_TRAP(len == 16 || len == 28 || len == 40);
-	TRUE_OR_TRAP(o[0] == HPCCPP_OPT_KIND && o[1] == len);
-	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO);
+	TRUE_OR_TRAP(!flags && o[0] == HPCCPP_OPT_KIND && o[1] == len);
+	/* what wants a tag stands behind a collect, all else alone */
+	if (exid == HPCCPP_EXID_TAG && len == HPCCPP_OPT_HDR)
+		TRUE_OR_TRAP(stored == 16 || stored == 28);
+	else
+		TRUE_OR_TRAP(!stored);
+	if (exid == HPCCPP_EXID_TAG)
+		TRUE_OR_TRAP(the_keys.n && (len == 4 || len == 20 || len == 32));
+	else
+		TRUE_OR_TRAP(len == 16 || len == 28 || len == 40);
+	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO ||
+		     exid == HPCCPP_EXID_TAG);
 	/* empty, but for HPCCPP_WANTED */
 	for (i = 4; exid == HPCCPP_EXID_COLLECT && i < len; i++)
 		TRUE_OR_TRAP(!o[i] || (i == 5 && o[i] == 0x10));
+	if (stored + len > reserved)
+		return -ENOSPC;
 	stored += len;
-	return stored <= reserved ? 0 : -ENOSPC;
+	return 0;
 }
 
 static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags);
@@ -311,6 +324,8 @@ static void *map_lookup(void *map, const void *key)
 		return &stats[i];
 	if (map == &host)
 		return &the_host;
+	if (map == &host_keys)
+		return &the_keys;
 	if (map == &host_stats)
 		return &stats[HPCCPP_PS_MAX + i];
 	if (map == &port_response)
@@ -597,13 +612,42 @@ static struct bpf_sock_ops skops;
 
 static __u32 call_host(__u32 op, __u32 arg)
 {
+	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
+	__u64 before = *ok;
+	__u8 gen = has_flow ? the_flow.gen : 0;
+
 	skops.op = op;
 	/* the module's questions are in args[1], as args[0] is the reply too */
 	skops.args[0] = arg;
 	skops.args[1] = arg;
 	hpccpp_host(&skops);
 	TRUE_OR_TRAP(the_flow.n_echoed <= HPCCPP_REC_MAX && the_flow.gen <= 15);
+	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
+	/* nothing new without a right tag, where it is required */
+	if (tags && the_keys.require && has_flow && the_flow.gen &&
+	    the_flow.gen != gen)
+		TRUE_OR_TRAP(*ok != before);
 	return skops.reply;
+}
+
+static void put_ack(__u32 ack)
+{
+	((struct tcphdr *)packet)->ack_seq = bpf_htonl(ack);
+}
+
+/* The tag of the segment's echo, with one of the keys; nobody finds it by chance */
+static void put_tag(const struct hpccpp_key *key)
+{
+	int len, n;
+	struct hpccpp_signed s;
+	struct opt o = {};
+
+	len = load_any(&skops, &o, HPCCPP_EXID_TAG, 0);
+	n = len == 32 ? 2 : 1;
+	if (len != HPCCPP_TAGGED_LEN(n) || !to_sign(&skops, false, &s, &o, n))
+		return;
+	((__be32 *)&o)[len / 4 - 1] = hpccpp_tag(key, &s, n);
+	__builtin_memcpy(loaded, &o, len);
 }
 
 /* A segment is built: reserve, write what was reserved, no more and no less */
@@ -696,8 +740,12 @@ static void fuzz_host(void)
 	the_host.prefixes = take_byte() & 1;
 	peer_listed = take_byte() & 1;
 	cc_is_hpccpp = take_byte() & 1;
+	the_keys.n = take_byte() % 3;
+	the_keys.require = take_byte() & 1;
+	take(the_keys.key, sizeof(the_keys.key));
+	tags = the_keys.n;
 	while (left) {
-		__u8 what = take_byte() % 8;
+		__u8 what = take_byte() % 8, sign = take_byte();
 
 		pass_time();
 		take(&skops.snd_una, sizeof(skops.snd_una));
@@ -708,6 +756,9 @@ static void fuzz_host(void)
 		take(packet + sizeof(struct tcphdr),
 		     packet_len - sizeof(struct tcphdr));
 		skops.skb_data_end = packet + packet_len;
+		put_ack(skops.snd_una + sign);
+		if (sign & 1)
+			put_tag(&the_keys.key[sign >> 1 & 1]);
 		if (what < 5)
 			call_host(events[what], 0);
 		else if (what < 7)

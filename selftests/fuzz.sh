@@ -35,7 +35,7 @@ seeds()
 		sub params { pack "Q<6", 1999, 94, 5, 100, 1499, 48500 }
 		$rec = rec 0x00120640, 0x10, 0x1000;	# link 1, 200 Mbit/s, U 1
 		$more = rec 0x00220680, 0x100010, 0x2000;
-		($empty, $collect, $echo) = ("\0" x 12, 0x4843, 0x4845);
+		($empty, $collect, $echo, $tag) = ("\0" x 12, 0x4843, 0x4845, 0x4854);
 
 		seed(pack("C", 0), params, map { pack("C3", 0x81, 20, 1), rec(0x00120640, $_ << 20, $_ << 18) } 1 .. 4);
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
@@ -75,16 +75,23 @@ seeds()
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 
-		# a host: what happens, the time, una, nxt, packets and lost, the options
-		sub host { pack("C", 2), params, pack "C2Q<2C3", 1, @_[0, 1], 1, 0, 0, 1 }
+		# a host: what happens, whether it is signed, the time, una, nxt, packets and
+		# lost, the options; keys, the first signs
+		sub host { pack("C", 2), params, pack "C2Q<2C5H64", 1, @_[0, 1], 1, 0, 0, 1, @_[2, 3], "5a" x 32 }
 		sub event { my ($what, $opts, @more) = @_;
-			pack("C3NC3C", $what, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
+			pack("C4NC3C", $what, 1, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
 		@pull = event 7, "", 1;
 		for $r ($rec, $rec . $more, $rec . $more . $rec) {
-			seed(host(0, 2), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+			seed(host(0, 2, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
-			seed(host(0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
+			seed(host(0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
+		}
+		for $r ($rec, $rec . $more) {
+			seed(host(0, 2, 1, 1), event(1, ""), event(5, "", 2, 0, 10, 0), event(2, option $tag, $rec . "tags"), @pull,
+				(event(5, "", 16, 1, 10, 0), event(4, option $tag, $r . "tags"), @pull) x 3);
+			seed(host(0, 0, 2, 0), event(0, ""), event(5, option($collect, $rec) . option($tag), 18, 0, 5, 0), event(3, ""),
+				(event(4, option($collect, $r) . option $tag), event(5, "", 16, 0, 8, 0)) x 3);
 		}
 	' "$corpus"
 }

@@ -75,7 +75,7 @@ same "after options" "$(completed -j -o prom '')" "$(allowed @ -- $options)"
 for object in port host flow; do
 	same "commands of $object" "$(completed $object '')" "$(allowed $object @ --)"
 done
-for words in 'port add' 'port delete' 'port show' 'host add' 'host delete' 'host show' 'flow show' \
+for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host delete' 'host show' 'flow show' \
 	show monitor check; do
 	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
 done

@@ -29,6 +29,9 @@
  * What does not fit beside SACK blocks is cut to the most loaded records, then
  * left out. The kernel does not tell the room, bpf_reserve_hdr_opt() says
  * ENOSPC.
+ *
+ * With a key, who asks says so by an empty option "tag" beside the collect, until
+ * an ACK has brought a tag; who echoes then signs where there is room.
  */
 /* only types that are the same on every kernel: no relocations, no kernel BTF */
 #define BPF_NO_PRESERVE_ACCESS_INDEX
@@ -90,10 +93,25 @@ struct flow {
 	__u8 turn;		/* the last data segment took an echo */
 	__u8 plan;		/* option of the segment being built */
 	__u8 own_write;		/* a listener's: its WRITE flag is ours */
+	__u8 sign;		/* the peer wants tags */
+	__u8 signs;		/* the peer's ACKs bring tags */
 };
 
 /* flow.plan: what HDR_OPT_LEN reserved and WRITE_HDR_OPT writes */
-enum { PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_N = 0xf };
+enum {
+	PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_TAG = 0x40,
+	PLAN_N = 0xf,
+};
+
+/*
+ * Is there a key? Set before loading: without, the verifier leaves out what is
+ * about tags, which then costs nothing.
+ */
+#ifdef __bpf__
+const volatile bool tags;
+#else
+static bool tags;	/* selftests/fuzz.c has both */
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -101,6 +119,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct hpccpp_host_cfg);
 } host SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_host_keys);
+} host_keys SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -216,6 +241,17 @@ static __always_inline void clear_flags(struct bpf_sock_ops *skops, int flags)
 	bpf_sock_ops_cb_flags_set(skops, skops->bpf_sock_ops_cb_flags & ~flags);
 }
 
+/* The length of the option with this ExID in the segment, not above 0: none. */
+static __always_inline int load_any(struct bpf_sock_ops *skops, struct opt *o,
+				    __u16 exid, __u64 flags)
+{
+	/* kind and the two bytes of the ExID are what is searched for */
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_OPT_HDR;
+	o->exid = bpf_htons(exid);
+	return bpf_load_hdr_opt(skops, o, sizeof(*o), flags);
+}
+
 /*
  * Load the option with this ExID from the segment, or from the SYN that a
  * SYN-ACK answers. Returns the number of records, 0 when there is none.
@@ -223,13 +259,8 @@ static __always_inline void clear_flags(struct bpf_sock_ops *skops, int flags)
 static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
 				__u16 exid, __u64 flags)
 {
-	int len;
+	int len = load_any(skops, o, exid, flags);
 
-	/* kind and the two bytes of the ExID are what is searched for */
-	o->kind = HPCCPP_OPT_KIND;
-	o->len = HPCCPP_OPT_HDR;
-	o->exid = bpf_htons(exid);
-	len = bpf_load_hdr_opt(skops, o, sizeof(*o), flags);
 	if (len == HPCCPP_OPT_LEN(1))
 		return 1;
 	if (len == HPCCPP_OPT_LEN(2))
@@ -327,6 +358,115 @@ static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
 	return true;
 }
 
+/* --- Tags ------------------------------------------------------------------ */
+
+/* A word of the context, in asm: or clang makes one load of two */
+#define WORD(field) ({ __u32 _w = (field); asm volatile("" : "+r"(_w)); _w; })
+
+/* local_address() and remote_address(): as they are signed */
+#define ADDRESS(end)							\
+static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
+					    __be32 *to)			\
+{									\
+	if (skops->family == AF_INET) {					\
+		to[0] = 0;						\
+		to[1] = 0;						\
+		to[2] = bpf_htonl(0xffff);				\
+		to[3] = WORD(skops->end ## _ip4);			\
+	} else {							\
+		to[0] = WORD(skops->end ## _ip6[0]);			\
+		to[1] = WORD(skops->end ## _ip6[1]);			\
+		to[2] = WORD(skops->end ## _ip6[2]);			\
+		to[3] = WORD(skops->end ## _ip6[3]);			\
+	}								\
+}
+
+ADDRESS(local)
+ADDRESS(remote)
+
+/* The TCP header in hand */
+static __always_inline const __be32 *header(struct bpf_sock_ops *skops)
+{
+	const __be32 *th = POINTER(skops, skb_data);
+	const __be32 *end = POINTER(skops, skb_data_end);
+
+	return th + sizeof(struct tcphdr) / 4 > end ? NULL : th;
+}
+
+/* What is signed of the segment in hand, with this option of n records */
+static __always_inline bool to_sign(struct bpf_sock_ops *skops, bool ours,
+				    struct hpccpp_signed *s,
+				    const struct opt *o, int n)
+{
+	const __be32 *th = header(skops);
+
+	if (!th)
+		return false;
+	s->ports = th[0];
+	s->ack = th[2];
+	local_address(skops, ours ? s->src : s->dst);
+	remote_address(skops, ours ? s->dst : s->src);
+	__builtin_memset(s->option, 0, sizeof(s->option));
+	__builtin_memcpy(s->option, o, HPCCPP_OPT_LEN(1));
+	if (n == 2)
+		__builtin_memcpy(s->option, o, HPCCPP_OPT_LEN(2));
+	return true;
+}
+
+static __always_inline struct hpccpp_host_keys *keys(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&host_keys, &zero);
+}
+
+/* Does the peer whose SYN this SYN-ACK answers want tags? */
+static __always_inline bool syn_wants_tag(struct bpf_sock_ops *skops)
+{
+	struct opt o = {};
+
+	return load_any(skops, &o, HPCCPP_EXID_TAG, BPF_LOAD_HDR_OPT_TCP_SYN) ==
+	       HPCCPP_OPT_HDR;
+}
+
+/* May the module have what an echo says that has no tag? We ask again for one. */
+static __always_inline bool untagged_will_do(struct flow *f)
+{
+	struct hpccpp_host_keys *k = keys();
+
+	f->signs = 0;
+	count(HPCCPP_HS_TAG_NONE);
+	return k && !k->require;
+}
+
+/*
+ * And one with this tag? The segment's ACK has to be new as well: TCP has yet to
+ * look at that, and what was signed once may come again.
+ */
+static __always_inline bool tag_will_do(struct bpf_sock_ops *skops,
+					struct flow *f, struct opt *o, int n)
+{
+	__be32 tag = n == 2 ? o->rec[2][0] : o->rec[1][0];
+	struct hpccpp_host_keys *k = keys();
+	struct hpccpp_signed s;
+	__u32 una = skops->snd_una, nxt = skops->snd_nxt;
+
+	if (!k || !to_sign(skops, false, &s, o, n))
+		return false;
+	if (tag != hpccpp_tag(&k->key[0], &s, n) &&
+	    (k->n < 2 || tag != hpccpp_tag(&k->key[1], &s, n))) {
+		count(HPCCPP_HS_TAG_BAD);
+		return !k->require;
+	}
+	f->signs = 1;
+	if (bpf_ntohl(s.ack) - una > nxt - una) {
+		count(HPCCPP_HS_TAG_OLD);
+		return !k->require;
+	}
+	count(HPCCPP_HS_TAG_OK);
+	return true;
+}
+
 /*
  * Take what the segment in hand carries. A collect on a socket not yet known
  * makes it known: its listener, or our attachment, may be younger.
@@ -334,15 +474,27 @@ static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
 static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 {
 	struct opt o;
-	int n;
+	int n, tag = 0;
 
-	if (f && take_in_place(skops, f))
+	/* with a key an option about tags may stand elsewhere, or instead */
+	if (!tags && f && take_in_place(skops, f))
 		return;
 	__builtin_memset(&o, 0, sizeof(o));
+	if (tags)
+		tag = load_any(skops, &o, HPCCPP_EXID_TAG, 0);
+	if (tag > HPCCPP_OPT_HDR) {
+		n = tag == HPCCPP_TAGGED_LEN(2) ? 2 : 1;
+		if (n == 1 && tag != HPCCPP_TAGGED_LEN(1))
+			count(HPCCPP_HS_BAD);
+		else if (f && tag_will_do(skops, f, &o, n))
+			take_echo(f, o.rec, n);
+		return;
+	}
 	if (f) {
 		n = load(skops, &o, HPCCPP_EXID_ECHO, 0);
 		if (n) {
-			take_echo(f, o.rec, n);
+			if (!tags || untagged_will_do(f))
+				take_echo(f, o.rec, n);
 			return;
 		}
 	}
@@ -354,6 +506,8 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 	if (!f)
 		return;
 	take_collect(skops, f, &o);
+	if (tag == HPCCPP_OPT_HDR)
+		f->sign = 1;
 }
 
 /* Does this flow ask for INT in its data now? */
@@ -422,8 +576,15 @@ static __always_inline bool timed_out(struct bpf_sock_ops *skops,
 }
 
 /* Reserve room for n records or, where it is short, for less: what fits. */
-static __always_inline int reserve(struct bpf_sock_ops *skops, int n)
+static __always_inline int reserve(struct bpf_sock_ops *skops, int n, bool tag)
 {
+	/* a tag, or the empty option that wants one: as long */
+	if (tags && tag) {
+		if (n >= 2 && !bpf_reserve_hdr_opt(skops, HPCCPP_TAGGED_LEN(2), 0))
+			return PLAN_TAG | 2;
+		if (n >= 1 && !bpf_reserve_hdr_opt(skops, HPCCPP_TAGGED_LEN(1), 0))
+			return PLAN_TAG | 1;
+	}
 	if (n >= 3 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(3), 0))
 		return 3;
 	if (n >= 2 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(2), 0))
@@ -458,7 +619,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 {
 	__u32 flags = skops->skb_tcp_flags;
 	struct hpccpp_host_cfg *cfg = configuration();
-	bool ask, data;
+	bool ask, data, tag;
 	struct flow *f;
 	int n, fits;
 
@@ -468,7 +629,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 
 		if (load(skops, &o, HPCCPP_EXID_COLLECT,
 			 BPF_LOAD_HDR_OPT_TCP_SYN))
-			bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(1), 0);
+			reserve(skops, 1, tags && syn_wants_tag(skops));
 		return;
 	}
 	f = find(skops, false);
@@ -485,35 +646,42 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		n = ask ? cfg->records : 0;
 		if (f->collected.kind && n < records_of(&f->collected))
 			n = records_of(&f->collected);
-		reserve(skops, n);
+		tag = ask && !f->signs;
+		if (f->collected.kind && f->sign)
+			tag = true;
+		reserve(skops, n, tag);
 		return;
 	}
 
 	f->plan = PLAN_NONE;
 	if (flags & TCPHDR_SYN) {
-		if (f->wanted && !f->syn_sent && governed(skops, cfg) &&
-		    reserve(skops, 1))
-			f->plan = PLAN_COLLECT | 1;
+		if (f->wanted && !f->syn_sent && governed(skops, cfg)) {
+			fits = reserve(skops, 1, true);
+			f->plan = !fits ? PLAN_NONE : PLAN_COLLECT | fits;
+		}
 		f->syn_sent = 1;
 		return;
 	}
 	data = skops->skb_len;
 	if (f->third) {
 		f->third = 0;
-		if (!data && f->wanted && reserve(skops, 1)) {
-			f->plan = PLAN_COLLECT | 1;
+		fits = !data && f->wanted ? reserve(skops, 1, true) : 0;
+		if (fits) {
+			f->plan = PLAN_COLLECT | fits;
 			return;
 		}
 	}
 	if (f->due && !(data && ask && f->turn)) {
 		n = echo_records(f);
-		fits = reserve(skops, n);
+		fits = reserve(skops, n, f->sign);
 		f->plan = !fits ? PLAN_NONE : PLAN_ECHO | fits;
 		if (!fits)
 			count(HPCCPP_HS_ECHO_NONE);
 		else
-			count(fits < n ? HPCCPP_HS_ECHO_SHORT :
-					 HPCCPP_HS_ECHOED);
+			count((fits & PLAN_N) < n ? HPCCPP_HS_ECHO_SHORT :
+						    HPCCPP_HS_ECHOED);
+		if (tags && f->sign && fits && !(fits & PLAN_TAG))
+			count(HPCCPP_HS_TAG_ROOM);
 		if (data)
 			f->turn = 1;
 		return;
@@ -526,7 +694,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	if (!is_due(skops, f, cfg))
 		return;
 	count_tries(skops, f);
-	n = reserve(skops, cfg->records);
+	n = reserve(skops, cfg->records, !f->signs);
 	if (n)
 		f->plan = PLAN_COLLECT | n;
 	else if (!cfg->every)
@@ -575,6 +743,31 @@ static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
 		count(HPCCPP_HS_ERROR);
 }
 
+/* The same of an echo, n at most 2, with its tag */
+static __always_inline int store_tagged(struct bpf_sock_ops *skops,
+					struct opt *o, int n)
+{
+	struct hpccpp_host_keys *k = keys();
+	struct hpccpp_signed s;
+	int err;
+
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = n == 2 ? HPCCPP_TAGGED_LEN(2) : HPCCPP_TAGGED_LEN(1);
+	o->exid = bpf_htons(HPCCPP_EXID_TAG);
+	if (!k || !to_sign(skops, true, &s, o, n))
+		return -1;
+	if (n == 2) {
+		o->rec[2][0] = hpccpp_tag(&k->key[0], &s, 2);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_TAGGED_LEN(2), 0);
+	} else {
+		o->rec[1][0] = hpccpp_tag(&k->key[0], &s, 1);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_TAGGED_LEN(1), 0);
+	}
+	if (!err)
+		count(HPCCPP_HS_SIGNED);
+	return err;
+}
+
 /* WRITE_HDR_OPT: write what HDR_OPT_LEN reserved. */
 static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 {
@@ -587,7 +780,8 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 			  BPF_LOAD_HDR_OPT_TCP_SYN))
 			return;
 		most_loaded(&o);
-		store(skops, &o, HPCCPP_EXID_ECHO, 1);
+		if (!tags || !syn_wants_tag(skops) || store_tagged(skops, &o, 1))
+			store(skops, &o, HPCCPP_EXID_ECHO, 1);
 		count(HPCCPP_HS_COLLECTED);
 		count(HPCCPP_HS_ECHOED);
 		return;
@@ -599,13 +793,21 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 		o = f->collected;
 		if ((f->plan & PLAN_N) < records_of(&o))
 			most_loaded(&o);
-		store(skops, &o, HPCCPP_EXID_ECHO, f->plan & PLAN_N);
+		if (!tags || !(f->plan & PLAN_TAG))
+			store(skops, &o, HPCCPP_EXID_ECHO, f->plan & PLAN_N);
+		else if (store_tagged(skops, &o, f->plan & PLAN_N))
+			count(HPCCPP_HS_ERROR);
 		f->due = 0;
 	} else {
 		if (!f->gen)
 			o.rec[0][0] = bpf_htonl(HPCCPP_WANTED);
 		store(skops, &o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
 		count(HPCCPP_HS_ASKED);
+		if (tags && f->plan & PLAN_TAG) {
+			o.len = HPCCPP_OPT_HDR;
+			o.exid = bpf_htons(HPCCPP_EXID_TAG);
+			bpf_store_hdr_opt(skops, &o, HPCCPP_OPT_HDR, 0);
+		}
 	}
 	f->plan = PLAN_NONE;
 }
@@ -742,6 +944,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		if (f) {
 			f->third = 1;
 			parse(skops, f);
+			/* the SYN was forgotten, if only the listener saw it */
+			f->signs = 0;
 		}
 		break;
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:

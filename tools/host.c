@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 #include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "hpccpp.h"
@@ -27,6 +28,8 @@
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
 "                       [ records N ] [ every { N | rtt } ] [ prefix PREFIX ]...\n"
+"                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
+"       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
 "       hpccpp host delete cgroup PATH\n"
 "       hpccpp host [ show ] [ cgroup PATH ]\n"
 "\n"
@@ -39,8 +42,13 @@ static const char usage[] =
 "every    ask in one of so many segments, 1 to 65535, default 1; rtt: in one each\n"
 "         round trip\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
+"key-file has 32 hexadecimal digits, the key for the tags of echoes; the first of\n"
+"         two signs, both are accepted\n"
+"require  ignore echoes without a right tag\n"
 "\n"
-"JSON: cgroup ask records every prefixes stats: see hpccpp(8)\n";
+"key sets these anew on an agent that was added with a key.\n"
+"\n"
+"JSON: cgroup ask records every keys require prefixes stats: see hpccpp(8)\n";
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
@@ -48,6 +56,9 @@ const struct field host_fields[] = {
 	{ "records", FORM_NUM, "records", "RECORDS",
 	  "hpccpp_host_records", "Records that a segment has space for." },
 	{ "every", FORM_NUM, "every", "EVERY", NULL, NULL },
+	{ "keys", FORM_NUM, "keys", "KEYS", "hpccpp_host_keys",
+	  "Keys that an echo's tag may be of." },
+	{ "require", FORM_FLAG, "require", NULL, NULL, NULL },
 	{ "prefixes", FORM_LIST, "prefix", NULL, NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_host_events_total",
 	  "Options written, read and left out by the host agent." },
@@ -137,8 +148,65 @@ static int find_host(int cgroup, __u32 flags, __u32 *id, int *prog)
 	return ret;
 }
 
+/* A key's bytes in hexadecimal digits; nothing of them is ever printed. */
+static int read_key(const char *path, struct hpccpp_key *key)
+{
+	char text[2 * HPCCPP_KEY_LEN + 3] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t have = 0, len, i;
+	struct stat st;
+	ssize_t got;
+	bool done;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		if (fd >= 0)
+			close(fd);
+		return errno_error(errno, "cannot open key-file \"%s\"", path);
+	}
+	if (S_ISREG(st.st_mode) && st.st_mode & 077) {
+		close(fd);
+		return system_error("key-file \"%s\" is wrong: allowed are files that none but their owner may read or write",
+				    path);
+	}
+	while (have < sizeof(text) - 1 &&
+	       (got = read(fd, text + have, sizeof(text) - 1 - have)) > 0)
+		have += got;
+	if (have < sizeof(text) - 1 && got < 0) {
+		close(fd);
+		return errno_error(errno, "cannot read key-file \"%s\"", path);
+	}
+	close(fd);
+	text[have] = '\0';
+	len = strspn(text, "0123456789abcdefABCDEF");
+	if (text[len] == '\n')
+		have--;
+	done = len == 2 * HPCCPP_KEY_LEN && have == len;
+	for (i = 0; i < HPCCPP_KEY_LEN && done; i++)
+		done = sscanf(text + 2 * i, "%2hhx", (__u8 *)key + i) == 1;
+	explicit_bzero(text, sizeof(text));
+	if (!done)
+		return system_error("key-file \"%s\" is wrong: allowed are %u hexadecimal digits and a line end",
+				    path, 2 * HPCCPP_KEY_LEN);
+	return EXIT_DONE;
+}
+
+static int read_keys(const char **path, unsigned int n, bool require,
+		     struct hpccpp_host_keys *keys)
+{
+	int ret = EXIT_DONE;
+
+	memset(keys, 0, sizeof(*keys));
+	if (require && !n)
+		return usage_error("\"require\" is wrong without a \"key-file\"");
+	keys->require = require;
+	for (; keys->n < n && !ret; keys->n++)
+		ret = read_key(path[keys->n], &keys->key[keys->n]);
+	return ret;
+}
+
 static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
-		      const struct hpccpp_prefix *prefixes)
+		      const struct hpccpp_prefix *prefixes,
+		      const struct hpccpp_host_keys *keys)
 {
 	static const __u8 one = 1;
 	__u32 i = 0;
@@ -146,6 +214,9 @@ static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
 
 	err = bpf_map__update_elem(skel->maps.host, &i, sizeof(i), cfg,
 				   sizeof(*cfg), BPF_ANY);
+	if (!err)
+		err = bpf_map__update_elem(skel->maps.host_keys, &i, sizeof(i),
+					   keys, sizeof(*keys), BPF_ANY);
 	for (; i < cfg->prefixes && !err; i++)
 		err = bpf_map__update_elem(skel->maps.host_prefix,
 					   &prefixes[i], sizeof(prefixes[i]),
@@ -154,18 +225,20 @@ static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
 }
 
 static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
-		const struct hpccpp_prefix *prefixes)
+		const struct hpccpp_prefix *prefixes,
+		const struct hpccpp_host_keys *keys)
 {
 	struct host_bpf *skel = host_bpf__open();
 	int err, ret = EXIT_DONE;
 
 	if (!skel)
 		return load_error(errno, "host");
+	skel->rodata->tags = keys->n;
 	err = host_bpf__load(skel);
 	if (err)
 		ret = load_error(err, "host");
 	if (!ret) {
-		err = write_maps(skel, cfg, prefixes);
+		err = write_maps(skel, cfg, prefixes, keys);
 		if (err)
 			ret = errno_error(err, "cannot configure the host agent");
 	}
@@ -185,7 +258,8 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 
 /* Two agents would both answer one socket: neither twice nor below another. */
 static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
-		  const struct hpccpp_prefix *prefixes)
+		  const struct hpccpp_prefix *prefixes,
+		  const struct hpccpp_host_keys *keys)
 {
 	int prog, ret;
 	__u32 id;
@@ -202,21 +276,24 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 		return system_error("a host agent exists already on cgroup \"%s\" or above it",
 				    cfg->cgroup);
 	}
-	return load(cgroup, cfg, prefixes);
+	return load(cgroup, cfg, prefixes, keys);
 }
 
 static int host_add(int argc, char **argv)
 {
 	const char *path = NULL, *ask = NULL, *records = NULL, *every = NULL;
-	const char *prefix[HPCCPP_PREFIXES];
+	const char *prefix[HPCCPP_PREFIXES], *key[HPCCPP_KEYS];
 	struct argument args[] = {
 		{ .name = "cgroup", .value = &path, .max = 1 },
 		{ .name = "ask", .value = &ask, .max = 1 },
 		{ .name = "records", .value = &records, .max = 1 },
 		{ .name = "every", .value = &every, .max = 1 },
 		{ .name = "prefix", .value = prefix, .max = HPCCPP_PREFIXES },
+		{ .name = "key-file", .value = key, .max = HPCCPP_KEYS },
+		{ .name = "require" },
 	};
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
+	struct hpccpp_host_keys keys;
 	struct hpccpp_host_cfg cfg = {};
 	unsigned int a = HPCCPP_ASK_AUTO, r = 1, e = 1, i;
 	char *full;
@@ -236,6 +313,8 @@ static int host_add(int argc, char **argv)
 	for (i = 0; i < args[4].n && !ret; i++)
 		ret = parse_prefix(prefix[i], &prefixes[i]);
 	if (!ret)
+		ret = read_keys(key, args[5].n, args[6].n, &keys);
+	if (!ret)
 		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
@@ -253,9 +332,58 @@ static int host_add(int argc, char **argv)
 				   full, HPCCPP_CGROUP_LEN - 1);
 	if (!ret) {
 		strcpy(cfg.cgroup, full);
-		ret = add_to(fd, &cfg, prefixes);
+		ret = add_to(fd, &cfg, prefixes, &keys);
 	}
+	explicit_bzero(&keys, sizeof(keys));
 	free(full);
+	close(fd);
+	return ret;
+}
+
+/* New keys, and whether tags are required, for an agent that looks at tags */
+static int host_key(int argc, char **argv)
+{
+	const char *path = NULL, *key[HPCCPP_KEYS];
+	struct argument args[] = {
+		{ .name = "cgroup", .value = &path, .max = 1 },
+		{ .name = "key-file", .value = key, .max = HPCCPP_KEYS },
+		{ .name = "require" },
+	};
+	struct hpccpp_host_keys keys, old;
+	int fd, prog = -1, map = -1, ret;
+	__u32 id, zero = 0;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !path)
+		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
+	if (!ret && !args[1].n)
+		ret = usage_error("\"key-file\" is missing, try \"hpccpp host help\"");
+	if (!ret)
+		ret = read_keys(key, args[1].n, args[2].n, &keys);
+	if (!ret)
+		ret = open_cgroup(path, &fd);
+	if (ret)
+		return ret;
+	ret = find_host(fd, 0, &id, &prog);
+	if (!ret && prog < 0)
+		ret = system_error("there is no host agent on cgroup \"%s\"",
+				   path);
+	if (!ret) {
+		map = prog_map(prog, "host_keys", sizeof(keys));
+		if (map < 0 || bpf_map_lookup_elem(map, &zero, &old))
+			ret = prog_map_error("host_keys");
+		else if (!old.n)
+			ret = system_error("the host agent on cgroup \"%s\" was added without a key: delete and add it",
+					   path);
+		else if (bpf_map_update_elem(map, &zero, &keys, BPF_ANY))
+			ret = errno_error(errno, "cannot set the keys of the host agent");
+	}
+	explicit_bzero(&old, sizeof(old));
+	explicit_bzero(&keys, sizeof(keys));
+	if (map >= 0)
+		close(map);
+	if (prog >= 0)
+		close(prog);
 	close(fd);
 	return ret;
 }
@@ -291,6 +419,7 @@ static int host_delete(int argc, char **argv)
 }
 
 static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
+				    const struct hpccpp_host_keys *keys,
 				    struct json_object *prefixes)
 {
 	struct json_object *row = json_object_new_object();
@@ -302,6 +431,8 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 		put_num(row, "every", cfg->every);
 	else
 		put_str(row, "every", "rtt");
+	put_num(row, "keys", keys->n);
+	put_bool(row, "require", keys->require);
 	json_object_object_add(row, "prefixes", prefixes);
 	return row;
 }
@@ -335,10 +466,26 @@ static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
 	return err ? prog_map_error("host") : EXIT_DONE;
 }
 
+/* How many there are, and no more */
+static int count_keys(int prog, struct hpccpp_host_keys *keys)
+{
+	int map = prog_map(prog, "host_keys", sizeof(*keys));
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return prog_map_error("host_keys");
+	err = bpf_map_lookup_elem(map, &zero, keys);
+	explicit_bzero(keys->key, sizeof(keys->key));
+	close(map);
+	return err ? prog_map_error("host_keys") : EXIT_DONE;
+}
+
 static int add_row(int prog, struct json_object *rows)
 {
 	static const char *const names[] = HPCCPP_HOST_STAT_NAMES;
 	__u64 stats[HPCCPP_HS_MAX];
+	struct hpccpp_host_keys keys;
 	struct json_object *row;
 	struct hpccpp_host_cfg cfg;
 	int map, ret;
@@ -346,12 +493,14 @@ static int add_row(int prog, struct json_object *rows)
 	ret = read_cfg(prog, &cfg);
 	if (!ret)
 		ret = prog_stats(prog, "host_stats", stats, HPCCPP_HS_MAX);
+	if (!ret)
+		ret = count_keys(prog, &keys);
 	if (ret)
 		return ret;
 	map = prog_map(prog, "host_prefix", sizeof(__u8));
 	if (map < 0)
 		return prog_map_error("host_prefix");
-	row = host_row(&cfg, read_prefixes(map));
+	row = host_row(&cfg, &keys, read_prefixes(map));
 	close(map);
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
@@ -450,6 +599,7 @@ int host_main(int argc, char **argv)
 	static const struct command cmds[] = {
 		{ "add", host_add },
 		{ "delete", host_delete },
+		{ "key", host_key },
 		{ "show", host_show },
 		{ "list", host_show },
 		{ "help", NULL },

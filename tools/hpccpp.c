@@ -168,7 +168,7 @@ int run_command(const struct command *cmds, size_t n, const char *object,
 
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
 {
-	for (; argc > 0; argc -= 2, argv += 2) {
+	for (; argc > 0; argc--, argv++) {
 		struct argument *arg;
 		size_t i;
 		int ret;
@@ -178,6 +178,10 @@ int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
 		if (ret)
 			return ret;
 		arg = &args[i];
+		if (!arg->max) {
+			arg->n = 1;
+			continue;
+		}
 		if (argc < 2)
 			return usage_error("\"%s\" lacks its value, try \"help\"",
 					   arg->name);
@@ -188,6 +192,8 @@ int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
 			return usage_error("\"%s\" \"%s\" is one too many: allowed are %u",
 					   arg->name, argv[1], arg->max);
 		arg->value[arg->n++] = argv[1];
+		argc--;
+		argv++;
 	}
 	return EXIT_DONE;
 }

@@ -56,7 +56,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* A keyword and the value after it, which may be given max times. */
+/* A keyword and the value after it, which may be given max times; 0: no value. */
 struct argument {
 	const char *name;
 	const char **value;

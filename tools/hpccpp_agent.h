@@ -8,6 +8,7 @@
 #define HPCCPP_AGENT_H
 
 #include "../kmod/hpccpp_algo.h"
+#include "hpccpp_tag.h"
 
 /*
  * Maps "host_prefix", peers to ask, and "port_accept", ports that responses are
@@ -142,6 +143,17 @@ struct hpccpp_host_cfg {
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
 };
 
+/*
+ * Map "host_keys", an array of one entry; written by the command, which shows how
+ * many there are and no more. The first signs, all are accepted.
+ */
+#define HPCCPP_KEYS		2
+struct hpccpp_host_keys {
+	struct hpccpp_key key[HPCCPP_KEYS];
+	__u32 n;		/* of them in use */
+	__u32 require;		/* ignore echoes whose tag is not right */
+};
+
 /* Map "host_stats", per-CPU array indexed by this. */
 enum hpccpp_host_stat {
 	HPCCPP_HS_ASKED,	/* collect options written */
@@ -154,12 +166,19 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_GAVE_UP,	/* flows that stopped asking: no echo came */
 	HPCCPP_HS_BAD,		/* malformed options that arrived */
 	HPCCPP_HS_ERROR,	/* no memory, or a helper failed */
+	HPCCPP_HS_SIGNED,	/* echoes written with a tag */
+	HPCCPP_HS_TAG_ROOM,	/* echoes written without: no room for it */
+	HPCCPP_HS_TAG_OK,	/* echoes that arrived with the right tag */
+	HPCCPP_HS_TAG_NONE,	/* ... without a tag, and there is a key */
+	HPCCPP_HS_TAG_BAD,	/* ... with a tag of no key of ours */
+	HPCCPP_HS_TAG_OLD,	/* ... with the right tag of an old ACK */
 	HPCCPP_HS_MAX,
 };
 
 #define HPCCPP_HOST_STAT_NAMES { \
 	"asked", "collected", "echoed", "echo_short", "echo_none", \
-	"echoes", "pulled", "gave_up", "bad", "error" }
+	"echoes", "pulled", "gave_up", "bad", "error", "signed", "tag_room", \
+	"tag_ok", "tag_none", "tag_bad", "tag_old" }
 
 /* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */
 struct hpccpp_flow_rec {
