@@ -154,8 +154,10 @@ telemetry_ends()
 	ports_on
 	check "... and comes back with them" busywait 10 flow_is '.mode == "hpccpp"'
 	flow_end "without ports and back"
-	assert_eq "... fallbacks" $(($(count fallback) - fallbacks)) 1
-	assert_eq "... times under telemetry" $(($(count enter) - entered)) 2
+	# one or two: ports come and go one by one, the bottleneck's not first
+	fallbacks=$(($(count fallback) - fallbacks))
+	assert_ge "... fallbacks" $fallbacks 1
+	assert_eq "... times under telemetry, one more" $(($(count enter) - entered)) $((fallbacks + 1))
 }
 flow_tests 5 telemetry_ends
 ktap_finish
