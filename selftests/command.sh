@@ -46,6 +46,7 @@ state()
 	tc -n "$box" qdisc show
 	for dev in d0 d1 d2 d3 q0; do
 		tc -n "$box" filter show dev "$dev" egress
+		tc -n "$box" filter show dev "$dev" ingress
 	done
 	bpftool prog show | grep -E 'name (hpccpp_|flow_show)' || true
 	bpftool cgroup show "$CGROUP"

@@ -62,6 +62,7 @@ struct hpccpp_port_cfg {
 	__u8  respond;		/* 1/64, from it on INT responses; 0: none */
 	__u8  ingress;		/* there is a filter of ours on ingress too */
 	__u16 respond_percent;	/* as it was given */
+	__u32 mark;		/* of copies for responses, never to leave; 0: none */
 };
 
 /* Map "port_response", an array of one entry: INT responses, both ways. */

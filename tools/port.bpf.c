@@ -461,11 +461,12 @@ static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 {
 	__u32 zero = 0, mark = skb->mark;
 	struct hpccpp_port_response *c;
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
 	__u8 bits[2];		/* data offset, flags */
 
 	/* neither tags, nor options of IP, nor what is the host's own */
-	if (tcp != (skb->protocol == bpf_htons(ETH_P_IP) ? TCP_IN_IPV4 :
-							   TCP_IN_IPV6) ||
+	if ((!v4 && skb->protocol != bpf_htons(ETH_P_IPV6)) ||
+	    tcp != (v4 ? TCP_IN_IPV4 : TCP_IN_IPV6) ||
 	    skb->vlan_present || !skb->ingress_ifindex)
 		return;
 	if (bpf_skb_load_bytes(skb, tcp + 12, bits, sizeof(bits)) ||
@@ -473,6 +474,9 @@ static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 		return;
 	c = bpf_map_lookup_elem(&port_response, &zero);
 	if (!c || !c->mark)
+		return;
+	/* no address of this family to send from */
+	if (!*(v4 ? (__u32 *)c->addr4 : (__u32 *)c->addr6))
 		return;
 	if (answered(bpf_get_hash_recalc(skb), bpf_ktime_get_ns() /
 		     (p->cfg.base_rtt * 1000ULL))) {
@@ -521,6 +525,11 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras)
 			return TC_ACT_UNSPEC;
 	}
 
+	/* a copy that another's filter on ingress kept from becoming a response */
+	if (extras && p->cfg.mark && skb->mark == p->cfg.mark) {
+		count(HPCCPP_PS_ERROR);
+		return TC_ACT_SHOT;
+	}
 	tcp = tcp_offset(skb, extras ? &ds : NULL);
 	off = tcp ? find_option(skb, tcp, &len) : 0;
 	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
@@ -788,7 +797,9 @@ static __always_inline int take_response(struct __sk_buff *skb,
 		return TC_ACT_UNSPEC;
 
 	what = HPCCPP_PS_DENIED;
-	if (!bpf_map_lookup_elem(&port_accept, &source))
+	/* ::ffff:a.b.c.d is on no wire, and would match IPv4's prefixes */
+	if ((!v4 && !a.src[0] && !a.src[1] && a.src[2] == bpf_htonl(0xffff)) ||
+	    !bpf_map_lookup_elem(&port_accept, &source))
 		goto drop;
 	what = HPCCPP_PS_DAMAGED;
 	if (fold16(pseudo_sum(&a, IPPROTO_UDP, len) +

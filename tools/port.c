@@ -374,6 +374,7 @@ static int plan_responses(struct plan *p, struct hpccpp_port_cfg *cfg,
 		if (getrandom(&r->mark, sizeof(r->mark), 0) < 0)
 			return errno_error(errno, "cannot get a random number");
 	}
+	cfg->mark = r->mark;
 	return own_addresses(p);
 }
 
@@ -650,6 +651,10 @@ static int port_add(int argc, char **argv)
 		ret = parse_prefix(accept[i], &p.accept[i]);
 	if (!ret && udp)
 		ret = parse_uint("udp-port", udp, 1, 65535, &udp_port);
+	if (!ret && limit && !respond)
+		ret = usage_error("\"limit\" is wrong without \"respond\"");
+	if (!ret && udp && !respond && !args[9].n)
+		ret = usage_error("\"udp-port\" is wrong without \"respond\" or \"accept\"");
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
@@ -695,6 +700,7 @@ static int detach(const char *dev, int ifindex, int prog)
 {
 	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
 	struct hpccpp_port port = {};
+	sigset_t all, old;
 	__u32 zero = 0;
 	int err;
 
@@ -703,9 +709,13 @@ static int detach(const char *dev, int ifindex, int prog)
 		bpf_map_lookup_elem(map, &zero, &port);
 		close(map);
 	}
+	/* both or none: the command finds a port by its egress filter */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
 	err = detach_filter(ifindex, BPF_TC_EGRESS);
 	if (!err && port.cfg.ingress)
 		err = detach_filter(ifindex, BPF_TC_INGRESS);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (err && err != -ENOENT)
 		return errno_error(err, "cannot remove the port on %s", dev);
 	return port.cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
