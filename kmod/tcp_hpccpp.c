@@ -454,6 +454,8 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 	if (with_U)
 		first = HPCCPP_ASK_FIRST_U;
 	w0 = hpccpp_ask(sk, first, f->known | HPCCPP_ASK_NEXT(next));
+	if (hpccpp_flow(sk) != f)
+		return 0;
 
 	/* what waits in the backlog has been counted, and not been read */
 	if (!READ_ONCE(sk->sk_backlog.tail))
@@ -474,7 +476,7 @@ static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
 			hpccpp_count(f->net, HPCCPP_S_FOREIGN);
 		return 0;
 	}
-	if (hpccpp_flow(sk) != f || HPCCPP_REPLY_GEN(w0) == f->gen)
+	if (HPCCPP_REPLY_GEN(w0) == f->gen)
 		return 0;
 	f->gen = HPCCPP_REPLY_GEN(w0);
 	n = HPCCPP_REPLY_COUNT(w0);
@@ -516,6 +518,14 @@ static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
 	return div_u64(W * READ_ONCE(f->net->hold), 100);
 }
 
+/* Is a link that we hear of full? A bound has no rate: it is of no link. */
+static bool hpccpp_loaded(const struct hpccpp_flow *f,
+			  const struct hpccpp_params *p,
+			  const struct hpccpp_int *rec)
+{
+	return f->s.U >= p->eta && rec->rate;
+}
+
 /* What is lost from here on INT has to explain. */
 static void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
 {
@@ -537,11 +547,11 @@ static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
 	u64 queue_us;
 
 	f->round_rtt = 0;
-	if (f->s.U >= p->eta ||
+	if (hpccpp_loaded(f, p, rec) ||
 	    tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
 		hpccpp_count_loss(sk, f);
 	hpccpp_longest_queue(rec, n, &queue_us);
-	if (!rtt || f->s.U >= p->eta ||
+	if (!rtt || hpccpp_loaded(f, p, rec) ||
 	    tcp_packets_in_flight(tp) < HPCCPP_BLIND_FLIGHT ||
 	    rtt <= T + T / 4 + HPCCPP_BLIND_DELAY + queue_us)
 		f->blind_rounds = 0;
@@ -622,7 +632,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		f->silent = 0;
 		f->updates++;
 		hpccpp_count(f->net, HPCCPP_S_UPDATES);
-		f->loaded &= f->s.U >= p.eta;
+		f->loaded &= hpccpp_loaded(f, &p, rec);
 		hpccpp_set_pacing(sk, f);
 		hpccpp_publish(ca, f, p.W_max);
 	}
@@ -653,6 +663,9 @@ static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	f->fallbacks++;
+	/* Reno answers from here on, and md_seq may wrap before INT is back */
+	f->in_md = 0;
+	f->prior_W = 0;
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
@@ -785,7 +798,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 		return;
 	}
 	hpccpp_count(f->net, why);
-	if (why == HPCCPP_S_MD_LOSS && f->s.U < p.eta &&
+	if (why == HPCCPP_S_MD_LOSS && f->s.U <= p.eta &&
 	    tp->lost - f->lost >= HPCCPP_BLIND_LOST &&
 	    (tp->lost - f->lost) * 8 > tp->delivered - f->delivered)
 		f->blind_rounds = HPCCPP_BLIND_ROUNDS;
@@ -893,10 +906,10 @@ static void hpccpp_init(struct sock *sk)
 	hpccpp_count_loss(sk, f);
 
 	reply = hpccpp_ask(sk, HPCCPP_ASK_START, 0);
-	if (!HPCCPP_REPLY_OK(reply))
-		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 	if (hpccpp_flow(sk) != f)
 		return;
+	if (!HPCCPP_REPLY_OK(reply))
+		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
 	/* an active opener's SYN-ACK has brought the path's load and B */
 	if (hpccpp_update(sk, f)) {
