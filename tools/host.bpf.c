@@ -649,7 +649,11 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		tag = ask && !f->signs;
 		if (f->collected.kind && f->sign)
 			tag = true;
-		reserve(skops, n, tag);
+		fits = reserve(skops, n, tag);
+		/* one record more, without a tag, would be longer */
+		if (tags && fits & PLAN_TAG && (fits & PLAN_N) < n)
+			bpf_reserve_hdr_opt(skops, HPCCPP_REC_LEN -
+						   HPCCPP_TAG_LEN, 0);
 		return;
 	}
 
