@@ -47,7 +47,7 @@ blind()
 # again SECONDS: and still no fallback
 again()
 {
-	local until=$((${EPOCHREALTIME/./} + ${1/./}00000))
+	local until=$((${EPOCHREALTIME/./} + 10#${1/./}00000))
 	while [[ ${EPOCHREALTIME/./} -lt $until ]]; do
 		[[ $(count blind) -eq $before ]] || return
 		nap
