@@ -156,7 +156,7 @@ telemetry_ends()
 	flow_end "without ports and back"
 	# one or two: ports come and go one by one, the bottleneck's not first
 	fallbacks=$(($(count fallback) - fallbacks))
-	assert_ge "... fallbacks" $fallbacks 1
+	assert_ge "... fallbacks" "$fallbacks" 1
 	assert_eq "... times under telemetry, one more" $(($(count enter) - entered)) $((fallbacks + 1))
 }
 flow_tests 5 telemetry_ends
