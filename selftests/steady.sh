@@ -79,8 +79,21 @@ join_and_leave() # FAMILY
 		wait "$process"
 	done
 	meter_stop
-	assert_le "$1: a flow joins, settled after" "$(settled "$(jq .start "$tmp/joins")")" 10 "round trips"
-	assert_le "$1: it leaves, settled after" "$(settled "$(jq .end "$tmp/joins")")" 10 "round trips"
+	settled "$(jq .start "$tmp/joins")" >>"$tmp/joined"
+	settled "$(jq .end "$tmp/joins")" >>"$tmp/left"
+}
+
+# Where in its round trip a flow comes decides, so three times: the median.
+joins_and_leaves() # FAMILY
+{
+	local i
+	rm -f "$tmp/joined" "$tmp/left"
+	for i in 1 2 3; do
+		join_and_leave "$1"
+	done
+	ktap_diag "$1: joined $(xargs <"$tmp/joined"), left $(xargs <"$tmp/left")"
+	assert_le "$1: a flow joins, settled after" "$(sort -n "$tmp/joined" | sed -n 2p)" 10 "round trips"
+	assert_le "$1: it leaves, settled after" "$(sort -n "$tmp/left" | sed -n 2p)" 10 "round trips"
 }
 
 load_hpccpp || ktap_skip_all "no tcp_hpccpp to load"
@@ -90,6 +103,6 @@ agents_on
 steady ipv4 4 3
 steady ipv6 4 3
 steady ipv4 1 1
-join_and_leave ipv4
-join_and_leave ipv6
+joins_and_leaves ipv4
+joins_and_leaves ipv6
 ktap_finish
