@@ -452,33 +452,35 @@ struct json_object *read_prefixes(int map)
 	return all;
 }
 
-static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
+/* The one entry of an agent's map */
+static int read_entry(int prog, const char *name, void *value, size_t size)
 {
-	int map = prog_map(prog, "host", sizeof(*cfg));
+	int map = prog_map(prog, name, size);
 	__u32 zero = 0;
 	int err;
 
 	if (map < 0)
-		return prog_map_error("host");
-	err = bpf_map_lookup_elem(map, &zero, cfg);
+		return prog_map_error(name);
+	err = bpf_map_lookup_elem(map, &zero, value);
 	close(map);
+	return err ? prog_map_error(name) : EXIT_DONE;
+}
+
+static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
+{
+	int ret = read_entry(prog, "host", cfg, sizeof(*cfg));
+
 	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
-	return err ? prog_map_error("host") : EXIT_DONE;
+	return ret;
 }
 
 /* How many there are, and no more */
 static int count_keys(int prog, struct hpccpp_host_keys *keys)
 {
-	int map = prog_map(prog, "host_keys", sizeof(*keys));
-	__u32 zero = 0;
-	int err;
+	int ret = read_entry(prog, "host_keys", keys, sizeof(*keys));
 
-	if (map < 0)
-		return prog_map_error("host_keys");
-	err = bpf_map_lookup_elem(map, &zero, keys);
 	explicit_bzero(keys->key, sizeof(keys->key));
-	close(map);
-	return err ? prog_map_error("host_keys") : EXIT_DONE;
+	return ret;
 }
 
 static int add_row(int prog, struct json_object *rows)
