@@ -36,15 +36,7 @@ begin()
 # transfer CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: from h1 to r
 transfer()
 {
-	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
-	capture_start "$r" eth0
-	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
-		ktap_ok "$name: data intact"
-	else
-		ktap_not_ok "$name: data intact"
-	fi
-	capture_stop
-	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+	transfer_captured "$@"
 	options
 }
 

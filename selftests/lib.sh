@@ -808,6 +808,21 @@ capture_stop()
 		}' <"$tmp/pcap" >"$tmp/segments"
 }
 
+# transfer_captured CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: one test, of $name: from
+# h1 to r, where it is captured; sets enter to how often either came under telemetry
+transfer_captured()
+{
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
+	capture_start "$r" eth0
+	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
+		ktap_ok "$name: data intact"
+	else
+		ktap_not_ok "$name: data intact"
+	fi
+	capture_stop
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+}
+
 # --- Segments ----------------------------------------------------------------
 
 # segs_start NETNS DEV: from here on segs.c watches what passes there.

@@ -34,16 +34,8 @@ nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
 # transfer CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: from h1 to r
 transfer()
 {
-	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
-	capture_start "$r" eth0
 	port=$next_port
-	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
-		ktap_ok "$name: data intact"
-	else
-		ktap_not_ok "$name: data intact"
-	fi
-	capture_stop
-	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+	transfer_captured "$@"
 }
 
 # wire EXPRESSION [RULES]: adds up an awk expression over the segments, but those
