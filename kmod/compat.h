@@ -17,6 +17,8 @@
 #error "tcp_hpccpp: this kernel lacks tcp_snd_cwnd_set(): it is older than 6.1"
 #endif
 
+#include <linux/bpf.h>
+#include <linux/bpf_local_storage.h>
 #include <net/tcp.h>
 
 /* Arguments of cong_control() */

@@ -382,21 +382,16 @@ static inline __u64 hpccpp_rate(__u32 W, __u32 T)
 	return hpccpp_div((__u64)W * 1000000, T);
 }
 
-/*
- * Is the U of this record needed? Not when the record before it will do: that
- * of the same link in the same round trip, unless so much may have passed
- * meanwhile that tx_bytes comes near a wrap.
- */
-static inline bool hpccpp_wants_U(struct hpccpp_state *s,
-				  const struct hpccpp_int *rec, __u32 T,
-				  __u64 now)
+/* Have we heard of this link before, with this rate? */
+static inline bool hpccpp_known(const struct hpccpp_state *s,
+				const struct hpccpp_int *rec)
 {
-	const struct hpccpp_link *l = hpccpp_find_link(s, rec->link);
-	__u64 age = now - l->seen;
+	int i;
 
-	return !l->seen || l->id != rec->link || l->rate != rec->rate ||
-	       age > (__u64)T * 1000 || age > HPCCPP_TS_HALF_NS ||
-	       hpccpp_bdp(l->B, T) > HPCCPP_TX_WRAP_BYTES / 4;
+	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++)
+		if (s->L[i].id == rec->link)
+			return s->L[i].rate == rec->rate;
+	return false;
 }
 
 /*
@@ -427,7 +422,6 @@ static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 		}
 	}
 	for (i = 0; i < n; i++) {
-		const struct hpccpp_link *l;
 		__u64 b;
 
 		if (B && ack[i].rate == rate)
@@ -436,9 +430,7 @@ static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 		if (!hpccpp_rate_ok(bps))
 			continue;
 		b = bps / 8;
-		l = hpccpp_find_link(s, ack[i].link);
-		if (b < before && !(l->seen && l->id == ack[i].link &&
-				    l->rate == ack[i].rate))
+		if (b < before && !hpccpp_known(s, &ack[i]))
 			b = before;
 		if (!B || b < B)
 			B = b;

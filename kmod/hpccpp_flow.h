@@ -14,6 +14,7 @@ struct hpccpp_flow {
 	__u32 size;		/* sizeof(struct hpccpp_flow): version check */
 	__u32 T;		/* base RTT in use, us */
 	struct hpccpp_state s;	/* the draft's variables */
+	struct hpccpp_params p;	/* its parameters, as of this round trip */
 	struct hpccpp_net *net;	/* of its namespace: knobs, counters */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
@@ -22,13 +23,13 @@ struct hpccpp_flow {
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
 	__u32 prior_W;		/* W before that decrease, bytes, for undo */
+	__u32 min_rtt;		/* TCP's, that T is of, us */
 	__u32 syn_rtt;		/* the handshake's RTT, us; 0: of no use */
 	__u32 syn_queue;	/* of that, in queues as telemetry says, us */
 	__u32 acks;		/* ACKs seen by the algorithm */
 	__u32 updates;		/* of those, with INT that was used */
-	__u32 segs_in;		/* tp->segs_in when the agent was last asked */
 	__u32 silent;		/* ACKs since the last INT */
-	__u32 known;		/* link and rate the agent has told alone, or 0 */
+	__u32 gen;		/* of the agent's mail that was read last */
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 data_out;		/* segments with data that had left */
 	__u32 acks_out;		/* and without */
@@ -36,14 +37,13 @@ struct hpccpp_flow {
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
 	__u32 lost;		/* tp->lost and tp->delivered when last */
 	__u32 delivered;	/* U was eta, or HPCCPP_BLIND_SPAN ago */
-	__u8  gen;		/* generation of the last reply */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */
 	__u8  blind;		/* INT does not tell of the bottleneck */
 	__u8  blind_rounds;	/* round trips in a row that it did not explain */
 	__u8  loaded;		/* U >= eta since round_seq */
-	__u8  pad;
+	__u8  pad[2];
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

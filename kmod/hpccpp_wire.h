@@ -159,95 +159,26 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
 }
 
 /*
- * Between module and host agent: the module asks with an own sock_ops op and
- * args[1], the agent answers one u32 in reply. That is args[0] too, so what is
- * there may be the answer of a foreign program that ran before. When no agent is
- * attached the kernel hands args[0] back, the question as well, -1 when a program
- * failed, and a foreign program may reply anything: a first word without a tag
- * is no telemetry.
+ * Between module and host agent. The agent keeps this first in its socket storage,
+ * where the module reads it, as plain memory: agents write under the socket's lock,
+ * the module reads under it. To ask an agent's program for a record, word by word,
+ * costs as much as all that the module does with one.
  *
- * The op is far above the kernel's own (0 to 21 in 6.18).
+ * Only that a flow begins, or does not find its agent, the module says by a sock_ops
+ * op of its own. It is far above the kernel's (0 to 21 in 6.18).
  */
 #define HPCCPP_SOCK_OP		200
-#define HPCCPP_ASK_WORD(rec, word)	((rec) * 4 + (word))
-#define HPCCPP_ASK_FIRST_U	12	/* word 0 of record 0; U is wanted too */
-#define HPCCPP_ASK_REST		13	/* word 1 of a short answer */
-#define HPCCPP_ASK_REST_U	14	/* the same, with U */
-#define HPCCPP_ASK_START	15	/* this socket is governed by hpccpp */
-#define HPCCPP_ASK_MASK		0xf
 
-/*
- * With word 0 the module says, in args[1], what it waits for: the generation, and
- * the link and rate of the last record that came alone, or 0.
- */
-#define HPCCPP_ASK_NEXT(gen)	((__u32)(gen) << 4)
-#define HPCCPP_ASK_NEXT_GEN(what)	((what) >> 4 & 0xf)
-#define HPCCPP_ASK_KNOWN	0xffffff00U	/* as in word 0 on the wire */
+/* Tells our storage from others that a socket has; another with each format. */
+#define HPCCPP_MAIL_MAGIC	0x2b2b434350480001ULL
 
-/*
- * Word 0: tag 2 | records 2 | generation 4 | link 12 | rate 12
- * Word 1: ts 24 | qlen 8 (high)		as on the wire
- * Word 2: tx_bytes 24 | qlen 8 (low)		as on the wire
- * Word 3: U
- * Generation 0 means that nothing has arrived yet; it runs 1..15, 1..15. Without
- * records, and with a generation, the rate's place has the bound of an empty one.
- *
- * Each answer costs more than half of what the update does. So the usual one,
- * of a single record with the link and rate that the module knows and the next
- * generation, is short, provided that qlen fits:
- *
- * Word 0: tag 2 | qlen 6 (low) | ts 24
- * Word 1: tx_bytes 24 | qlen 8 (high), or U and qlen has 6 bits
- */
-#define HPCCPP_REPLY_TAG	2U
-#define HPCCPP_REPLY(n, gen, link, rate) \
-	(HPCCPP_REPLY_TAG << 30 | (__u32)(n) << 28 | (__u32)(gen) << 24 | \
-	 (__u32)(link) << 12 | (rate))
-#define HPCCPP_REPLY_OK(w)	((__u32)(w) >> 30 == HPCCPP_REPLY_TAG)
-#define HPCCPP_REPLY_COUNT(w)	((__u32)(w) >> 28 & 3)
-#define HPCCPP_REPLY_GEN(w)	((__u32)(w) >> 24 & 0xf)
-#define HPCCPP_REPLY_LINK(w)	((__u32)(w) >> 12 & 0xfff)
-#define HPCCPP_REPLY_RATE(w)	((__u32)(w) & 0xfff)
-
-#define HPCCPP_SHORT_TAG	1U
-#define HPCCPP_SHORT_QLEN_BITS	6
-#define HPCCPP_SHORT_OK(w)	((__u32)(w) >> 30 == HPCCPP_SHORT_TAG)
-
-static inline __u8 hpccpp_next_gen(__u8 gen)
-{
-	return gen < 15 ? gen + 1 : 1;
-}
-
-/* Has qlen room in a short answer, with U or without? */
-static inline int hpccpp_short_fits(const struct hpccpp_int *r, int with_U)
-{
-	return r->qlen >> HPCCPP_SHORT_QLEN_BITS <= (with_U ? 0 : 0xff);
-}
-
-static inline __u32 hpccpp_short_w0(const struct hpccpp_int *r)
-{
-	return HPCCPP_SHORT_TAG << 30 |
-	       (r->qlen & ((1U << HPCCPP_SHORT_QLEN_BITS) - 1)) << 24 | r->ts;
-}
-
-static inline __u32 hpccpp_short_w1(const struct hpccpp_int *r, int with_U)
-{
-	return r->tx_bytes << 8 |
-	       (with_U ? r->U : (r->qlen >> HPCCPP_SHORT_QLEN_BITS & 0xff));
-}
-
-/* What a short answer does not say, link and rate, is there already. */
-static inline void hpccpp_short_decode(struct hpccpp_int *r, __u32 w0, __u32 w1,
-				       int with_U)
-{
-	__u8 last = w1 & 0xff;
-
-	r->ts = w0 & HPCCPP_MASK24;
-	r->tx_bytes = w1 >> 8;
-	r->qlen = w0 >> 24 & ((1U << HPCCPP_SHORT_QLEN_BITS) - 1);
-	r->U = with_U ? last : 0;
-	if (!with_U)
-		r->qlen |= last << HPCCPP_SHORT_QLEN_BITS;
-}
+struct hpccpp_mail {
+	__u64  magic;
+	__u32  gen;		/* echoes that brought news; 0: none yet */
+	__u32  unread;		/* echoes since the module looked last */
+	__be32 rec[HPCCPP_REC_MAX][3];	/* of the last echo, as on the wire */
+	__u8   n;		/* of them, those that ports wrote */
+	__u8   governed;	/* hpccpp has taken the flow */
+};
 
 #endif /* HPCCPP_WIRE_H */

@@ -17,11 +17,13 @@
  *	receiver	its host agent echoes them in the ACK
  *	sender		its host agent, a sock_ops program, parses the ACK's
  *			option just before tcp_ack(), under the socket lock
- *	this module	asks the agent for it with tcp_call_bpf(), word by
- *			word, from cong_control() of that same ACK, and before
- *			each burst it sends
+ *			and keeps it in its storage of the socket
+ *	this module	reads it there in cong_control() of that same ACK, and
+ *			before each burst it sends
  *
- * tcp_nv asks for BPF_SOCK_OPS_BASE_RTT the same way.
+ * To ask the agent with tcp_call_bpf(), as tcp_nv does for BPF_SOCK_OPS_BASE_RTT,
+ * is how a flow is announced. It has one word for an answer, and three of these
+ * cost more than all else that is done for an ACK.
  *
  * Without telemetry (a peer or a path without agents, or none for several
  * round trips) the flow is Reno's: as tcp_dctcp does, icsk_ca_ops is swapped
@@ -153,8 +155,7 @@ enum hpccpp_stat {
 	HPCCPP_S_INT,			/* generations of records pulled */
 	HPCCPP_S_INT_TX,		/* of those, on transmit */
 	HPCCPP_S_UPDATES,		/* of those, used */
-	HPCCPP_S_NO_AGENT,		/* no agent answered at init */
-	HPCCPP_S_FOREIGN,		/* replies that are not an agent's */
+	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
 	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
 	HPCCPP_S_ENTER,			/* flows that came under INT */
@@ -177,7 +178,6 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_INT_TX]	= "int_tx",
 	[HPCCPP_S_UPDATES]	= "updates",
 	[HPCCPP_S_NO_AGENT]	= "no_agent",
-	[HPCCPP_S_FOREIGN]	= "foreign",
 	[HPCCPP_S_NO_MEMORY]	= "no_memory",
 	[HPCCPP_S_BEFORE_INIT]	= "before_init",
 	[HPCCPP_S_ENTER]	= "enter",
@@ -346,14 +346,13 @@ static void hpccpp_get_params(const struct sock *sk,
 }
 
 /* For get_info, which may run at any time without the lock. */
-static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f,
-			   u32 W_max)
+static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f)
 {
 	WRITE_ONCE(ca->R, f->R);
 	WRITE_ONCE(ca->T, f->T);
 	WRITE_ONCE(ca->U, f->s.U);
 	WRITE_ONCE(ca->W, f->s.W);
-	WRITE_ONCE(ca->W_max, W_max);
+	WRITE_ONCE(ca->W_max, f->p.W_max);
 }
 
 /*
@@ -388,13 +387,12 @@ static void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f,
 				   div64_u64(old << 10, rate) >> 10);
 }
 
-/* R = W/T (line 27) and how much of it one burst may be. */
+/* R = W/T (line 27) */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
 	u32 opt = HPCCPP_OPT_LEN(f->s.records);
 	u32 mss = tcp_sk(sk)->mss_cache;
 	u64 rate = hpccpp_rate(f->s.W, f->T);
-	u32 shift;
 
 	f->R = rate;
 	/*
@@ -405,11 +403,6 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
 			       hpccpp_wire_len(sk));
 	hpccpp_set_pacing_rate(sk, f, rate);
-	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
-	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
-	WRITE_ONCE(sk->sk_pacing_shift,
-		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
-			   HPCCPP_PACING_SHIFT_MAX));
 }
 
 /* cwnd from W; acked is what this ACK delivered, packets. */
@@ -429,84 +422,82 @@ static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
-/* One word of telemetry from the host agent; known is for the first. */
-static u32 hpccpp_ask(struct sock *sk, u32 what, u32 known)
+/* What the agent keeps of this socket, or NULL; under RCU. */
+static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 {
-	return tcp_call_bpf_2arg(sk, HPCCPP_SOCK_OP, what, what | known);
+	struct bpf_local_storage *storage = rcu_dereference(sk->sk_bpf_storage);
+	struct bpf_local_storage_elem *elem;
+
+	if (!storage)
+		return NULL;
+	hlist_for_each_entry_rcu(elem, &storage->list, snode) {
+		struct bpf_local_storage_map *map;
+		struct hpccpp_mail *mail;
+
+		map = rcu_dereference(SDATA(elem)->smap);
+		mail = (struct hpccpp_mail *)SDATA(elem)->data;
+		if (map && map->map.value_size >= sizeof(*mail) &&
+		    mail->magic == HPCCPP_MAIL_MAGIC)
+			return mail;
+	}
+	return NULL;
+}
+
+static bool hpccpp_has_agent(const struct sock *sk)
+{
+	struct hpccpp_mail *mail;
+	bool has;
+
+	rcu_read_lock();
+	mail = hpccpp_mail(sk);
+	has = mail && mail->governed;
+	rcu_read_unlock();
+	return has;
+}
+
+/* Records that arrived since the last: their number, and they are in rec[]. */
+static int hpccpp_read_mail(struct hpccpp_mail *mail, struct hpccpp_flow *f,
+			    struct hpccpp_int *rec)
+{
+	int i, n;
+
+	mail->unread = 0;
+	if (mail->gen == f->gen)
+		return 0;
+	f->gen = mail->gen;
+	hpccpp_count(f->net, HPCCPP_S_INT);
+	n = min_t(int, mail->n, HPCCPP_REC_MAX);
+	for (i = 0; i < n; i++)
+		hpccpp_int_decode(&rec[i], be32_to_cpu(mail->rec[i][0]),
+				  be32_to_cpu(mail->rec[i][1]),
+				  be32_to_cpu(mail->rec[i][2]));
+	if (n)
+		return n;
+	/* nobody wrote, as no port's load has reached this */
+	rec[0] = (struct hpccpp_int) {
+		.U = be32_to_cpu(mail->rec[0][0]) & HPCCPP_U_MAX
+	};
+	return 1;
 }
 
 /*
- * Ask the agent for records that arrived since we last asked. Returns their
- * number and fills rec[]. The caller looks whether the flow is still ours.
+ * The same; when no agent has the flow, there may be a new one: announce it. That
+ * may take the flow from us, see hpccpp_flow().
  */
 static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
-		       struct hpccpp_int *rec, u64 now)
+		       struct hpccpp_int *rec)
 {
-	u32 first = HPCCPP_ASK_WORD(0, 0);
-	u8 next = hpccpp_next_gen(f->gen);
-	bool with_U;
-	u32 w0, w1;
-	int i, n;
+	struct hpccpp_mail *mail;
+	int n = -1;
 
-	/* the record that is likely: the last link's next */
-	hpccpp_int_decode(&rec[0], f->known, 0, 0);
-	with_U = hpccpp_wants_U(&f->s, &rec[0], f->T, now);
-	if (with_U)
-		first = HPCCPP_ASK_FIRST_U;
-	w0 = hpccpp_ask(sk, first, f->known | HPCCPP_ASK_NEXT(next));
-	if (hpccpp_flow(sk) != f)
-		return 0;
-
-	/* what waits in the backlog has been counted, and not been read */
-	if (!READ_ONCE(sk->sk_backlog.tail))
-		f->segs_in = READ_ONCE(tcp_sk(sk)->segs_in);
-	if (HPCCPP_SHORT_OK(w0) && f->known) {
-		w1 = hpccpp_ask(sk, with_U ? HPCCPP_ASK_REST_U :
-					     HPCCPP_ASK_REST, 0);
-		if (hpccpp_flow(sk) != f)
-			return 0;
-		f->gen = next;
-		hpccpp_count(f->net, HPCCPP_S_INT);
-		hpccpp_short_decode(&rec[0], w0, w1, with_U);
-		return 1;
-	}
-	if (!HPCCPP_REPLY_OK(w0)) {
-		/* nobody answered: the question comes back; -1: an error */
-		if (w0 != first && w0 != (u32)-1)
-			hpccpp_count(f->net, HPCCPP_S_FOREIGN);
-		return 0;
-	}
-	if (HPCCPP_REPLY_GEN(w0) == f->gen)
-		return 0;
-	f->gen = HPCCPP_REPLY_GEN(w0);
-	n = HPCCPP_REPLY_COUNT(w0);
-	if (!n) {
-		/* nobody wrote, as no port's load has reached this */
-		rec[0] = (struct hpccpp_int) { .U = HPCCPP_REPLY_RATE(w0) };
-		return !!rec[0].U;
-	}
-	hpccpp_count(f->net, HPCCPP_S_INT);
-
-	for (i = 0; i < n; i++) {
-		if (i) {
-			w0 = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 0), 0);
-			if (!HPCCPP_REPLY_OK(w0))
-				return 0;
-		}
-		hpccpp_int_decode(&rec[i],
-				  HPCCPP_REPLY_LINK(w0) << 20 |
-				  HPCCPP_REPLY_RATE(w0) << 8,
-				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 1), 0),
-				  hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 2), 0));
-		if (hpccpp_flow(sk) != f)
-			return 0;
-		if (hpccpp_wants_U(&f->s, &rec[i], f->T, now))
-			rec[i].U = hpccpp_ask(sk, HPCCPP_ASK_WORD(i, 3), 0);
-	}
-	if (hpccpp_flow(sk) != f)
-		return 0;
-	f->known = n == 1 ? hpccpp_int_w0(&rec[0]) & HPCCPP_ASK_KNOWN : 0;
-	return n;
+	rcu_read_lock();
+	mail = hpccpp_mail(sk);
+	if (mail && mail->governed)
+		n = hpccpp_read_mail(mail, f, rec);
+	rcu_read_unlock();
+	if (n < 0)
+		tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
+	return max(n, 0);
 }
 
 /* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
@@ -560,84 +551,131 @@ static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
 }
 
 /*
- * Pull, and if something new can be used, lines 21-27. On the flow's first
- * record, or the first after silence, enter: give W and W_c a start.
+ * Is this more than the next record of links that we know? Else path and
+ * parameters stay as they were when the round trip began.
  */
-static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
+static bool hpccpp_path_changed(const struct sock *sk,
+				const struct hpccpp_flow *f,
+				const struct hpccpp_int *rec, int n)
 {
-	struct hpccpp_sock *ca = inet_csk_ca(sk);
-	struct hpccpp_int rec[HPCCPP_REC_MAX];
-	struct tcp_sock *tp = tcp_sk(sk);
-	u64 now = tp->tcp_clock_cache;
-	struct hpccpp_params p;
-	unsigned long hit;
-	bool update_wc, used;
-	u64 queue_us;
-	u32 qlen = 0;
-	unsigned int g;
-	u32 T;
-	int n;
+	int i;
 
-	T = hpccpp_base_rtt(sk, f);
-	if (!T)
-		return false;
-	f->T = T;
-	n = hpccpp_pull(sk, f, rec, now);
-	if (!n)
-		return false;
+	if (f->updates < HPCCPP_LINKS || f->syn_queue ||
+	    f->min_rtt != tcp_min_rtt(tcp_sk(sk)))
+		return true;
+	for (i = 0; i < n; i++)
+		if (!hpccpp_known(&f->s, &rec[i]))
+			return true;
+	return false;
+}
+
+/* T, min(B) and the parameters that follow. False: no link is known. */
+static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
+			      const struct hpccpp_int *rec, int n, u64 now)
+{
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u64 queue_us;
+	u32 shift;
+	u32 qlen;
+
 	if (ca->mode != HPCCPP_INT || f->syn_queue) {
 		qlen = hpccpp_longest_queue(rec, n, &queue_us);
 		hpccpp_handshake_queue(sk, f, qlen, queue_us);
-		T = hpccpp_base_rtt(sk, f);
-		f->T = T;
 	}
+	f->min_rtt = tcp_min_rtt(tcp_sk(sk));
+	f->T = hpccpp_base_rtt(sk, f);
 	/* a flow that is new to its path goes by all that it hears */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_LINKS ? 0 : f->min_B,
-				rec, n, T, now) ?: f->min_B;
+				rec, n, f->T, now) ?: f->min_B;
 	if (!f->min_B)
 		return false;
-	hpccpp_get_params(sk, f, &p);
+	hpccpp_get_params(sk, f, &f->p);
+	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
+	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
+	WRITE_ONCE(sk->sk_pacing_shift,
+		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
+			   HPCCPP_PACING_SHIFT_MAX));
+	return true;
+}
 
-	if (ca->mode != HPCCPP_INT) {
-		u32 w_init = hpccpp_w_init(f);
+/* The flow's first record, or the first after silence: where W and W_c start. */
+static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
+			 const struct hpccpp_int *rec, int n)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 w_init = hpccpp_w_init(f);
+	u64 queue_us;
 
-		/*
-		 * A new flow is one in its first flight, without loss. A queue
-		 * beyond what a record can say leaves T, and this, unknown.
-		 */
-		if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
-		    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
-		    qlen == HPCCPP_QLEN_MAX)
-			w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
-						    hpccpp_wire_len(sk));
-		f->s.W = clamp(w_init, p.W_min, p.W_max);
-		f->s.W_c = f->s.W;
-		f->s.inc_stage = 0;
-		f->last_update_seq = tp->snd_nxt;
-	}
+	/*
+	 * A new flow is one in its first flight, without loss. A queue beyond
+	 * what a record can say leaves T, and this, unknown.
+	 */
+	if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
+	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
+	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
+		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
+					    hpccpp_wire_len(sk));
+	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
+	f->s.W_c = f->s.W;
+	f->s.inc_stage = 0;
+	f->last_update_seq = tp->snd_nxt;
+}
+
+/* Lines 21-27 for n records that have come. False: they were of no use. */
+static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
+				const struct hpccpp_int *rec, int n)
+{
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct hpccpp_params *p = &f->p;
+	u64 now = tp->tcp_clock_cache;
+	unsigned long hit;
+	bool update_wc, used;
+	unsigned int g;
 
 	update_wc = after(tp->snd_una, f->last_update_seq);	/* line 22 */
-	used = hpccpp_new_ack(&f->s, &p, rec, n, now, update_wc);
+	if ((update_wc || ca->mode != HPCCPP_INT ||
+	     hpccpp_path_changed(sk, f, rec, n)) &&
+	    !hpccpp_learn_path(sk, f, rec, n, now))
+		return false;
+	if (ca->mode != HPCCPP_INT) {
+		hpccpp_enter(sk, f, rec, n);
+		update_wc = false;
+	}
+	used = hpccpp_new_ack(&f->s, p, rec, n, now, update_wc);
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
 	if (used) {
 		if (update_wc) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
-			if (f->s.U >= p.eta)
+			if (f->s.U >= p->eta)
 				f->last_update_seq += hpccpp_hold(sk, f);
-			hpccpp_explain(sk, f, &p, rec, n);
+			hpccpp_explain(sk, f, p, rec, n);
 		}
 		f->last_int = now;
 		f->silent = 0;
 		f->updates++;
 		hpccpp_count(f->net, HPCCPP_S_UPDATES);
-		f->loaded &= hpccpp_loaded(f, &p, rec);
+		f->loaded &= hpccpp_loaded(f, p, rec);
 		hpccpp_set_pacing(sk, f);
-		hpccpp_publish(ca, f, p.W_max);
+		hpccpp_publish(ca, f);
 	}
-	trace_hpccpp_update(sk, f, &p, rec, update_wc, used);
+	trace_hpccpp_update(sk, f, p, rec, update_wc, used);
 	return used;
+}
+
+/* Use what is new since the last time. False: nothing was. */
+static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
+{
+	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	int n;
+
+	/* without a round trip's time a record is of no use yet */
+	if (!f->T && !hpccpp_base_rtt(sk, f))
+		return false;
+	n = hpccpp_pull(sk, f, rec);
+	return n && hpccpp_use(sk, f, rec, n);
 }
 
 /* A socket's operations follow its mode. */
@@ -750,15 +788,13 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 
 /*
  * Telemetry that did not come with an ACK of data acts within the round trip.
- * TCP asks for the size of its bursts here; ours come from the pacing rate. To
- * ask the agent costs some 300 instructions: not when no segment has come.
+ * TCP asks for the size of its bursts here; ours come from the pacing rate.
  */
 static u32 hpccpp_min_tso_segs(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (f && f->segs_in != READ_ONCE(tcp_sk(sk)->segs_in) &&
-	    hpccpp_update(sk, f)) {
+	if (f && hpccpp_update(sk, f)) {
 		hpccpp_count(f->net, HPCCPP_S_INT_TX);
 		hpccpp_set_cwnd(sk, f, 0);
 	}
@@ -785,20 +821,19 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 rtt_ns = max(f->T, tp->srtt_us >> 3) * 1000ULL;
-	struct hpccpp_params p;
 	u32 half;
 
 	hpccpp_end_decrease(sk, f);
 	if (f->in_md)
 		return;
 	f->prior_W = 0;
-	hpccpp_get_params(sk, f, &p);
-	if (f->s.U / 2 >= p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
+	hpccpp_get_params(sk, f, &f->p);
+	if (f->s.U / 2 >= f->p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
 		hpccpp_count(f->net, HPCCPP_S_EXPLAINED);
 		return;
 	}
 	hpccpp_count(f->net, why);
-	if (why == HPCCPP_S_MD_LOSS && f->s.U <= p.eta &&
+	if (why == HPCCPP_S_MD_LOSS && f->s.U <= f->p.eta &&
 	    tp->lost - f->lost >= HPCCPP_BLIND_LOST &&
 	    (tp->lost - f->lost) * 8 > tp->delivered - f->delivered)
 		f->blind_rounds = HPCCPP_BLIND_ROUNDS;
@@ -812,7 +847,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->s.W_c = f->s.W;
 	f->last_update_seq = tp->snd_nxt;
 	hpccpp_set_pacing(sk, f);
-	hpccpp_publish(ca, f, p.W_max);
+	hpccpp_publish(ca, f);
 }
 
 static void hpccpp_set_state(struct sock *sk, u8 new_state)
@@ -861,18 +896,17 @@ static void hpccpp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 static u32 hpccpp_undo_cwnd(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
-	struct hpccpp_params p;
 
 	if (!f)
 		return tcp_reno_undo_cwnd(sk);
 	if (f->prior_W) {
-		hpccpp_get_params(sk, f, &p);
-		f->s.W = min(max(f->s.W, f->prior_W), p.W_max);
+		hpccpp_get_params(sk, f, &f->p);
+		f->s.W = min(max(f->s.W, f->prior_W), f->p.W_max);
 		f->s.W_c = f->s.W;
 		f->prior_W = 0;
 		f->in_md = 0;
 		hpccpp_set_pacing(sk, f);
-		hpccpp_publish(inet_csk_ca(sk), f, p.W_max);
+		hpccpp_publish(inet_csk_ca(sk), f);
 		hpccpp_count(f->net, HPCCPP_S_UNDO);
 	}
 	f->conserving = 0;
@@ -890,7 +924,6 @@ static void hpccpp_init(struct sock *sk)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f;
-	u32 reply;
 
 	/* may run in softirq; telemetry needs state, Reno needs none */
 	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_NOWARN);
@@ -905,10 +938,10 @@ static void hpccpp_init(struct sock *sk)
 	f->net = hpccpp_net(sk);
 	hpccpp_count_loss(sk, f);
 
-	reply = hpccpp_ask(sk, HPCCPP_ASK_START, 0);
+	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
 	if (hpccpp_flow(sk) != f)
 		return;
-	if (!HPCCPP_REPLY_OK(reply))
+	if (!hpccpp_has_agent(sk))
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
 	/* an active opener's SYN-ACK has brought the path's load and B */

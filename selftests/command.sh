@@ -281,7 +281,7 @@ check "host: JSON has the documented keys, and what was given" host '.[0] |
 	keys_unsorted == ["cgroup","ask","records","every","keys","require","prefixes","stats"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
-	"echoed","echo_short","echo_none","echoes","pulled","gave_up","bad","error","signed","tag_room",
+	"echoed","echo_short","echo_none","echoes","gave_up","bad","error","signed","tag_room",
 	"tag_ok","tag_none","tag_bad","tag_old"]'
 state >"$tmp/with"
 says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP"

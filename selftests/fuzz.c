@@ -437,7 +437,7 @@ static void fuzz_update(void)
 			take(w, sizeof(w));
 			hpccpp_int_decode(&rec[i], bpf_ntohl(w[0]),
 					  bpf_ntohl(w[1]), bpf_ntohl(w[2]));
-			hpccpp_wants_U(&state, &rec[i], params.T, now);
+			hpccpp_known(&state, &rec[i]);
 		}
 		update(rec, n, what & 0x80);
 	}
@@ -610,24 +610,21 @@ static void fuzz_port(void)
 
 static struct bpf_sock_ops skops;
 
-static __u32 call_host(__u32 op, __u32 arg)
+static void call_host(__u32 op, __u32 arg)
 {
 	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
 	__u64 before = *ok;
-	__u8 gen = has_flow ? the_flow.gen : 0;
+	__u32 gen = has_flow ? the_flow.mail.gen : 0;
 
 	skops.op = op;
-	/* the module's questions are in args[1], as args[0] is the reply too */
 	skops.args[0] = arg;
-	skops.args[1] = arg;
 	hpccpp_host(&skops);
-	TRUE_OR_TRAP(the_flow.n_echoed <= HPCCPP_REC_MAX && the_flow.gen <= 15);
+	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
 	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
 	/* nothing new without a right tag, where it is required */
-	if (tags && the_keys.require && has_flow && the_flow.gen &&
-	    the_flow.gen != gen)
+	if (tags && the_keys.require && has_flow && the_flow.mail.gen &&
+	    the_flow.mail.gen != gen)
 		TRUE_OR_TRAP(*ok != before);
-	return skops.reply;
 }
 
 static void put_ack(__u32 ack)
@@ -672,50 +669,24 @@ static void send_segment(void)
 	TRUE_OR_TRAP(stored == reserved);
 }
 
-/* The short answer for this record is given where it says as much. */
-static void pull_short(const struct hpccpp_int *rec, __u8 gen, bool with_U)
-{
-	struct hpccpp_int r = { .link = rec->link, .rate = rec->rate };
-	__u32 w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_NEXT(gen) |
-			     (hpccpp_int_w0(rec) & HPCCPP_ASK_KNOWN) |
-			     (with_U ? HPCCPP_ASK_FIRST_U : 0));
-
-	TRUE_OR_TRAP(HPCCPP_SHORT_OK(w0) == hpccpp_short_fits(rec, with_U));
-	if (!HPCCPP_SHORT_OK(w0))
-		return;
-	hpccpp_short_decode(&r, w0, call_host(HPCCPP_SOCK_OP, with_U ?
-					      HPCCPP_ASK_REST_U :
-					      HPCCPP_ASK_REST), with_U);
-	if (!with_U)
-		r.U = rec->U;
-	TRUE_OR_TRAP(!__builtin_memcmp(&r, rec, sizeof(r)));
-}
-
-/* As the module asks, and what it does with it */
+/* As the module reads what the agent keeps, and what it does with it */
 static void pull(void)
 {
+	const struct hpccpp_mail *mail = &the_flow.mail;
 	struct hpccpp_int rec[HPCCPP_REC_MAX] = {};
-	__u32 w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(0, 0));
-	__u8 gen = HPCCPP_REPLY_GEN(w0);
 	__u8 how = take_byte();
-	int i, n;
+	int i;
 
-	TRUE_OR_TRAP(HPCCPP_REPLY_OK(w0));
-	n = HPCCPP_REPLY_COUNT(w0);
-	TRUE_OR_TRAP(n <= HPCCPP_REC_MAX && (!n || HPCCPP_REPLY_GEN(w0)));
-	for (i = 0; i < n; i++) {
-		w0 = call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 0));
-		TRUE_OR_TRAP(HPCCPP_REPLY_OK(w0) && HPCCPP_REPLY_RATE(w0));
-		hpccpp_int_decode(&rec[i],
-				  HPCCPP_REPLY_LINK(w0) << 20 |
-				  HPCCPP_REPLY_RATE(w0) << 8 |
-				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 3)),
-				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 1)),
-				  call_host(HPCCPP_SOCK_OP, HPCCPP_ASK_WORD(i, 2)));
+	call_host(HPCCPP_SOCK_OP, 0);
+	TRUE_OR_TRAP(mail->magic == HPCCPP_MAIL_MAGIC && mail->governed);
+	TRUE_OR_TRAP(mail->n <= HPCCPP_REC_MAX && (!mail->n || mail->gen));
+	for (i = 0; i < mail->n; i++) {
+		hpccpp_int_decode(&rec[i], bpf_ntohl(mail->rec[i][0]),
+				  bpf_ntohl(mail->rec[i][1]),
+				  bpf_ntohl(mail->rec[i][2]));
+		TRUE_OR_TRAP(rec[i].rate);
 	}
-	if (n == 1)
-		pull_short(&rec[0], gen, how & 2);
-	update(rec, n, how & 1);
+	update(rec, mail->n, how & 1);
 }
 
 static void fuzz_host(void)

@@ -89,7 +89,7 @@ all_of_h1()
 		sed -E 's/ (segs_in|lastrcv|lastack):[^ ]*//g'
 	nsenter --net="/run/netns/$h1" sed '/^acks /d' /proc/net/hpccpp
 	"$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" |
-		jq -c '.[0].stats | del(.bad, .pulled)'
+		jq -c '.[0].stats | del(.bad)'
 }
 
 bad_is() { [[ $(host_stat "$1" bad) -eq $2 ]]; }

@@ -68,7 +68,7 @@ own=${cgroup_of[$h1]}
 
 foreign_on "$own"
 beside "a foreign sock_ops program behind the agent in its cgroup" ""
-without_telemetry foreign
+with_telemetry 100
 host_off "$h1"
 host_on "$h1"
 beside "... before the agent" ""

@@ -3,8 +3,8 @@
  * Host agent: offers INT, reads what came back, echoes what arrived.
  *
  * A sock_ops program on a cgroup. At the sender it reserves empty records in
- * segments (option "collect") and keeps what the peer echoes for the module,
- * which asks for it; at the receiver it puts the records of the last segment
+ * segments (option "collect") and keeps what the peer echoes where the module
+ * reads it; at the receiver it puts the records of the last segment
  * into the next ACK (option "echo"). Both are one program: a connection may
  * carry data both ways.
  *
@@ -57,7 +57,7 @@
 /* Round trips of data for which an unproven peer is asked. */
 #define HPCCPP_TRIES	4
 
-/* Echoes without a question of the module that end a flow's being governed */
+/* Echoes that the module does not read, and the flow is not its any more */
 #define HPCCPP_UNREAD	1000
 
 /* The first word of an option of one record */
@@ -73,17 +73,13 @@ struct opt {
 
 /* What is kept per socket. */
 struct flow {
+	struct hpccpp_mail mail;	/* first: the module reads it */
 	struct opt collected;	/* last collect that arrived, to be echoed */
-	__be32 echoed[HPCCPP_REC_MAX][3];	/* the last that arrived */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
 	__u16 segs;		/* data segments since the last collect */
-	__u16 unread;		/* echoes since the module asked */
-	__u8 n_echoed;		/* records in echoed that ports wrote */
-	__u8 gen;		/* of echoed: 0 none yet, then 1..15 */
 	__u8 passive;		/* the peer opened the connection */
 	__u8 wanted;		/* the prefixes let us ask this peer */
-	__u8 governed;		/* the module has taken the flow */
 	__u8 proven;		/* the peer has sent INT: an agent is there */
 	__u8 tries;		/* round trips asked in vain */
 	__u8 doubted;		/* all was lost: only an echo proves now */
@@ -198,6 +194,8 @@ static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
 			       add ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!f && add)
 		count(HPCCPP_HS_ERROR);
+	if (f && add)
+		f->mail.magic = HPCCPP_MAIL_MAGIC;
 	return f;
 }
 
@@ -302,20 +300,21 @@ static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 	count(HPCCPP_HS_ECHOES);
 	f->proven = 1;
 	f->doubted = 0;
-	/* the module asks on each ACK: it has let go of the flow */
-	if (++f->unread > HPCCPP_UNREAD)
-		f->governed = 0;
+	/* the module reads on each ACK: it has let go of the flow */
+	if (++f->mail.unread > HPCCPP_UNREAD)
+		f->mail.governed = 0;
 	n = written(rec, n);
 	/* an empty one is news when ports left it so for want of load */
 	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
 		return;
-	__builtin_memcpy(f->echoed[0], rec[0], HPCCPP_REC_LEN);
+	__builtin_memcpy(f->mail.rec[0], rec[0], HPCCPP_REC_LEN);
 	if (n > 1)
-		__builtin_memcpy(f->echoed[1], rec[1], HPCCPP_REC_LEN);
+		__builtin_memcpy(f->mail.rec[1], rec[1], HPCCPP_REC_LEN);
 	if (n > 2)
-		__builtin_memcpy(f->echoed[2], rec[2], HPCCPP_REC_LEN);
-	f->n_echoed = n;
-	f->gen = hpccpp_next_gen(f->gen);
+		__builtin_memcpy(f->mail.rec[2], rec[2], HPCCPP_REC_LEN);
+	f->mail.n = n;
+	if (!++f->mail.gen)
+		f->mail.gen = 1;
 }
 
 static __always_inline void take_collect(struct bpf_sock_ops *skops,
@@ -514,7 +513,7 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 static __always_inline bool asking(const struct flow *f,
 				   const struct hpccpp_host_cfg *cfg)
 {
-	if (!f->wanted || !(f->governed || cfg->ask == HPCCPP_ASK_ALWAYS))
+	if (!f->wanted || !(f->mail.governed || cfg->ask == HPCCPP_ASK_ALWAYS))
 		return false;
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
 }
@@ -803,7 +802,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 			count(HPCCPP_HS_ERROR);
 		f->due = 0;
 	} else {
-		if (!f->gen)
+		if (!f->mail.gen)
 			o.rec[0][0] = bpf_htonl(HPCCPP_WANTED);
 		store(skops, &o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
 		count(HPCCPP_HS_ASKED);
@@ -816,85 +815,20 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f->plan = PLAN_NONE;
 }
 
-static __always_inline void echoed_record(const struct flow *f,
-					  struct hpccpp_int *rec, __u32 i)
+/* The module has taken a flow, which may be older than we are. */
+static __always_inline void take_flow(struct bpf_sock_ops *skops)
 {
-	hpccpp_int_decode(rec, bpf_ntohl(f->echoed[i][0]),
-			  bpf_ntohl(f->echoed[i][1]),
-			  bpf_ntohl(f->echoed[i][2]));
-}
-
-/* Word 0 of the first record: short, when that says it all. */
-static __always_inline __u32 first_word(const struct flow *f, __u32 asked,
-					bool with_U)
-{
-	struct hpccpp_int rec;
-
-	count(HPCCPP_HS_PULLED);
-	echoed_record(f, &rec, 0);
-	if (f->n_echoed == 1 && f->gen == HPCCPP_ASK_NEXT_GEN(asked) &&
-	    !((hpccpp_int_w0(&rec) ^ asked) & HPCCPP_ASK_KNOWN) &&
-	    hpccpp_short_fits(&rec, with_U))
-		return hpccpp_short_w0(&rec);
-	return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link,
-			    f->n_echoed ? rec.rate : rec.U);
-}
-
-static __always_inline __u32 short_rest(const struct flow *f, bool with_U)
-{
-	struct hpccpp_int rec;
-
-	echoed_record(f, &rec, 0);
-	return hpccpp_short_w1(&rec, with_U);
-}
-
-/* The module asks: a word of the last echo, or that a flow begins. */
-static __always_inline __u32 answer(struct bpf_sock_ops *skops)
-{
-	__u32 asked = skops->args[1];
-	__u32 what = asked & HPCCPP_ASK_MASK;
+	struct flow *f = find(skops, true);
 	struct hpccpp_host_cfg *cfg;
-	struct hpccpp_int rec;
-	struct flow *f;
 
-	f = find(skops, false);
-	if (!f || !f->governed) {
-		/* younger than the flow: ask, and see whether the peer echoes */
-		if (!f)
-			f = find(skops, true);
-		cfg = configuration();
-		if (!f || !cfg)
-			return -1;
-		f->wanted = peer_wanted(skops, cfg);
-		what = HPCCPP_ASK_START;
-	}
-	f->unread = 0;
-	switch (what) {
-	case HPCCPP_ASK_WORD(0, 0):
-		return first_word(f, asked, false);
-	case HPCCPP_ASK_FIRST_U:
-		return first_word(f, asked, true);
-	case HPCCPP_ASK_REST:
-		return short_rest(f, false);
-	case HPCCPP_ASK_REST_U:
-		return short_rest(f, true);
-	case HPCCPP_ASK_START:
-		f->governed = 1;
-		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
-				 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
-		return HPCCPP_REPLY(0, 0, 0, 0);
-	}
-	echoed_record(f, &rec, what >> 2);
-	switch (what & 3) {
-	case 0:
-		return HPCCPP_REPLY(f->n_echoed, f->gen, rec.link, rec.rate);
-	case 1:
-		return hpccpp_int_w1(&rec);
-	case 2:
-		return hpccpp_int_w2(&rec);
-	default:
-		return rec.U;
-	}
+	cfg = configuration();
+	if (!f || !cfg)
+		return;
+	f->wanted = peer_wanted(skops, cfg);
+	f->mail.unread = 0;
+	f->mail.governed = 1;
+	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
+			 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 SEC("sockops")
@@ -915,7 +849,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		parse(skops, find(skops, false));
 		break;
 	case HPCCPP_SOCK_OP:
-		skops->reply = answer(skops);
+		take_flow(skops);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 		/* SYN-ACKs are written in the listener's name */

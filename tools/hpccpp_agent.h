@@ -163,7 +163,6 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_ECHO_SHORT,	/* echoes cut to the most loaded record */
 	HPCCPP_HS_ECHO_NONE,	/* due, and no room */
 	HPCCPP_HS_ECHOES,	/* echo options that arrived */
-	HPCCPP_HS_PULLED,	/* first words handed to the module */
 	HPCCPP_HS_GAVE_UP,	/* flows that stopped asking: no echo came */
 	HPCCPP_HS_BAD,		/* malformed options that arrived */
 	HPCCPP_HS_ERROR,	/* no memory, or a helper failed */
@@ -178,7 +177,7 @@ enum hpccpp_host_stat {
 
 #define HPCCPP_HOST_STAT_NAMES { \
 	"asked", "collected", "echoed", "echo_short", "echo_none", \
-	"echoes", "pulled", "gave_up", "bad", "error", "signed", "tag_room", \
+	"echoes", "gave_up", "bad", "error", "signed", "tag_room", \
 	"tag_ok", "tag_none", "tag_bad", "tag_old" }
 
 /* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */

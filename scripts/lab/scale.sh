@@ -11,7 +11,7 @@
 # _dense are of fewer flows that write as much in all as 10,000 do.
 #
 #	instructions_per_ack	the congestion control's call for an ACK of new data,
-#				with the agent's answers in it; hpccpp only
+#				hpccpp only
 #	instructions_tcp_ack	all of tcp_ack() for such an ACK
 #	instructions_parse	the checks before that, where the agent reads the
 #				option; they are not run where there is none
@@ -208,9 +208,7 @@ snapshot() # NUMBER
 {
 	program hpccpp_host >"$tmp/host$1"
 	program hpccpp_port >"$tmp/port$1"
-	"$HPCCPP" -j host show cgroup "$CGROUP" | jq -r '.[0].stats | "pulled \(.pulled)"' \
-		>"$tmp/counters$1"
-	in_ns "$h1" cat /proc/net/hpccpp >>"$tmp/counters$1"
+	in_ns "$h1" cat /proc/net/hpccpp >"$tmp/counters$1"
 }
 
 # counts SECONDS SUFFIX: metrics of what happened in that time, with no tracer on.
@@ -229,8 +227,7 @@ counts()
 	sysctl -qw kernel.bpf_stats_enabled=0
 	updates >"$tmp/updates1"
 
-	# the module asks the agent for news on each ACK, and when TCP tries to send
-	for what in acks int updates int_tx pulled; do
+	for what in acks int updates int_tx; do
 		metric "$what$2" "$(cat "$tmp"/counters[01] | awk -v name="$what" '
 			$1 == name { n = $2 - n } END { print n }')"
 	done
