@@ -133,12 +133,14 @@ static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
  */
 static inline __u64 hpccpp_rate_decode(__u16 code)
 {
-	__u64 bps = code & 0xff;
-	__u8 e;
+	static const __u64 pow10[16] = {
+		1ULL, 10ULL, 100ULL, 1000ULL, 10000ULL, 100000ULL, 1000000ULL,
+		10000000ULL, 100000000ULL, 1000000000ULL, 10000000000ULL,
+		100000000000ULL, 1000000000000ULL, 10000000000000ULL,
+		100000000000000ULL, 1000000000000000ULL,
+	};
 
-	for (e = code >> 8 & 0xf; e; e--)
-		bps *= 10;
-	return bps;
+	return (code & 0xff) * pow10[code >> 8 & 0xf];
 }
 
 /* A code within the above of a rate in bit/s; 0 only for 0, 0xfff the most. */
