@@ -33,11 +33,11 @@ seeds()
 		sub rec { pack "N3", @_ }
 		sub option { pack("C2n", 253, 4 + length $_[1], $_[0]) . $_[1] }
 		sub params { pack "Q<6", 1999, 94, 5, 100, 1499, 48500 }
-		$rec = rec 0x00120640, 0x10, 0x1000;	# link 1, 200 Mbit/s, U 1
-		$more = rec 0x00220680, 0x100010, 0x2000;
+		$rec = rec 0x0016c840, 0x10, 0x1000;	# link 1, 200 Mbit/s, U 1
+		$more = rec 0x0026c880, 0x100010, 0x2000;
 		($empty, $collect, $echo, $tag) = ("\0" x 12, 0x4843, 0x4845, 0x4854);
 
-		seed(pack("C", 0), params, map { pack("C3", 0x81, 20, 1), rec(0x00120640, $_ << 20, $_ << 18) } 1 .. 4);
+		seed(pack("C", 0), params, map { pack("C3", 0x81, 20, 1), rec(0x0016c840, $_ << 20, $_ << 18) } 1 .. 4);
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
 
 		# a port: 200 Mbit/s, 2 ms, one queue, then packets
@@ -99,7 +99,7 @@ seeds()
 # Replays the corpus; each function of the agents and of the header has to be run.
 replay()
 {
-	"$bin/fuzz" -runs=0 -print_coverage=1 "$corpus" >"$tmp/replay" 2>&1 || {
+	"$bin/fuzz" -runs=0 -print_coverage=1 -artifact_prefix="$tmp/" "$corpus" >"$tmp/replay" 2>&1 || {
 		grep -E 'ERROR|runtime error|^ +#[0-9]' "$tmp/replay"
 		return 1
 	}
@@ -109,11 +109,8 @@ replay()
 
 fuzz()
 {
-	(
-		cd "$tmp" &&
-		"$bin/fuzz" -seed="${SEED:-1}" -max_len=1024 -max_total_time="${seconds:-10}" \
-			"$corpus" >"$tmp/log" 2>&1
-	) || {
+	"$bin/fuzz" -seed="${SEED:-1}" -max_len=1024 -max_total_time="${seconds:-10}" \
+		-artifact_prefix="$tmp/" "$corpus" >"$tmp/log" 2>&1 || {
 		grep -A 12 -E 'ERROR|runtime error' "$tmp/log"
 		sed -n 's/^Base64: /the input, in base64: /p' "$tmp/log"
 		return 1
