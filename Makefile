@@ -184,7 +184,7 @@ help:
 	@echo '  bench       - run the lab: every scenario, about 20 minutes the first time, and'
 	@echo '                what is new after that; a report in results/lab/report.html.'
 	@echo '                FORCE=1 runs all again; SCENARIO="long step incast fabric parking'
-	@echo '                mixed sparse sweep scale", CC=hpccpp,hpccpp-full,dctcp,bbr,cubic'
+	@echo '                mixed sparse rx sweep scale", CC=hpccpp,hpccpp-full,dctcp,bbr,cubic'
 	@echo '                run a part'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'

@@ -3,7 +3,8 @@
  * The HPCC++ algorithm: lines 1-27 of draft-pan-tsvwg-hpccplus-02, section 4.2.
  *
  * Plain functions on plain structs, without a call into anything, compiled
- * unchanged into the kernel module, the eBPF port agent and the unit tests.
+ * unchanged into the kernel module, both eBPF agents and the unit tests; lines
+ * 28-34 (section 6.2) are the host agent's, out of the same functions.
  * The draft's line numbers stand beside the lines. Every packet carries the
  * load of the links it crossed; from two records of link i the sender computes
  * how full that link's pipe is, in units of its bandwidth-delay product:

@@ -37,13 +37,17 @@ struct hpccpp_flow {
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
 	__u32 lost;		/* tp->lost and tp->delivered when last */
 	__u32 delivered;	/* U was eta, or HPCCPP_BLIND_SPAN ago */
+	__u32 told;		/* T and more, as the agent was told; 0: no windows */
+	__u32 told_ai;		/* W_ai of that, bytes */
+	__u32 N;		/* flows of the last hop, as told; 0: not told */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */
 	__u8  blind;		/* INT does not tell of the bottleneck */
 	__u8  blind_rounds;	/* round trips in a row that it did not explain */
 	__u8  loaded;		/* U >= eta since round_seq */
-	__u8  pad[2];
+	__u8  rx;		/* the agent has receivers compute W */
+	__u8  pad;
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

@@ -25,6 +25,17 @@
  * of the first record is then HPCCPP_WANTED, from a sender that does not know its
  * path yet: a port writes whatever its load; or else a bound of the load in U,
  * which no port has reached that left it empty.
+ *
+ * One with the ExID "window" has no records. With 8 bytes it is a window that
+ * the receiver computed, with 12 a sender's request for windows:
+ *
+ *  +---------------+---------------+-------------------------------+
+ *  |   Kind 253    |    Length     |             ExID              |
+ *  +---+---+-------+---------------+-------+-----------------------+
+ *  |kin|ser|           W or T              |         value         |
+ *  +---+---+-------------------------------+-----------------------+
+ *  :               W               |             W_ai              :
+ *  +-------------------------------+-------------------------------+
  */
 #ifndef HPCCPP_WIRE_H
 #define HPCCPP_WIRE_H
@@ -45,7 +56,7 @@
  */
 #define HPCCPP_EXID_COLLECT	0x4843	/* "HC": data direction, ports write */
 #define HPCCPP_EXID_ECHO	0x4845	/* "HE": ACK direction, read only */
-#define HPCCPP_EXID_WINDOW	0x4857	/* "HW": reserved for Rx-HPCC */
+#define HPCCPP_EXID_WINDOW	0x4857	/* "HW": Rx-HPCC, read only */
 #define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */
 
 /* A keyed tag stands behind the records of an echo: tools/hpccpp_tag.h */
@@ -160,6 +171,45 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
 	return e << 8 | m;
 }
 
+/* The option "window": its lengths, and what its value is */
+#define HPCCPP_WINDOW_LEN	8
+#define HPCCPP_REQUEST_LEN	12
+
+enum hpccpp_window_kind {
+	HPCCPP_WINDOW_B,	/* a code of hpccpp_rate_decode(): min(B) */
+	HPCCPP_WINDOW_U,	/* U in 1/256, saturating */
+	HPCCPP_WINDOW_N,	/* flows of the last hop, saturating; 0: none */
+	HPCCPP_WINDOW_REQUEST,	/* max_stage 4 | eta 8, percent; or 0 */
+};
+
+#define HPCCPP_WINDOW(kind, serial, num, value) \
+	((__u32)(kind) << 30 | (__u32)(serial) << 28 | (__u32)(num) << 12 | \
+	 (value))
+#define HPCCPP_WINDOW_KIND(w)	((__u32)(w) >> 30)
+#define HPCCPP_WINDOW_SERIAL(w)	((__u32)(w) >> 28 & 3)
+#define HPCCPP_WINDOW_NUM(w)	((__u32)(w) >> 12 & 0xffff)
+#define HPCCPP_WINDOW_VALUE(w)	((__u32)(w) & 0xfff)
+#define HPCCPP_WINDOW_ETA	0xffU	/* of a request's value; 0: none wanted */
+#define HPCCPP_WINDOW_SERIALS	3	/* a request has 1 to 3 */
+#define HPCCPP_WINDOW_U_SHIFT	8
+#define HPCCPP_STAGE_MAX	15
+#define HPCCPP_ETA_MAX		200	/* percent, also of net.hpccpp.eta */
+
+/* Bytes or us, rounded down by less than 1/1024: 5-bit exponent of 2, mantissa */
+static inline __u64 hpccpp_num_decode(__u16 code)
+{
+	return (__u64)(code & 0x7ff) << (code >> 11);
+}
+
+static inline __u16 hpccpp_num_encode(__u32 num)
+{
+	__u16 e = 0;
+
+	for (; num > 0x7ff; num >>= 1)
+		e++;
+	return e << 11 | num;
+}
+
 /*
  * Between module and host agent. The agent keeps this first in its socket storage,
  * where the module reads it, as plain memory: agents write under the socket's lock,
@@ -171,6 +221,13 @@ static inline __u16 hpccpp_rate_encode(__u64 bps)
  */
 #define HPCCPP_SOCK_OP		200
 
+/*
+ * With another it tells what W depends on, as in a request for windows: args[1] is the
+ * 28 low bits of its first word, args[2] the second word; with 0 it wants no more of
+ * them. Only to an agent that has receivers compute windows.
+ */
+#define HPCCPP_SOCK_TELL	201
+
 /* Tells our storage from others that a socket has; another with each format. */
 #define HPCCPP_MAIL_MAGIC	0x2b2b434350480001ULL
 
@@ -181,6 +238,8 @@ struct hpccpp_mail {
 	__be32 rec[HPCCPP_REC_MAX][3];	/* of the last echo, as on the wire */
 	__u8   n;		/* of them, those that ports wrote */
 	__u8   governed;	/* hpccpp has taken the flow */
+	__u8   rx;		/* the agent has receivers compute windows */
+	__u32  window;		/* came instead of an echo, or 0; serial: of the last request */
 };
 
 #endif /* HPCCPP_WIRE_H */

@@ -25,6 +25,9 @@
  * is how a flow is announced. It has one word for an answer, and three of these
  * cost more than all else that is done for an ACK.
  *
+ * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
+ * and tells W once per T; the module obeys it within the same bounds.
+ *
  * Without telemetry (a peer or a path without agents, or none for several
  * round trips) the flow is Reno's: as tcp_dctcp does, icsk_ca_ops is swapped
  * for a second set of operations, "hpccpp-reno", and swapped back with the
@@ -109,10 +112,11 @@
  * INT is silent when this many ACKs in a row came without a record that could
  * be used, and HPCCPP_STALE_T round trips of sending went by: the first so that
  * a flow that begins to send again is not, the second so that sparse INT and
- * lost ACKs are not. A flow that never sends for as long is silent after many.
+ * lost ACKs are not. A flow that never sends for as long is silent after many,
+ * and more than some round trips have.
  */
 #define HPCCPP_SILENT_ACKS	4
-#define HPCCPP_SILENT_ACKS_MANY	256
+#define HPCCPP_SILENT_ACKS_MANY	256U
 
 /*
  * Round trips in a row, and packets in flight, before one that INT does not
@@ -137,6 +141,12 @@
 /* What T is more than the minimum RTT, packets; difference 1. */
 #define HPCCPP_T_PACKETS	4U
 
+/* N of W_ai, unless set or measured. */
+#define HPCCPP_FLOWS		64
+
+/* f->told when W is less than the agent was told: 28 bits tell it. */
+#define HPCCPP_TELL		~0U
+
 /* Headers that the link carries and TCP does not count: Ethernet's. */
 #define HPCCPP_L2_LEN		14
 
@@ -155,6 +165,7 @@ enum hpccpp_stat {
 	HPCCPP_S_INT,			/* generations of records pulled */
 	HPCCPP_S_INT_TX,		/* of those, on transmit */
 	HPCCPP_S_UPDATES,		/* of those, used */
+	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
 	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
 	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
@@ -177,6 +188,7 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_INT]		= "int",
 	[HPCCPP_S_INT_TX]	= "int_tx",
 	[HPCCPP_S_UPDATES]	= "updates",
+	[HPCCPP_S_WINDOWS]	= "windows",
 	[HPCCPP_S_NO_AGENT]	= "no_agent",
 	[HPCCPP_S_NO_MEMORY]	= "no_memory",
 	[HPCCPP_S_BEFORE_INIT]	= "before_init",
@@ -330,9 +342,10 @@ static void hpccpp_get_params(const struct sock *sk,
 
 	if (!w_ai) {
 		/* rule of thumb of section 5: W_init * (1 - eta) / N */
+		u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
+
 		if (eta < 100)
-			w_ai = div_u64((u64)w_init * (100 - eta),
-				       100 * (u32)READ_ONCE(hn->flows));
+			w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
 		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
 					READ_ONCE(hn->w_ai_min) / 1000);
 	}
@@ -455,17 +468,24 @@ static bool hpccpp_has_agent(const struct sock *sk)
 	return has;
 }
 
-/* Records that arrived since the last: their number, and they are in rec[]. */
+/*
+ * What arrived since the last time: records, their number is returned and they are
+ * in rec[]; or none, and a window, else 0.
+ */
 static int hpccpp_read_mail(struct hpccpp_mail *mail, struct hpccpp_flow *f,
-			    struct hpccpp_int *rec)
+			    struct hpccpp_int *rec, u32 *window)
 {
 	int i, n;
 
 	mail->unread = 0;
+	f->rx = mail->rx;
 	if (mail->gen == f->gen)
 		return 0;
 	f->gen = mail->gen;
 	hpccpp_count(f->net, HPCCPP_S_INT);
+	*window = mail->window;
+	if (*window)
+		return 0;
 	n = min_t(int, mail->n, HPCCPP_REC_MAX);
 	for (i = 0; i < n; i++)
 		hpccpp_int_decode(&rec[i], be32_to_cpu(mail->rec[i][0]),
@@ -485,19 +505,22 @@ static int hpccpp_read_mail(struct hpccpp_mail *mail, struct hpccpp_flow *f,
  * may take the flow from us, see hpccpp_flow().
  */
 static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
-		       struct hpccpp_int *rec)
+		       struct hpccpp_int *rec, u32 *window)
 {
 	struct hpccpp_mail *mail;
 	int n = -1;
 
+	*window = 0;
 	rcu_read_lock();
 	mail = hpccpp_mail(sk);
 	if (mail && mail->governed)
-		n = hpccpp_read_mail(mail, f, rec);
+		n = hpccpp_read_mail(mail, f, rec, window);
 	rcu_read_unlock();
-	if (n < 0)
-		tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
-	return max(n, 0);
+	if (n >= 0)
+		return n;
+	f->told = 0;
+	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
+	return 0;
 }
 
 /* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
@@ -525,29 +548,130 @@ static void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * Once a round trip: do the links that we hear of explain it? Only while they
- * have room is it theirs to say why it takes longer than T: difference 7.
+ * Once a round trip: do the links that we hear of, whose queues last queue_us,
+ * explain it? Only while they have room is it theirs to say why it takes longer
+ * than T: difference 7.
  */
 static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
-			   const struct hpccpp_params *p,
-			   const struct hpccpp_int *rec, int n)
+			   bool loaded, u64 queue_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 T = max(f->T, tcp_min_rtt(tp));
 	u32 rtt = f->round_rtt;
-	u64 queue_us;
 
 	f->round_rtt = 0;
-	if (hpccpp_loaded(f, p, rec) ||
-	    tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
+	if (loaded || tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
 		hpccpp_count_loss(sk, f);
-	hpccpp_longest_queue(rec, n, &queue_us);
-	if (!rtt || hpccpp_loaded(f, p, rec) ||
+	if (!rtt || loaded ||
 	    tcp_packets_in_flight(tp) < HPCCPP_BLIND_FLIGHT ||
 	    rtt <= T + T / 4 + HPCCPP_BLIND_DELAY + queue_us)
 		f->blind_rounds = 0;
 	else if (f->blind_rounds < HPCCPP_BLIND_ROUNDS)
 		f->blind_rounds++;
+}
+
+/* What follows from T and min(B) */
+static void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
+{
+	u32 shift;
+
+	hpccpp_get_params(sk, f, &f->p);
+	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
+	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
+	WRITE_ONCE(sk->sk_pacing_shift,
+		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
+			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/*
+ * Section 6.2: tell the agent what the receiver needs to compute W, when that has
+ * changed, or in fallback that it need not. The receiver goes on from a W that is
+ * smaller than its own. The flow may not be ours afterwards.
+ */
+static void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 what = 0, windows = 0, W_ai = 0;
+
+	if (ca->mode == HPCCPP_INT) {
+		W_ai = f->p.W_ai;
+		what = hpccpp_num_encode(f->p.T) << 12 |
+		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
+		       READ_ONCE(f->net->eta);
+		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
+			  hpccpp_num_encode(W_ai);
+	}
+	/* N varies: what W_ai changes by less than an eighth does not matter */
+	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)
+		return;
+	f->told = what;
+	f->told_ai = W_ai;
+	tcp_call_bpf_3arg(sk, HPCCPP_SOCK_TELL, what, what, windows);
+}
+
+/*
+ * A window has come: obey it, within the bounds of any. One that was computed
+ * before the receiver heard of our last decrease cannot raise W, nor can the one
+ * that a flow enters with: the receiver is told of its W then.
+ */
+static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
+{
+	static const struct hpccpp_int none;
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 value = HPCCPP_WINDOW_VALUE(word);
+	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
+	const struct tcp_sock *tp = tcp_sk(sk);
+	bool loaded, update_wc;
+
+	switch (HPCCPP_WINDOW_KIND(word)) {
+	case HPCCPP_WINDOW_B:
+		if (hpccpp_rate_ok(hpccpp_rate_decode(value)))
+			f->min_B = hpccpp_rate_decode(value) / 8;
+		break;
+	case HPCCPP_WINDOW_U:
+		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
+		break;
+	case HPCCPP_WINDOW_N:
+		f->N = value;
+		break;
+	}
+	f->T = hpccpp_base_rtt(sk, f);
+	if (!f->min_B)
+		return false;
+	hpccpp_set_params(sk, f);
+	if (ca->mode != HPCCPP_INT) {
+		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
+			       HPCCPP_W_LIMIT);
+		f->told = 0;
+		f->last_update_seq = tp->snd_nxt;
+		hpccpp_count_loss(sk, f);
+	}
+	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
+		W = min_t(u64, W, f->s.W);
+	f->s.W = clamp_t(u64, W, f->p.W_min, f->p.W_max);
+	f->s.W_c = f->s.W;
+	/* what echoes would go on from */
+	f->s.inc_stage = 0;
+	f->s.records = f->s.records ?: 1;
+	/* more than eta: U of a bound may be as much, which is of no link */
+	loaded = f->s.U > f->p.eta;
+	update_wc = after(tp->snd_una, f->last_update_seq);
+	if (update_wc) {
+		f->last_update_seq = tp->snd_nxt;
+		/* U says no more of a queue than that it is not longer */
+		hpccpp_explain(sk, f, loaded,
+			       (u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT);
+	}
+	f->last_int = tp->tcp_clock_cache;
+	f->silent = 0;
+	f->updates++;
+	hpccpp_count(f->net, HPCCPP_S_UPDATES);
+	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
+	f->loaded &= loaded;
+	hpccpp_set_pacing(sk, f);
+	hpccpp_publish(ca, f);
+	trace_hpccpp_update(sk, f, &f->p, &none, update_wc, true);
+	return true;
 }
 
 /*
@@ -575,7 +699,6 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u64 queue_us;
-	u32 shift;
 	u32 qlen;
 
 	if (ca->mode != HPCCPP_INT || f->syn_queue) {
@@ -589,12 +712,7 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 				rec, n, f->T, now) ?: f->min_B;
 	if (!f->min_B)
 		return false;
-	hpccpp_get_params(sk, f, &f->p);
-	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
-	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
-	WRITE_ONCE(sk->sk_pacing_shift,
-		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
-			   HPCCPP_PACING_SHIFT_MAX));
+	hpccpp_set_params(sk, f);
 	return true;
 }
 
@@ -632,6 +750,7 @@ static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	unsigned long hit;
 	bool update_wc, used;
 	unsigned int g;
+	u64 queue_us;
 
 	update_wc = after(tp->snd_una, f->last_update_seq);	/* line 22 */
 	if ((update_wc || ca->mode != HPCCPP_INT ||
@@ -651,7 +770,9 @@ static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			if (f->s.U >= p->eta)
 				f->last_update_seq += hpccpp_hold(sk, f);
-			hpccpp_explain(sk, f, p, rec, n);
+			hpccpp_longest_queue(rec, n, &queue_us);
+			hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
+				       queue_us);
 		}
 		f->last_int = now;
 		f->silent = 0;
@@ -669,12 +790,15 @@ static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 {
 	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	u32 window;
 	int n;
 
 	/* without a round trip's time a record is of no use yet */
 	if (!f->T && !hpccpp_base_rtt(sk, f))
 		return false;
-	n = hpccpp_pull(sk, f, rec);
+	n = hpccpp_pull(sk, f, rec, &window);
+	if (window)
+		return hpccpp_obey(sk, f, window);
 	return n && hpccpp_use(sk, f, rec, n);
 }
 
@@ -745,7 +869,8 @@ static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 	if (f->silent < HPCCPP_SILENT_ACKS ||
 	    inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
 		return false;
-	return f->silent >= HPCCPP_SILENT_ACKS_MANY ||
+	/* a window comes once per T */
+	return f->silent >= max(HPCCPP_SILENT_ACKS_MANY, 4 * tcp_snd_cwnd(tp)) ||
 	       tp->tcp_clock_cache - f->last_int >
 	       (u64)rtt * HPCCPP_STALE_T * 1000;
 }
@@ -759,6 +884,7 @@ static void hpccpp_end_decrease(const struct sock *sk, struct hpccpp_flow *f)
 
 static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 {
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
 	/* an active opener's SYN-ACK is acknowledged before init */
@@ -775,15 +901,15 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		if (hpccpp_flow(sk) != f)
 			return;
 		f->silent++;
-		if (hpccpp_is_silent(sk, f)) {
+		if (hpccpp_is_silent(sk, f))
 			hpccpp_fallback(sk, f);
-			return;
-		}
 	} else if (f->blind_rounds == HPCCPP_BLIND_ROUNDS) {
 		hpccpp_fallback_blind(sk, f);
-		return;
 	}
-	hpccpp_set_cwnd(sk, f, rs->acked_sacked);
+	if (ca->mode == HPCCPP_INT)
+		hpccpp_set_cwnd(sk, f, rs->acked_sacked);
+	if (f->rx)
+		hpccpp_tell(sk, f);
 }
 
 /*
@@ -846,6 +972,8 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->s.W = min(f->s.W, half);
 	f->s.W_c = f->s.W;
 	f->last_update_seq = tp->snd_nxt;
+	if (f->told)
+		f->told = HPCCPP_TELL;
 	hpccpp_set_pacing(sk, f);
 	hpccpp_publish(ca, f);
 }
@@ -1027,9 +1155,8 @@ static struct tcp_congestion_ops tcp_hpccpp_reno_ops __read_mostly = {
 	.get_info	= hpccpp_get_info,
 };
 
-static int hpccpp_one = 1;
 static int hpccpp_eta_min = 1;
-static int hpccpp_eta_max = 200;
+static int hpccpp_eta_max = HPCCPP_ETA_MAX;
 static int hpccpp_max_stage_max = 1000;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_w_ai_max = 1 << 20;
@@ -1056,8 +1183,8 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(eta, int, &hpccpp_eta_min, &hpccpp_eta_max),
 	/* additive increases before a multiplicative one */
 	HPCCPP_KNOB(max_stage, int, SYSCTL_ZERO, &hpccpp_max_stage_max),
-	/* N: flows expected on a link at the same time */
-	HPCCPP_KNOB(flows, int, &hpccpp_one, &hpccpp_flows_max),
+	/* N: flows expected on a link at the same time; 0: as receivers measure */
+	HPCCPP_KNOB(flows, int, SYSCTL_ZERO, &hpccpp_flows_max),
 	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
 	HPCCPP_KNOB(w_ai, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
 	/* least additive increase when w_ai is 0, 1/1000 of a full packet */
@@ -1130,7 +1257,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
 	hn->eta = 95;
 	hn->max_stage = 5;
-	hn->flows = 64;
+	hn->flows = HPCCPP_FLOWS;
 	hn->w_ai_min = 12;
 	hn->hold = 50;
 	hn->min_rate = 1000000;

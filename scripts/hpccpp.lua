@@ -8,7 +8,7 @@
 -- or for good: copy it to ~/.local/lib/wireshark/plugins/. Filters:
 --
 --	hpccpp.exid		0x4843 collect, 0x4845 echo, 0x4854 tag: an echo with one,
---				or without records what wants one; 0x4857 window (reserved)
+--				or without records what wants one; 0x4857 window
 --	hpccpp.records		records in the option, 1 to 3
 --	hpccpp.written		those of them that a port has written
 --	hpccpp.link		id of the link, 0 to 4095
@@ -18,10 +18,18 @@
 --	hpccpp.tx_bytes		bytes, modulo 2^30
 --	hpccpp.qlen		bytes, to 4 MiB
 --	hpccpp.tag		keyed tag of an echo
+--	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
+--	hpccpp.window.serial	of the request, 1 to 3
+--	hpccpp.window.w		W in bytes
+--	hpccpp.window.n		flows, 0 to 4095
+--	hpccpp.window.t		T of a request, us
+--	hpccpp.window.w_ai	W_ai of a request, bytes
+--	hpccpp.window.stage	max_stage of a request, 0 to 15
+--	hpccpp.window.eta	eta of a request, percent; 0: no windows are wanted
 --
--- Of these, rate to qlen have a .raw. What is wrong with an option is said as
+-- Of these, rate to qlen have a .raw in records. What is wrong with an option is said as
 -- expert information: hpccpp.bad_length, bad_offset, bad_rate, bad_order; a note is
--- said of what is at its limit or not used: hpccpp.saturated, reserved.
+-- said of what is at its limit: hpccpp.saturated.
 --
 -- It looks at the options after TCP's own dissector has: the table of options by kind
 -- has one place for all experiments, and the dissector that holds it crashes when Lua
@@ -36,6 +44,7 @@ local exid_names = {
 }
 local header, record, records_max = 4, 12, 3
 local tag_len, tag_max = 4, 2
+local window_length, request_length, request = 8, 12, 3
 local rate_min, rate_max = UInt64(10000), UInt64(4000000) * 1000000
 
 local hpccpp = Proto("hpccpp", "HPCC++ in-band telemetry")
@@ -60,6 +69,16 @@ local f = {
 	qlen_raw = ProtoField.uint16("hpccpp.qlen.raw", "Queue (64 bytes)"),
 	qlen = ProtoField.uint32("hpccpp.qlen", "Queue (bytes)"),
 	tag = ProtoField.uint32("hpccpp.tag", "Tag", base.HEX),
+	window_kind = ProtoField.uint32("hpccpp.window.kind", "Kind of window", base.DEC,
+		{ [0] = "with the path's rate", "with U", "with N", "request" }, 0xc0000000),
+	window_serial = ProtoField.uint32("hpccpp.window.serial", "Serial", base.DEC, nil,
+					  0x30000000),
+	window_w = ProtoField.uint64("hpccpp.window.w", "W (bytes)"),
+	window_n = ProtoField.uint32("hpccpp.window.n", "N (flows)"),
+	window_t = ProtoField.uint64("hpccpp.window.t", "T (us)"),
+	window_w_ai = ProtoField.uint64("hpccpp.window.w_ai", "W_ai (bytes)"),
+	window_stage = ProtoField.uint32("hpccpp.window.stage", "max_stage", base.DEC, nil, 0xf00),
+	window_eta = ProtoField.uint32("hpccpp.window.eta", "eta (percent)", base.DEC, nil, 0xff),
 }
 hpccpp.fields = f
 
@@ -77,8 +96,6 @@ local x = {
 				expert.severity.WARN, expert.group.PROTOCOL),
 	saturated = expert_info("saturated", "As large as the field can say",
 				expert.severity.NOTE, expert.group.SEQUENCE),
-	reserved = expert_info("reserved", "ExID window is reserved",
-			       expert.severity.NOTE, expert.group.PROTOCOL),
 }
 hpccpp.experts = x
 
@@ -150,6 +167,44 @@ local function dissect_record(bytes, tree, after_empty)
 	return true
 end
 
+-- Bytes or us: an exponent of two in 5 bits, a mantissa in 11.
+local function number_decode(code)
+	return UInt64(code % 2048):lshift(math.floor(code / 2048))
+end
+
+local function dissect_window(bytes, tree)
+	local w0, value = bytes(0, 4), bytes(0, 4):bitfield(20, 12)
+	local what, number = w0:bitfield(0, 2), number_decode(w0:bitfield(4, 16))
+
+	tree:add(f.window_kind, w0)
+	tree:add(f.window_serial, w0)
+	if what == request then
+		local w = number_decode(bytes(4, 2):uint())
+
+		tree:add(f.window_t, w0, number):set_generated()
+		tree:add(f.window_stage, w0)
+		tree:add(f.window_eta, w0)
+		tree:add(f.window_w, bytes(4, 2), w):set_generated()
+		tree:add(f.window_w_ai, bytes(6, 2),
+			 number_decode(bytes(6, 2):uint())):set_generated()
+		if w0:bitfield(24, 8) == 0 then
+			tree:append_text(": request for none")
+		else
+			tree:append_text(string.format(": request, T %s us, W %s bytes", number, w))
+		end
+		return
+	end
+	tree:add(f.window_w, w0, number):set_generated()
+	tree:append_text(string.format(": %s bytes", number))
+	if what == 0 then
+		tree:add(f.rate, w0, rate_decode(value)):set_generated()
+	elseif what == 1 then
+		tree:add(f.u, w0, value / 256):set_generated()
+	else
+		tree:add(f.window_n, w0, value):set_generated()
+	end
+end
+
 -- One option of ours, "at" so many bytes from where options start; claims is the
 -- length that it says it has.
 local function dissect_option(tvb, tree, at, claims)
@@ -166,16 +221,17 @@ local function dissect_option(tvb, tree, at, claims)
 	tree = tree:add(hpccpp, tvb(), "HPCC++ telemetry: " .. name)
 	tree:add(f.kind, tvb(0, 1))
 	item = tree:add(f.length, tvb(1, 1))
+	if name == "window" then
+		local is_request = tvb:len() > header and tvb(header, 1):bitfield(0, 2) == request
+
+		n = claims == (is_request and request_length or window_length) and 1 or -1
+	end
 	if claims > tvb:len() or n < n_min or n > n_max or n ~= math.floor(n) or
 	   (n == 0 and tag > 0) then
 		item:add_proto_expert_info(x.bad_length)
 		ours = false
 	end
-	item = tree:add(f.exid, tvb(2, 2))
-	if name == "window" then
-		item:add_proto_expert_info(x.reserved)
-		ours = false
-	end
+	tree:add(f.exid, tvb(2, 2))
 	if at % 4 ~= 0 then
 		tree:add_proto_expert_info(x.bad_offset)
 		ours = false
@@ -187,6 +243,10 @@ local function dissect_option(tvb, tree, at, claims)
 		return
 	end
 
+	if name == "window" then
+		dissect_window(tvb(header), tree)
+		return
+	end
 	tree:add(f.records, tvb(1, 1), n):set_generated()
 	for i = 0, n - 1 do
 		local bytes = tvb(header + i * record, record)

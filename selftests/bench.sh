@@ -26,11 +26,12 @@ part=(
 	'parking hpccpp-(asymmetric|receiver|nic)'
 	'mixed with-bare'
 	'sparse 16x25g-'
+	'rx receiver-(16flows |200flows)'
 	'sweep (eta90|eta100|rtt1000us|64flows|400000mbit).*stage5'
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast fabric parking mixed sparse sweep"
+scenarios="long step incast fabric parking mixed sparse rx sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

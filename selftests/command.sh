@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 158
+ktap_plan 159
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -278,10 +278,11 @@ host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 
 "$HPCCPP" host add cgroup "$CGROUP" ask never records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
 check "host: JSON has the documented keys, and what was given" host '.[0] |
-	keys_unsorted == ["cgroup","ask","records","every","keys","require","prefixes","stats"] and .ask == "never" and
+	keys_unsorted == ["cgroup","ask","records","every","mode","keys","require","prefixes","stats"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
-	"echoed","echo_short","echo_none","echoes","gave_up","bad","error","signed","tag_room",
+	"echoed","echo_short","echo_none","echoes","requested","computed","windows",
+	"gave_up","bad","error","signed","tag_room",
 	"tag_ok","tag_none","tag_bad","tag_old"]'
 state >"$tmp/with"
 says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP"
@@ -296,6 +297,7 @@ says 2 'the host agent on cgroup * was added without a key: delete and add it' h
 "$HPCCPP" host del cgroup "$CGROUP"
 check "removed, nothing is left" same_state "$tmp/before"
 "$HPCCPP" host add cgroup "$CGROUP" key-file "$key" key-file <(echo 000102030405060708090a0b0c0d0e0f) require
+says 255 '"key-file" is wrong with mode receiver*' host add cgroup "$CGROUP/x" mode receiver key-file "$key"
 check "host: two keys, required" host '.[0] | .keys == 2 and .require'
 "$HPCCPP" host key cgroup "$CGROUP" key-file "$key"
 check "... one key, not required" host '.[0] | .keys == 1 and (.require | not)'
@@ -307,7 +309,7 @@ all_shown()
 	"$HPCCPP" -v check || true
 } >"$tmp/shown" 2>&1
 all_shown
-check "... in text" grep -q ' every 1 keys 1$' "$tmp/shown"
+check "... in text" grep -q ' every 1 mode sender keys 1$' "$tmp/shown"
 check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
 check "... and the key is in nothing that is shown" [ \
 	"$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown")" = 0 ]

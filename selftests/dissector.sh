@@ -57,6 +57,10 @@ dissect()
 					"0x4854": "tag", "0x4857": "window" }[.["hpccpp.exid"] // ""]),
 				records: number("records"), written: number("written"),
 				tag: .["hpccpp.tag"],
+				window: (if has("hpccpp.window.kind") then
+					[number("window.kind", "window.serial", "window.w", "window.t",
+						"window.stage", "window.eta", "window.w_ai", "window.n",
+						"rate", "u")] else [] end),
 				rec: [.["hpccpp.record_tree"] | list[] | {
 					link: number("link"), rate: number("rate"),
 					u: number("u"), ts: number("ts"),
@@ -76,7 +80,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 500 -- "$0" capture
-ktap_plan 48
+ktap_plan 54
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -172,7 +176,14 @@ done
 made "length 2" "fd02" ""
 made "length 3" "fd0348" ""
 made "length 0" "fd00" ""
-made "ExID window" "fd104857 $r1" "window - -, reserved"
+made "a window and the path's rate" "fd084857 12ddc664" "window - - 0 1 48000 - - - - - 100000000 -"
+made "a window and U" "fd084857 607d00f3" "window - - 1 2 2000 - - - - - - 0.94921875"
+made "a window and N" "fd084857 b07d0010" "window - - 2 3 2000 - - - - 16 - -"
+made "a request for windows" "fd0c4857 d0c7e55f 14c40064" \
+	"window - - 3 1 4880 2300 5 95 100 - - -"
+made "a request for no windows" "fd0c4857 f0000000 00000000" "window - - 3 3 0 0 0 0 0 - - -"
+made "a window as long as records" "fd104857 $r1" "window - -, bad_length"
+made "a request as long as a window" "fd084857 d0c7e55f" "window - -, bad_length"
 made "another's ExID" "fd0cf989 0102030405060708" ""
 made "beyond the header" "fd284843 $r1" "collect - -, bad_length"
 made "ExID beyond the header" "02040218 0303 fd10" ""
@@ -186,6 +197,7 @@ dissect "$tmp/made.pcap" >"$tmp/said" || { cat "$tmp/said" >&2; exit 1; }
 mapfile -t got < <(jq -r '
 	def or_none: if . == null then "-" else tostring end;
 	[.options[] | "\(.name | or_none) \(.records | or_none) \(.written | or_none)" +
+		([.window[] | " " + or_none] | add // "") +
 		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen | or_none] | join(":"))] | add // "") +
 		(if .tag then " " + .tag else "" end)] as $o |
 	($o | join(";")) + (.expert | if . == [] then "" else ", " + (map(ltrimstr("hpccpp.")) | join(" ")) end)' \

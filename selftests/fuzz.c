@@ -74,6 +74,8 @@ static struct hpccpp_host_keys the_keys;
 static __u8 *loaded;		/* the option that was found last */
 
 static void *map_lookup(void *map, const void *key);
+static long map_update(void *map, const void *key, const void *value,
+		       __u64 flags);
 
 static __u64 ktime_get_ns(void)
 {
@@ -191,10 +193,12 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 		TRUE_OR_TRAP(!stored);
 	if (exid == HPCCPP_EXID_TAG)
 		TRUE_OR_TRAP(the_keys.n && (len == 4 || len == 20 || len == 32));
+	else if (exid == HPCCPP_EXID_WINDOW)
+		TRUE_OR_TRAP(len == HPCCPP_WINDOW_LEN || len == HPCCPP_REQUEST_LEN);
 	else
 		TRUE_OR_TRAP(len == 16 || len == 28 || len == 40);
 	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO ||
-		     exid == HPCCPP_EXID_TAG);
+		     exid == HPCCPP_EXID_TAG || exid == HPCCPP_EXID_WINDOW);
 	/* empty, but for HPCCPP_WANTED */
 	for (i = 4; exid == HPCCPP_EXID_COLLECT && i < len; i++)
 		TRUE_OR_TRAP(!o[i] || (i == 5 && o[i] == 0x10));
@@ -279,6 +283,7 @@ static long sk_release(void *sk)
 #define bpf_sk_release		sk_release
 #define bpf_tcp_sock(sk)	((sk)->state == 1 ? &the_tp : NULL)
 #define bpf_map_lookup_elem	map_lookup
+#define bpf_map_update_elem	map_update
 #define bpf_ktime_get_ns	ktime_get_ns
 #define bpf_spin_lock(lock)
 #define bpf_spin_unlock(lock)
@@ -313,10 +318,13 @@ static long sk_release(void *sk)
 #undef LICENSE
 #include "../tools/host.bpf.c"
 
+static struct link_flows the_link;
+static bool has_link;
+
 static void *map_lookup(void *map, const void *key)
 {
 	static __u32 answered_bit;
-	__u32 i = *(const __u32 *)key;
+	__u32 i = map == &host_links ? 0 : *(const __u32 *)key;
 
 	if (map == &port)
 		return i < the_port.cfg.queues ? &the_port : NULL;
@@ -328,6 +336,8 @@ static void *map_lookup(void *map, const void *key)
 		return &the_keys;
 	if (map == &host_stats)
 		return &stats[HPCCPP_PS_MAX + i];
+	if (map == &host_links)
+		return has_link ? &the_link : NULL;
 	if (map == &port_response)
 		return &the_response;
 	if (map == &port_answered) {
@@ -338,12 +348,31 @@ static void *map_lookup(void *map, const void *key)
 	return peer_listed ? &peer_listed : NULL;
 }
 
+static long map_update(void *map, const void *key, const void *value,
+		       __u64 flags)
+{
+	TRUE_OR_TRAP(map == &host_links && key && flags == BPF_NOEXIST);
+	__builtin_memcpy(&the_link, value, sizeof(the_link));
+	has_link = true;
+	return 0;
+}
+
 static struct flow the_flow;
-static bool has_flow;
+static struct rx the_rx;
+static bool has_flow, has_rx;
 
 static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
 {
-	TRUE_OR_TRAP(map == &host_sk && sk && !value);
+	TRUE_OR_TRAP(sk && !value);
+	if (map == &host_rx) {
+		if (!has_rx && !flags)
+			return NULL;
+		if (!has_rx)
+			__builtin_memset(&the_rx, 0, sizeof(the_rx));
+		has_rx = true;
+		return &the_rx;
+	}
+	TRUE_OR_TRAP(map == &host_sk);
 	if (!has_flow && !flags)
 		return NULL;
 	if (!has_flow)
@@ -619,6 +648,10 @@ static void call_host(__u32 op, __u32 arg)
 	skops.op = op;
 	skops.args[0] = arg;
 	hpccpp_host(&skops);
+	TRUE_OR_TRAP(!has_rx || (the_rx.p.T && the_rx.p.T <= HPCCPP_T_MAX));
+	TRUE_OR_TRAP(!has_rx || !the_rx.s.W ||
+		     (the_rx.p.W_min && the_rx.s.W >= the_rx.p.W_min &&
+		      the_rx.s.W <= HPCCPP_W_LIMIT));
 	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
 	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
 	/* nothing new without a right tag, where it is required */
@@ -680,6 +713,12 @@ static void pull(void)
 	call_host(HPCCPP_SOCK_OP, 0);
 	TRUE_OR_TRAP(mail->magic == HPCCPP_MAIL_MAGIC && mail->governed);
 	TRUE_OR_TRAP(mail->n <= HPCCPP_REC_MAX && (!mail->n || mail->gen));
+	if (mail->window) {
+		TRUE_OR_TRAP(HPCCPP_WINDOW_KIND(mail->window) !=
+			     HPCCPP_WINDOW_REQUEST &&
+			     HPCCPP_WINDOW_SERIAL(mail->window) <= 1);
+		return;
+	}
 	for (i = 0; i < mail->n; i++) {
 		hpccpp_int_decode(&rec[i], bpf_ntohl(mail->rec[i][0]),
 				  bpf_ntohl(mail->rec[i][1]),
@@ -687,6 +726,14 @@ static void pull(void)
 		TRUE_OR_TRAP(rec[i].rate);
 	}
 	update(rec, mail->n, how & 1);
+}
+
+/* As the module tells what W depends on */
+static void tell(void)
+{
+	take(&skops.args[1], sizeof(skops.args[1]));
+	take(&skops.args[2], sizeof(skops.args[2]));
+	call_host(HPCCPP_SOCK_TELL, 0);
 }
 
 static void fuzz_host(void)
@@ -700,6 +747,8 @@ static void fuzz_host(void)
 
 	take_params();
 	has_flow = false;
+	has_rx = false;
+	has_link = false;
 	__builtin_memset(&the_flow, 0, sizeof(the_flow));
 	__builtin_memset(&skops, 0, sizeof(skops));
 	skops.sk = &sk;
@@ -715,8 +764,10 @@ static void fuzz_host(void)
 	the_keys.require = take_byte() & 1;
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
+	the_host.mode = take_byte() & 1;
+	skops.mss_cache = 1448;
 	while (left) {
-		__u8 what = take_byte() % 8, sign = take_byte();
+		__u8 what = take_byte() % 9, sign = take_byte();
 
 		pass_time();
 		take(&skops.snd_una, sizeof(skops.snd_una));
@@ -734,8 +785,10 @@ static void fuzz_host(void)
 			call_host(events[what], 0);
 		else if (what < 7)
 			send_segment();
-		else
+		else if (what < 8)
 			pull();
+		else
+			tell();
 	}
 }
 

@@ -76,23 +76,35 @@ seeds()
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 
 		# a host: what happens, whether it is signed, the time, una, nxt, packets and
-		# lost, the options; keys, the first signs
-		sub host { pack("C", 2), params, pack "C2Q<2C5H64", 1, @_[0, 1], 1, 0, 0, 1, @_[2, 3], "5a" x 32 }
+		# lost, the options; keys, the first signs; the mode
+		sub host { pack("C", 2), params, pack "C2Q<2C5H64C", 1, @_[0, 1], 1, 0, 0, 1, @_[2, 3], "5a" x 32, $_[4] }
 		sub event { my ($what, $opts, @more) = @_;
 			pack("C4NC3C", $what, 1, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
 		@pull = event 7, "", 1;
 		for $r ($rec, $rec . $more, $rec . $more . $rec) {
-			seed(host(0, 2, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+			seed(host(0, 2, 0, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
-			seed(host(0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
+			seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
 		}
 		for $r ($rec, $rec . $more) {
-			seed(host(0, 2, 1, 1), event(1, ""), event(5, "", 2, 0, 10, 0), event(2, option $tag, $rec . "tags"), @pull,
+			seed(host(0, 2, 1, 1, 0), event(1, ""), event(5, "", 2, 0, 10, 0), event(2, option $tag, $rec . "tags"), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $tag, $r . "tags"), @pull) x 3);
-			seed(host(0, 0, 2, 0), event(0, ""), event(5, option($collect, $rec) . option($tag), 18, 0, 5, 0), event(3, ""),
+			seed(host(0, 0, 2, 0, 0), event(0, ""), event(5, option($collect, $rec) . option($tag), 18, 0, 5, 0), event(3, ""),
 				(event(4, option($collect, $r) . option $tag), event(5, "", 16, 0, 8, 0)) x 3);
 		}
+		# windows: a sender that asks for them, a receiver that computes them
+		sub window { pack "C2nN*", 253, 4 + 4 * @_, 0x4857, @_ }
+		seed(host(0, 0, 0, 0, 1), event(1, ""), event(2, option $echo, $rec), event(7, "", 1), @pull,
+			event(8, "", unpack "C*", pack "V2", 2000 << 12 | 5 << 8 | 95, 2000 << 16 | 10),
+			event(5, "", 16, 1, 7, 0), (map { event(4, window $_ << 30 | 1 << 28 | 2000 << 12 | 0x664), @pull } 0 .. 2),
+			event(4, window 2 << 28 | 2000 << 12), @pull, event(8, "", (0) x 8), event(4, window 1 << 28 | 2000 << 12),
+			event(5, "", 16, 1, 7, 0), event(4, option $echo, $rec), @pull);
+		seed(host(0, 0, 0, 0, 0), event(1, ""), event(2, option $echo, $rec), event(4, window 1 << 28 | 2000 << 12), event(5, "", 16, 1, 7, 0));
+		seed(host(0, 0, 0, 0, 1), event(3, ""), event(4, option $collect, $rec),
+			event(4, window 3 << 30 | 1 << 28 | 2000 << 12 | 5 << 8 | 95, 2000 << 16 | 10),
+			map { event(4, option $collect, rec(0x0016c840, $_ << 20, $_ << 18)), event(5, "", 16, 0, 7, 0) } 1 .. 4,
+			event(4, window 3 << 30 | 2 << 28, 0));
 	' "$corpus"
 }
 

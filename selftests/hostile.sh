@@ -4,7 +4,8 @@
 # all ones, replayed, half a wrap off and random, in forged segments of connections
 # under hpccpp, both ways, in every state of TCP. The states stay; malformed options
 # are counted, each of them, and change nothing of the flow; W does not leave its
-# bounds; the data arrives unharmed, and the flow is fast again after. The kernel's
+# bounds; the data arrives unharmed, and the flow is fast again after. IPv4 with W by
+# the sender, IPv6 with W by the receiver, forged windows and requests too. The kernel's
 # log is looked through where this is run. LONG=1: a million segments; SEED=N: others.
 #
 #	h1 eth0 --1G-- h1 | s1 | next ---20M-- eth0 | r		(topo_line in lib.sh)
@@ -260,6 +261,11 @@ echo 65536 >"$trace/buffer_size_kb"
 echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
 echo "TAP version 13"
 one_closes IPv4 "${addr4[r]}"
+# From here on windows are obeyed and requests granted, forged ones too.
+host_off "$h1"
+host_off "$r"
+host_on "$h1" mode receiver
+host_on "$r" mode receiver
 one_closes IPv6 "${addr6[r]}"
 both_close IPv4 "${addr4[r]}"
 both_close IPv6 "${addr6[r]}"

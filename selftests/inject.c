@@ -175,7 +175,9 @@ static void forge(uint8_t *o, int room, uint32_t k, const struct side *s)
 	int i, len = k / 6 % 256;
 
 	if (k & 1 << 12)	/* half of them have a length that there is */
-		len = HPCCPP_OPT_LEN(1 + len % HPCCPP_REC_MAX);
+		len = exid != HPCCPP_EXID_WINDOW ?
+		      HPCCPP_OPT_LEN(1 + len % HPCCPP_REC_MAX) :
+		      len & 1 ? HPCCPP_WINDOW_LEN : HPCCPP_REQUEST_LEN;
 	memcpy(o, s->opt, room);
 	switch (k / 1536 % 6) {
 	case 0:

@@ -49,7 +49,7 @@ while read -r name default min max; do
 done <<'END'
 eta 95 1 200
 max_stage 5 0 1000
-flows 64 1 1000000
+flows 64 0 1000000
 w_ai 0 0 1048576
 w_ai_min 12 0 1000
 base_rtt_us 0 0 4000000
@@ -188,7 +188,7 @@ ss_and_flow_show()
 flow_tests 5 ss_and_flow_show
 flow_end "knobs and trace under traffic"
 
-names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int int_tx updates no_agent
+names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int int_tx updates windows no_agent
 	no_memory before_init enter fallback blind no_int md_loss md_rto md_cwr explained undo)
 "${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
 check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \

@@ -17,7 +17,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast fabric parking mixed sparse sweep scale |
+	"$lab/plan.sh" long step incast fabric parking mixed sparse rx sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -37,6 +37,7 @@ runs()
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
 		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
+		rx: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		sweep: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1, without_bytes: 0 },
 		scale: { bytes_per_flow: 500, instructions_per_ack: 1234.5 }
 	}[$scenario]]'
@@ -93,7 +94,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast fabric parking mixed sparse sweep scale repeat" ]
+	"run bounds long step incast fabric parking mixed sparse rx sweep scale repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 2 of mixed" \

@@ -57,6 +57,9 @@
 /* Round trips of data for which an unproven peer is asked. */
 #define HPCCPP_TRIES	4
 
+/* Ethernet, IP and TCP: what a segment has beside its payload, about */
+#define HPCCPP_HEADERS	66
+
 /* Echoes that the module does not read, and the flow is not its any more */
 #define HPCCPP_UNREAD	1000
 
@@ -71,12 +74,26 @@ struct opt {
 	__be32 rec[HPCCPP_REC_MAX][3];
 };
 
+/* What is kept per socket at a receiver that computes W: section 6.2. */
+struct rx {
+	struct hpccpp_state s;
+	struct hpccpp_params p;
+	__u64 next;		/* when W is committed again, ns */
+	__u64 min_B;		/* smallest B of the path, bytes/s */
+	__u32 epoch;		/* of the link that it has been counted in */
+	__u16 link;		/* the link */
+	__u8 serial;		/* of the request */
+	__u8 value;		/* what is told beside W, in turn */
+};
+
 /* What is kept per socket. */
 struct flow {
 	struct hpccpp_mail mail;	/* first: the module reads it */
 	struct opt collected;	/* last collect that arrived, to be echoed */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
+	__u32 want[2];		/* request for windows; 0: none */
+	__u32 requested;	/* snd_nxt when it was last written */
 	__u16 segs;		/* data segments since the last collect */
 	__u8 passive;		/* the peer opened the connection */
 	__u8 wanted;		/* the prefixes let us ask this peer */
@@ -91,12 +108,17 @@ struct flow {
 	__u8 own_write;		/* a listener's: its WRITE flag is ours */
 	__u8 sign;		/* the peer wants tags */
 	__u8 signs;		/* the peer's ACKs bring tags */
+	__u8 requests : 4;	/* times that the request was written */
+	__u8 fresh : 1;		/* collected has not been measured yet */
+	__u8 heard : 1;		/* host_rx has heard of a link */
+	__u8 granted : 1;	/* a window has answered it */
+	__u8 rx : 1;		/* the peer wants windows: host_rx has state */
 };
 
 /* flow.plan: what HDR_OPT_LEN reserved and WRITE_HDR_OPT writes */
 enum {
-	PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_TAG = 0x40,
-	PLAN_N = 0xf,
+	PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_WINDOW = 0x40,
+	PLAN_REQUEST = 0x80, PLAN_TAG = 0x08, PLAN_N = 0x7
 };
 
 /*
@@ -145,6 +167,31 @@ struct {
 	__type(key, int);
 	__type(value, struct flow);
 } host_sk SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rx);
+} host_rx SEC(".maps");
+
+/* Who counts the flows of a link, in so many T: all send a packet in 16. */
+#define HPCCPP_EPOCH_T	16
+
+struct link_flows {
+	struct bpf_spin_lock lock;
+	__u32 epoch;
+	__u32 now, last;	/* flows in this epoch, and in the one before */
+	__u64 ends;		/* ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_LINK_MAX + 1);
+	__type(key, __u16);
+	__type(value, struct link_flows);
+} host_links SEC(".maps");
 
 static __always_inline void count(__u32 stat)
 {
@@ -293,16 +340,87 @@ static __always_inline int written(const __be32 (*rec)[3], int n)
 	return 3;
 }
 
-/* An echo arrived: keep it for the module, if a port has written into it. */
-static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
-				      int n)
+/* The TCP header in hand */
+static __always_inline const __be32 *header(struct bpf_sock_ops *skops)
 {
-	count(HPCCPP_HS_ECHOES);
+	const __be32 *th = POINTER(skops, skb_data);
+	const __be32 *end = POINTER(skops, skb_data_end);
+
+	return th + sizeof(struct tcphdr) / 4 > end ? NULL : th;
+}
+
+/* Ask the receiver for windows computed with this, or with 0 for none. */
+static __always_inline void request(struct flow *f, __u32 what, __u32 windows)
+{
+	__u32 serial = HPCCPP_WINDOW_SERIAL(f->want[0]);
+
+	serial = serial % HPCCPP_WINDOW_SERIALS + 1;
+	f->want[0] = HPCCPP_WINDOW(HPCCPP_WINDOW_REQUEST, serial, 0, 0) |
+		     (what & 0xfffffff);
+	f->want[1] = windows;
+	f->granted = 0;
+	f->requests = 0;
+}
+
+/* Has the last request been for windows, not for none? */
+static __always_inline bool wants_windows(const struct flow *f)
+{
+	return f->want[0] & HPCCPP_WINDOW_ETA;
+}
+
+static __always_inline void want_none(struct flow *f)
+{
+	if (wants_windows(f))
+		request(f, 0, 0);
+}
+
+/* There is something for the module. */
+static __always_inline void news(struct flow *f)
+{
+	if (!++f->mail.gen)
+		f->mail.gen = 1;
+}
+
+/* Telemetry arrived, as an echo or a window. */
+static __always_inline void proves(struct flow *f)
+{
 	f->proven = 1;
 	f->doubted = 0;
 	/* the module reads on each ACK: it has let go of the flow */
-	if (++f->mail.unread > HPCCPP_UNREAD)
+	if (++f->mail.unread > HPCCPP_UNREAD) {
 		f->mail.governed = 0;
+		want_none(f);
+	}
+}
+
+/*
+ * An echo arrived: is it for want of windows, or do we want none? One with an ACK
+ * of old may be what a port has made of an INT response, and says neither.
+ */
+static __always_inline void echo_instead(struct bpf_sock_ops *skops,
+					 struct flow *f)
+{
+	const __be32 *th = header(skops);
+	__u32 una = skops->snd_una;
+
+	if (!th || (__s32)(bpf_ntohl(th[2]) - una) < 0)
+		return;
+	/* the receiver has forgotten, and is asked anew; or it has obeyed */
+	if (wants_windows(f) == f->granted) {
+		f->granted = !f->granted;
+		f->requests = 0;
+	}
+}
+
+/* An echo arrived: keep it for the module, if a port has written into it. */
+static __always_inline void take_echo(struct bpf_sock_ops *skops,
+				      struct flow *f, const __be32 (*rec)[3],
+				      int n)
+{
+	count(HPCCPP_HS_ECHOES);
+	proves(f);
+	if (f->want[0])
+		echo_instead(skops, f);
 	n = written(rec, n);
 	/* an empty one is news when ports left it so for want of load */
 	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
@@ -313,8 +431,8 @@ static __always_inline void take_echo(struct flow *f, const __be32 (*rec)[3],
 	if (n > 2)
 		__builtin_memcpy(f->mail.rec[2], rec[2], HPCCPP_REC_LEN);
 	f->mail.n = n;
-	if (!++f->mail.gen)
-		f->mail.gen = 1;
+	f->mail.window = 0;
+	news(f);
 }
 
 static __always_inline void take_collect(struct bpf_sock_ops *skops,
@@ -325,6 +443,7 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 	if (!f->doubted)
 		f->proven = 1;
 	f->due = 1;
+	f->fresh = 1;
 	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
@@ -347,7 +466,7 @@ static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
 			return false;
 	}
 	if (*p == OPT_ONE(HPCCPP_EXID_ECHO)) {
-		take_echo(f, (const __be32 (*)[3])(p + 1), 1);
+		take_echo(skops, f, (const __be32 (*)[3])(p + 1), 1);
 		return true;
 	}
 	if (*p != OPT_ONE(HPCCPP_EXID_COLLECT))
@@ -382,15 +501,6 @@ static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
 
 ADDRESS(local)
 ADDRESS(remote)
-
-/* The TCP header in hand */
-static __always_inline const __be32 *header(struct bpf_sock_ops *skops)
-{
-	const __be32 *th = POINTER(skops, skb_data);
-	const __be32 *end = POINTER(skops, skb_data_end);
-
-	return th + sizeof(struct tcphdr) / 4 > end ? NULL : th;
-}
 
 /* What is signed of the segment in hand, with this option of n records */
 static __always_inline bool to_sign(struct bpf_sock_ops *skops, bool ours,
@@ -466,6 +576,160 @@ static __always_inline bool tag_will_do(struct bpf_sock_ops *skops,
 	return true;
 }
 
+static __always_inline struct rx *find_rx(struct bpf_sock_ops *skops, bool add)
+{
+	struct bpf_sock *sk = POINTER(skops, sk);
+	struct rx *rx;
+
+	if (!sk)
+		return NULL;
+	rx = bpf_sk_storage_get(&host_rx, sk, NULL,
+				add ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (!rx)
+		count(HPCCPP_HS_ERROR);
+	return rx;
+}
+
+/*
+ * Does what was collected tell of load: written, or empty for want of it, with a
+ * bound of it?
+ */
+static __always_inline bool tells(const struct opt *o)
+{
+	return bpf_ntohl(o->rec[0][0]) & 0xfffff;
+}
+
+/* Lines 30 and 34: what has been collected is measured as it arrives. */
+static __always_inline void measure(struct bpf_sock_ops *skops, struct flow *f)
+{
+	const struct opt *o = &f->collected;
+	int n = written(o->rec, records_of(o)), i;
+	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	struct rx *rx;
+	__u64 now;
+
+	f->fresh = 0;
+	if (!tells(o))
+		return;
+	rx = find_rx(skops, false);
+	if (!rx)
+		return;
+#pragma unroll
+	for (i = 0; i < HPCCPP_REC_MAX; i++)
+		hpccpp_int_decode(&rec[i], bpf_ntohl(o->rec[i][0]),
+				  bpf_ntohl(o->rec[i][1]),
+				  bpf_ntohl(o->rec[i][2]));
+	now = bpf_ktime_get_ns();
+	if (!hpccpp_measure_inflight(&rx->s, &rx->p, rec, n ? n : 1, now) || !n)
+		return;
+	f->heard = 1;
+	/* from now on, as the ACK that tells W may be late */
+	if (!rx->min_B)
+		rx->min_B = hpccpp_min_B(&rx->s, 0, NULL, 0, rx->p.T, now);
+}
+
+/*
+ * A sender wants windows, computed with what it says: start, or go on by it. With
+ * an eta of 0 it wants none, and echoes instead.
+ */
+static __always_inline void take_request(struct bpf_sock_ops *skops,
+					 struct flow *f, __u32 w0, __u32 w1)
+{
+	__u64 T = hpccpp_num_decode(HPCCPP_WINDOW_NUM(w0));
+	__u64 W = hpccpp_num_decode(w1 >> 16);
+	__u64 W_ai = hpccpp_num_decode(w1);
+	__u32 eta = w0 & HPCCPP_WINDOW_ETA;
+	struct rx *rx;
+
+	if (!eta) {
+		f->rx = 0;
+		return;
+	}
+	if (!T || T > HPCCPP_T_MAX || eta > HPCCPP_ETA_MAX || !W ||
+	    W > HPCCPP_W_LIMIT || W_ai > HPCCPP_W_LIMIT) {
+		count(HPCCPP_HS_BAD);
+		return;
+	}
+	rx = find_rx(skops, true);
+	if (!rx)
+		return;
+	if (!f->rx) {
+		__builtin_memset(rx, 0, sizeof(*rx));
+		f->heard = 0;
+	}
+	rx->p.T = T;
+	rx->p.eta = eta * HPCCPP_ONE / 100;
+	rx->p.max_stage = w0 >> 8 & HPCCPP_STAGE_MAX;
+	rx->p.W_ai = W_ai;
+	rx->serial = HPCCPP_WINDOW_SERIAL(w0);
+	rx->next = 0;		/* the sender waits for what comes of it */
+	if (!rx->s.W_c || W < rx->s.W_c)
+		rx->s.W_c = W;
+	f->rx = 1;
+	f->fresh = 0;
+}
+
+/* A window arrived: keep it for the module. */
+static __always_inline void take_window(struct flow *f, __u32 word)
+{
+	bool current = HPCCPP_WINDOW_SERIAL(word) ==
+		       HPCCPP_WINDOW_SERIAL(f->want[0]);
+
+	count(HPCCPP_HS_WINDOWS);
+	proves(f);
+	/* who computes windows hears of the last request in the end */
+	if (current)
+		f->granted = 1;
+	else if (f->requests > 1)
+		f->requests = 1;
+	f->mail.window = (word & ~(3U << 28)) | current << 28;
+	news(f);
+}
+
+/* One that the module has wanted, or an agent before us: the peer is to echo. */
+static __always_inline void refuse_window(struct flow *f)
+{
+	f->granted = 0;
+	if (!f->want[0])
+		request(f, 0, 0);
+	else if (f->requests > 1)
+		f->requests = 1;
+}
+
+static __always_inline void parse_window(struct bpf_sock_ops *skops,
+					 struct flow *f, struct opt *o)
+{
+	struct hpccpp_host_cfg *cfg = configuration();
+	bool asks, ours;
+	__u32 word;
+	int len;
+
+	if (!cfg)
+		return;
+	/* windows have no tags */
+	ours = !tags && cfg->mode == HPCCPP_MODE_RECEIVER;
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_OPT_HDR;
+	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
+	len = bpf_load_hdr_opt(skops, o, sizeof(*o), 0);
+	if (len <= 0)
+		return;
+	word = bpf_ntohl(o->rec[0][0]);
+	asks = HPCCPP_WINDOW_KIND(word) == HPCCPP_WINDOW_REQUEST;
+	if (len == HPCCPP_WINDOW_LEN && !asks &&
+	    hpccpp_num_decode(HPCCPP_WINDOW_NUM(word))) {
+		if (ours && wants_windows(f))
+			take_window(f, word);
+		else
+			refuse_window(f);
+	} else if (len == HPCCPP_REQUEST_LEN && asks) {
+		if (ours)
+			take_request(skops, f, word, bpf_ntohl(o->rec[0][1]));
+	} else {
+		count(HPCCPP_HS_BAD);
+	}
+}
+
 /*
  * Take what the segment in hand carries. A collect on a socket not yet known
  * makes it known: its listener, or our attachment, may be younger.
@@ -486,18 +750,20 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 		if (n == 1 && tag != HPCCPP_TAGGED_LEN(1))
 			count(HPCCPP_HS_BAD);
 		else if (f && tag_will_do(skops, f, &o, n))
-			take_echo(f, o.rec, n);
+			take_echo(skops, f, o.rec, n);
 		return;
 	}
 	if (f) {
 		n = load(skops, &o, HPCCPP_EXID_ECHO, 0);
 		if (n) {
 			if (!tags || untagged_will_do(f))
-				take_echo(f, o.rec, n);
+				take_echo(skops, f, o.rec, n);
 			return;
 		}
 	}
 	n = load(skops, &o, HPCCPP_EXID_COLLECT, 0);
+	if (!n && f)
+		parse_window(skops, f, &o);
 	if (!n)
 		return;
 	if (!f)
@@ -613,6 +879,23 @@ static __always_inline bool governed(struct bpf_sock_ops *skops,
 	return !bpf_strncmp(cc, 6, "hpccpp");
 }
 
+/* Is a request for windows due? Until one grants it, a few times once a RTT. */
+static __always_inline bool request_due(struct bpf_sock_ops *skops,
+					const struct flow *f)
+{
+	if (!f->want[0] || f->granted || f->requests >= HPCCPP_TRIES)
+		return false;
+	return !f->requests || (__s32)(skops->snd_una - f->requested) > 0;
+}
+
+/* Line 29: a window is due when T has passed since the last one. */
+static __always_inline bool window_due(struct bpf_sock_ops *skops)
+{
+	struct rx *rx = find_rx(skops, false);
+
+	return rx && bpf_ktime_get_ns() >= rx->next;
+}
+
 /* HDR_OPT_LEN: choose the option of this segment and reserve its room. */
 static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 {
@@ -674,7 +957,17 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 			return;
 		}
 	}
-	if (f->due && !(data && ask && f->turn)) {
+	if (f->due && f->rx && f->heard && tells(&f->collected)) {
+		if (!(data && ask && f->turn) && window_due(skops)) {
+			if (bpf_reserve_hdr_opt(skops, HPCCPP_WINDOW_LEN, 0))
+				count(HPCCPP_HS_ECHO_NONE);
+			else
+				f->plan = PLAN_WINDOW;
+			if (data)
+				f->turn = 1;
+			return;
+		}
+	} else if (f->due && !(data && ask && f->turn)) {
 		n = echo_records(f);
 		fits = reserve(skops, n, f->sign);
 		f->plan = !fits ? PLAN_NONE : PLAN_ECHO | fits;
@@ -694,6 +987,13 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	f->turn = 0;
 	if (timed_out(skops, f))
 		return;
+	if (request_due(skops, f) &&
+	    !bpf_reserve_hdr_opt(skops, HPCCPP_REQUEST_LEN, 0)) {
+		f->requested = skops->snd_nxt;
+		f->requests++;
+		f->plan = PLAN_REQUEST;
+		return;
+	}
 	if (!is_due(skops, f, cfg))
 		return;
 	count_tries(skops, f);
@@ -771,6 +1071,112 @@ static __always_inline int store_tagged(struct bpf_sock_ops *skops,
 	return err;
 }
 
+/*
+ * The flows that have the same bottleneck and end here: N, where that is the last
+ * hop (section 6.2). Each flow counts itself once in an epoch.
+ */
+static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
+{
+	__u64 epoch_ns = (__u64)rx->p.T * (HPCCPP_EPOCH_T * 1000);
+	__u16 link = rx->s.bottleneck;
+	struct link_flows *l = bpf_map_lookup_elem(&host_links, &link);
+	__u32 N;
+
+	if (!l) {
+		struct link_flows none = {};
+
+		bpf_map_update_elem(&host_links, &link, &none, BPF_NOEXIST);
+		l = bpf_map_lookup_elem(&host_links, &link);
+	}
+	if (!l) {
+		count(HPCCPP_HS_ERROR);
+		return 0;
+	}
+	bpf_spin_lock(&l->lock);
+	if (now >= l->ends) {
+		l->last = now < l->ends + epoch_ns ? l->now : 0;
+		l->now = 0;
+		l->epoch++;
+		l->ends = now + epoch_ns;
+	}
+	if (rx->link != link || rx->epoch != l->epoch) {
+		rx->link = link;
+		rx->epoch = l->epoch;
+		l->now++;
+	}
+	N = l->now > l->last ? l->now : l->last;
+	bpf_spin_unlock(&l->lock);
+	return N;
+}
+
+/*
+ * Lines 29-32: W is committed when an ACK can tell it. After a decrease it is so
+ * only half a T later than the draft says, as difference 9 of the module.
+ */
+static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
+				    struct opt *o)
+{
+	__u32 wire = skops->mss_cache + HPCCPP_HEADERS;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 T = rx->p.T, value, kind, N;
+	__u64 B = hpccpp_min_B(&rx->s, rx->min_B, NULL, 0, T, now);
+	__u64 W;
+
+	if (B)
+		rx->min_B = B;
+	W = hpccpp_bdp(rx->min_B, T);
+	W += W / 8;
+	rx->p.W_min = wire / 16 + 1;
+	if (W < rx->p.W_min)
+		W = rx->p.W_min;
+	rx->p.W_max = W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
+	hpccpp_compute_wind(&rx->s, &rx->p, true);
+	rx->next = now + (__u64)T * (rx->s.U >= rx->p.eta ? 1500 : 1000);
+
+	N = count_flows(rx, now);
+	kind = rx->value;
+	rx->value = (kind + 1) % HPCCPP_WINDOW_REQUEST;
+	if (kind == HPCCPP_WINDOW_B)
+		value = hpccpp_rate_encode(rx->min_B * 8);
+	else if (kind == HPCCPP_WINDOW_U)
+		value = rx->s.U >> (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
+	else
+		value = N;
+	if (value > 0xfff)
+		value = 0xfff;
+	o->rec[0][0] = bpf_htonl(HPCCPP_WINDOW(kind, rx->serial,
+					       hpccpp_num_encode(rx->s.W),
+					       value));
+}
+
+static __always_inline void write_window(struct bpf_sock_ops *skops,
+					 struct flow *f, struct opt *o)
+{
+	struct rx *rx = find_rx(skops, false);
+
+	if (!rx)
+		return;
+	compute(skops, rx, o);
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_WINDOW_LEN;
+	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
+	count(bpf_store_hdr_opt(skops, o, HPCCPP_WINDOW_LEN, 0) ?
+	      HPCCPP_HS_ERROR : HPCCPP_HS_COMPUTED);
+	f->due = 0;
+}
+
+static __always_inline void write_request(struct bpf_sock_ops *skops,
+					  struct flow *f, struct opt *o)
+{
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_REQUEST_LEN;
+	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
+	o->rec[0][0] = bpf_htonl(f->want[0]);
+	o->rec[0][1] = bpf_htonl(f->want[1]);
+	count(bpf_store_hdr_opt(skops, o, HPCCPP_REQUEST_LEN, 0) ?
+	      HPCCPP_HS_ERROR : HPCCPP_HS_REQUESTED);
+}
+
 /* WRITE_HDR_OPT: write what HDR_OPT_LEN reserved. */
 static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 {
@@ -792,7 +1198,11 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f = find(skops, false);
 	if (!f || f->plan == PLAN_NONE)
 		return;
-	if (f->plan & PLAN_ECHO) {
+	if (f->plan & PLAN_WINDOW) {
+		write_window(skops, f, &o);
+	} else if (f->plan & PLAN_REQUEST) {
+		write_request(skops, f, &o);
+	} else if (f->plan & PLAN_ECHO) {
 		o = f->collected;
 		if ((f->plan & PLAN_N) < records_of(&o))
 			most_loaded(&o);
@@ -827,6 +1237,8 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 	f->wanted = peer_wanted(skops, cfg);
 	f->mail.unread = 0;
 	f->mail.governed = 1;
+	f->mail.rx = cfg->mode == HPCCPP_MODE_RECEIVER;
+	want_none(f);
 	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
 			 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
@@ -836,7 +1248,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 {
 	struct hpccpp_host_cfg *cfg;
 	struct bpf_sock *sk;
-	struct flow *f;
+	struct flow *f = NULL;
 
 	switch (skops->op) {
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
@@ -846,10 +1258,18 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		write_hdr_opt(skops);
 		break;
 	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
-		parse(skops, find(skops, false));
+		f = find(skops, false);
+		parse(skops, f);
 		break;
 	case HPCCPP_SOCK_OP:
 		take_flow(skops);
+		break;
+	case HPCCPP_SOCK_TELL:
+		cfg = configuration();
+		f = find(skops, false);
+		if (f && f->mail.governed && cfg &&
+		    cfg->mode == HPCCPP_MODE_RECEIVER)
+			request(f, skops->args[1], skops->args[2]);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 		/* SYN-ACKs are written in the listener's name */
@@ -901,6 +1321,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		}
 		break;
 	}
+	if (f && f->rx && f->fresh)
+		measure(skops, f);
 	return 1;
 }
 

@@ -28,6 +28,7 @@
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
 "                       [ records N ] [ every { N | rtt } ] [ prefix PREFIX ]...\n"
+"                       [ mode { sender | receiver } ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
 "       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
 "       hpccpp host delete cgroup PATH\n"
@@ -42,13 +43,15 @@ static const char usage[] =
 "every    ask in one of so many segments, 1 to 65535, default 1; rtt: in one each\n"
 "         round trip\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
+"mode     who computes the window: sender (default), or receiver, where the\n"
+"         agents of both ends have this mode; not with a key\n"
 "key-file has 32 hexadecimal digits, the key for the tags of echoes; the first of\n"
 "         two signs, both are accepted\n"
 "require  ignore echoes without a right tag\n"
 "\n"
 "key sets these anew on an agent that was added with a key.\n"
 "\n"
-"JSON: cgroup ask records every keys require prefixes stats: see hpccpp(8)\n";
+"JSON: cgroup ask records every mode keys require prefixes stats: see hpccpp(8)\n";
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
@@ -56,6 +59,7 @@ const struct field host_fields[] = {
 	{ "records", FORM_NUM, "records", "RECORDS",
 	  "hpccpp_host_records", "Records that a segment has space for." },
 	{ "every", FORM_NUM, "every", "EVERY", NULL, NULL },
+	{ "mode", FORM_TEXT, "mode", "MODE", NULL, NULL },
 	{ "keys", FORM_NUM, "keys", "KEYS", "hpccpp_host_keys",
 	  "Keys that an echo's tag may be of." },
 	{ "require", FORM_FLAG, "require", NULL, NULL, NULL },
@@ -66,6 +70,7 @@ const struct field host_fields[] = {
 };
 
 static const char *const asks[] = { "auto", "always", "never" };
+static const char *const host_modes[] = { "sender", "receiver" };
 
 int parse_prefix(const char *text, struct hpccpp_prefix *prefix)
 {
@@ -283,19 +288,21 @@ static int host_add(int argc, char **argv)
 {
 	const char *path = NULL, *ask = NULL, *records = NULL, *every = NULL;
 	const char *prefix[HPCCPP_PREFIXES], *key[HPCCPP_KEYS];
+	const char *mode = NULL;
 	struct argument args[] = {
 		{ .name = "cgroup", .value = &path, .max = 1 },
 		{ .name = "ask", .value = &ask, .max = 1 },
 		{ .name = "records", .value = &records, .max = 1 },
 		{ .name = "every", .value = &every, .max = 1 },
 		{ .name = "prefix", .value = prefix, .max = HPCCPP_PREFIXES },
+		{ .name = "mode", .value = &mode, .max = 1 },
 		{ .name = "key-file", .value = key, .max = HPCCPP_KEYS },
 		{ .name = "require" },
 	};
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
 	struct hpccpp_host_keys keys;
 	struct hpccpp_host_cfg cfg = {};
-	unsigned int a = HPCCPP_ASK_AUTO, r = 1, e = 1, i;
+	unsigned int a = HPCCPP_ASK_AUTO, m = HPCCPP_MODE_SENDER, r = 1, e = 1, i;
 	char *full;
 	int fd, ret;
 
@@ -304,6 +311,9 @@ static int host_add(int argc, char **argv)
 		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret && ask)
 		ret = parse_word("ask", ask, asks, ARRAY_SIZE(asks), &a);
+	if (!ret && mode)
+		ret = parse_word("mode", mode, host_modes,
+				 ARRAY_SIZE(host_modes), &m);
 	if (!ret && records)
 		ret = parse_uint("records", records, 1, HPCCPP_REC_MAX, &r);
 	if (!ret && every && !strcmp(every, "rtt"))
@@ -313,7 +323,9 @@ static int host_add(int argc, char **argv)
 	for (i = 0; i < args[4].n && !ret; i++)
 		ret = parse_prefix(prefix[i], &prefixes[i]);
 	if (!ret)
-		ret = read_keys(key, args[5].n, args[6].n, &keys);
+		ret = read_keys(key, args[6].n, args[7].n, &keys);
+	if (!ret && m == HPCCPP_MODE_RECEIVER && args[6].n)
+		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
 	if (!ret)
 		ret = open_cgroup(path, &fd);
 	if (ret)
@@ -323,6 +335,7 @@ static int host_add(int argc, char **argv)
 	cfg.records = r;
 	cfg.every = e;
 	cfg.prefixes = i;
+	cfg.mode = m;
 	/* absolute: show may run elsewhere */
 	full = realpath(path, NULL);
 	if (!full)
@@ -431,6 +444,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 		put_num(row, "every", cfg->every);
 	else
 		put_str(row, "every", "rtt");
+	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
 	put_num(row, "keys", keys->n);
 	put_bool(row, "require", keys->require);
 	json_object_object_add(row, "prefixes", prefixes);

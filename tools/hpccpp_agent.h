@@ -133,6 +133,11 @@ enum hpccpp_ask {
 	HPCCPP_ASK_NEVER,	/* only echo */
 };
 
+enum hpccpp_host_mode {
+	HPCCPP_MODE_SENDER,	/* the sender computes W */
+	HPCCPP_MODE_RECEIVER,	/* the receiver does, when both have this mode */
+};
+
 #define HPCCPP_CGROUP_LEN	256
 
 /* Map "host", an array of one entry; written by the command. */
@@ -141,6 +146,7 @@ struct hpccpp_host_cfg {
 	__u8  records;		/* records to ask for, 1..HPCCPP_REC_MAX */
 	__u16 every;		/* ask in one of so many segments; 0: once an RTT */
 	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
+	__u32 mode;		/* enum hpccpp_host_mode */
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
 };
 
@@ -163,6 +169,9 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_ECHO_SHORT,	/* echoes cut to the most loaded record */
 	HPCCPP_HS_ECHO_NONE,	/* due, and no room */
 	HPCCPP_HS_ECHOES,	/* echo options that arrived */
+	HPCCPP_HS_REQUESTED,	/* requests for windows written */
+	HPCCPP_HS_COMPUTED,	/* windows computed and written */
+	HPCCPP_HS_WINDOWS,	/* windows that arrived */
 	HPCCPP_HS_GAVE_UP,	/* flows that stopped asking: no echo came */
 	HPCCPP_HS_BAD,		/* malformed options that arrived */
 	HPCCPP_HS_ERROR,	/* no memory, or a helper failed */
@@ -177,8 +186,8 @@ enum hpccpp_host_stat {
 
 #define HPCCPP_HOST_STAT_NAMES { \
 	"asked", "collected", "echoed", "echo_short", "echo_none", \
-	"echoes", "gave_up", "bad", "error", "signed", "tag_room", \
-	"tag_ok", "tag_none", "tag_bad", "tag_old" }
+	"echoes", "requested", "computed", "windows", "gave_up", "bad", \
+	"error", "signed", "tag_room", "tag_ok", "tag_none", "tag_bad", "tag_old" }
 
 /* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */
 struct hpccpp_flow_rec {

@@ -34,7 +34,8 @@ def name: "\(.scenario) \(.name)";
 # W_ai in bytes: W_init (1 - eta) / N, net.hpccpp.w_ai_min at least
 def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 12 / 1000] | max;
 
-(runs("long") | select(.cc == "hpccpp") | . as $run | .metrics as $m |
+(runs("long"), (runs("rx") | select(.params.mode == "receiver" and .params.flows <= 64)) |
+	select(.cc == "hpccpp") | . as $run | .metrics as $m |
 	if $m.bdp >= 40 then
 		check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
 		check($m.queue_mean; "<="; 5; "queue mean, packets, \(name)"),
@@ -102,6 +103,12 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	check($dense.metrics.utilisation - $m.utilisation; "<="; 0.02; "utilisation less than with every segment, \(name)"),
 	check($m.queue_p99 - $dense.metrics.queue_p99; "<="; 8; "queue p99 more than with every segment, packets, \(name)"),
 	note($m.jain; "Jain, \(name)")),
+
+(runs("rx") | select(.params.n == 0) | . as $run | .metrics as $m |
+	first(runs("rx") | select(same(.; $run; ["flows", "mode"]) and .params.n != 0)) as $fixed |
+	check($m.jain - $fixed.metrics.jain; ">="; -0.002; "Jain more than with N fixed, \(name)"),
+	(select(.params.flows > $fixed.params.n) |
+		check($m.queue_mean; "<="; $fixed.metrics.queue_mean; "queue mean, packets, that with N fixed too small, \(name)"))),
 
 # Stable: nothing is lost, no flow is without bytes, the queue stays within a
 # bandwidth-delay product and a packet of each flow, and the link is in use.

@@ -339,7 +339,7 @@ esac
 	bdp
 	losses
 	case $scenario in
-	long|sparse|sweep)	link; jain ;;
+	long|sparse|sweep|rx)	link; jain ;;
 	step)			link; events; fair ;;
 	incast)			link; incast ;;
 	fabric|clos)		slowdown ;;

@@ -133,6 +133,17 @@ plan_sparse()
 	done
 }
 
+# The window computed by the sender, by the receiver, and there with N as it counts.
+plan_rx()
+{
+	local flows
+	for flows in 200 64 16 4 2 1; do
+		echo "rx sender-${flows}flows" mode=sender flows=$flows
+		echo "rx receiver-${flows}flows" mode=receiver flows=$flows
+		echo "rx receiver-${flows}flows-counted" mode=receiver flows=$flows n=0
+	done
+}
+
 plan_sweep()
 {
 	local eta stage flows

@@ -302,6 +302,18 @@ def sparse:
 				([$group[] | select(.params.every == $e)][0] // {}) | . as $run | .metrics |
 				(.utilisation | share), (.queue_p99 | p99($run)), (.jain | share)]]);
 
+def rx:
+	runs("rx") | select(. != []) | . as $runs |
+	["sender-", "receiver-", "counted"] as $ways |
+	section("rx"; "rx: the receiver computes the window"),
+	p("The window computed by the sender, or once per RTT by the receiver (section 6.2 of the draft), with N 64 or as the receiver counts the flows."),
+	star,
+	table([["", 1]] + (["sender", "receiver", "receiver, N counted"] | map([., 4])); ["flows"] + ($ways | map("utilisation", "queue mean", "p99", "Jain"));
+		[$runs | by([.params.flows]) | . as $group |
+			[.[0].params.flows] + [$ways[] | . as $w |
+				(first($group[] | select(if $w == "counted" then .params.n == 0 else .params.n != 0 and (.name | startswith($w)) end)) // {}) |
+				. as $run | .metrics | (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), (.jain | share)]]);
+
 def sweep:
 	def family: .name | if startswith("eta") then "eta" elif startswith("rtt") then "rtt" elif test("^[0-9]+mbit") then "mbit" else "flows" end;
 	runs("sweep") | select(. != []) | . as $runs |
@@ -360,7 +372,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "fabric", "clos", "parking", "mixed", "sparse", "sweep", "scale") |
+	[("long", "step", "incast", "fabric", "clos", "parking", "mixed", "sparse", "rx", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -372,4 +384,4 @@ workloads("fabric"; "fabric: a leaf-spine fabric under load";
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, mixed, sparse, sweep, scale, repeat
+parking, mixed, sparse, rx, sweep, scale, repeat

@@ -39,6 +39,7 @@ declare -A p=(
 	[stage]=5 [eta]=95
 	[every]=1	# segments of which one asks for telemetry
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
+	[mode]=sender	# who computes the window, or receiver
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
 	[size]=0	# bytes of a flow
@@ -101,6 +102,7 @@ agents()
 	local args=() id=0 ns dev rate port
 	[[ ${p[cc]} != *-full ]] || args+=(records 2)
 	[[ ${p[every]} == 1 ]] || args+=(every "${p[every]}")
+	[[ ${p[mode]} == sender ]] || args+=(mode "${p[mode]}")
 	[[ $cc == hpccpp ]] || return 0
 	"$HPCCPP" host add cgroup /sys/fs/cgroup "${args[@]}"
 	while read -r ns dev rate; do
@@ -168,6 +170,7 @@ scenario_long()
 
 scenario_sparse() { scenario_long; }
 scenario_sweep() { scenario_long; }
+scenario_rx() { scenario_long; }
 
 # Flow 1; 2 joins; 1 leaves. Then, with more, they join and leave one by one.
 scenario_step()
