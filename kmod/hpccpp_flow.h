@@ -30,6 +30,7 @@ struct hpccpp_flow {
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 gen;		/* of the agent's mail that was read last */
+	__u32 wire_len;		/* of a full packet, as of this round trip, bytes */
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 data_out;		/* segments with data that had left */
 	__u32 acks_out;		/* and without */

@@ -232,14 +232,14 @@ static inline __u16 hpccpp_num_encode(__u32 num)
 #define HPCCPP_MAIL_MAGIC	0x2b2b434350480001ULL
 
 struct hpccpp_mail {
-	__u64  magic;
-	__u32  gen;		/* echoes that brought news; 0: none yet */
-	__u32  unread;		/* echoes since the module looked last */
-	__be32 rec[HPCCPP_REC_MAX][3];	/* of the last echo, as on the wire */
-	__u8   n;		/* of them, those that ports wrote */
-	__u8   governed;	/* hpccpp has taken the flow */
-	__u8   rx;		/* the agent has receivers compute windows */
-	__u32  window;		/* came instead of an echo, or 0; serial: of the last request */
+	__u64 magic;
+	__u32 gen;		/* echoes that brought news; 0: none yet */
+	__u32 unread;		/* echoes since the module looked last */
+	struct hpccpp_int rec[HPCCPP_REC_MAX];	/* of the last echo */
+	__u8  n;		/* of them; 1, of no link, has a bound of the load */
+	__u8  governed;	/* hpccpp has taken the flow */
+	__u8  rx;		/* the agent has receivers compute windows */
+	__u32 window;		/* came instead of an echo, or 0; serial: of the last request */
 };
 
 #endif /* HPCCPP_WIRE_H */

@@ -414,14 +414,14 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	 */
 	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
 		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
-			       hpccpp_wire_len(sk));
+			       f->wire_len);
 	hpccpp_set_pacing_rate(sk, f, rate);
 }
 
 /* cwnd from W; acked is what this ACK delivered, packets. */
 static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
-	u32 cwnd = DIV_ROUND_UP(f->s.W, hpccpp_wire_len(sk)) + 1;
+	u32 cwnd = DIV_ROUND_UP(f->s.W, f->wire_len) + 1;
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (f->conserving && (s32)(tp->delivered - f->conserve) >= 0)
@@ -435,7 +435,7 @@ static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
-/* What the agent keeps of this socket, or NULL; under RCU. */
+/* What the agent keeps of this socket, which is ours, or NULL; under RCU. */
 static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 {
 	struct bpf_local_storage *storage = rcu_dereference(sk->sk_bpf_storage);
@@ -451,76 +451,9 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 		mail = (struct hpccpp_mail *)SDATA(elem)->data;
 		if (map && map->map.value_size >= sizeof(*mail) &&
 		    mail->magic == HPCCPP_MAIL_MAGIC)
-			return mail;
+			return mail->governed ? mail : NULL;
 	}
 	return NULL;
-}
-
-static bool hpccpp_has_agent(const struct sock *sk)
-{
-	struct hpccpp_mail *mail;
-	bool has;
-
-	rcu_read_lock();
-	mail = hpccpp_mail(sk);
-	has = mail && mail->governed;
-	rcu_read_unlock();
-	return has;
-}
-
-/*
- * What arrived since the last time: records, their number is returned and they are
- * in rec[]; or none, and a window, else 0.
- */
-static int hpccpp_read_mail(struct hpccpp_mail *mail, struct hpccpp_flow *f,
-			    struct hpccpp_int *rec, u32 *window)
-{
-	int i, n;
-
-	mail->unread = 0;
-	f->rx = mail->rx;
-	if (mail->gen == f->gen)
-		return 0;
-	f->gen = mail->gen;
-	hpccpp_count(f->net, HPCCPP_S_INT);
-	*window = mail->window;
-	if (*window)
-		return 0;
-	n = min_t(int, mail->n, HPCCPP_REC_MAX);
-	for (i = 0; i < n; i++)
-		hpccpp_int_decode(&rec[i], be32_to_cpu(mail->rec[i][0]),
-				  be32_to_cpu(mail->rec[i][1]),
-				  be32_to_cpu(mail->rec[i][2]));
-	if (n)
-		return n;
-	/* nobody wrote, as no port's load has reached this */
-	rec[0] = (struct hpccpp_int) {
-		.U = be32_to_cpu(mail->rec[0][0]) & HPCCPP_U_MAX
-	};
-	return 1;
-}
-
-/*
- * The same; when no agent has the flow, there may be a new one: announce it. That
- * may take the flow from us, see hpccpp_flow().
- */
-static int hpccpp_pull(struct sock *sk, struct hpccpp_flow *f,
-		       struct hpccpp_int *rec, u32 *window)
-{
-	struct hpccpp_mail *mail;
-	int n = -1;
-
-	*window = 0;
-	rcu_read_lock();
-	mail = hpccpp_mail(sk);
-	if (mail && mail->governed)
-		n = hpccpp_read_mail(mail, f, rec, window);
-	rcu_read_unlock();
-	if (n >= 0)
-		return n;
-	f->told = 0;
-	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
-	return 0;
 }
 
 /* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
@@ -575,6 +508,7 @@ static void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 {
 	u32 shift;
 
+	f->wire_len = hpccpp_wire_len(sk);
 	hpccpp_get_params(sk, f, &f->p);
 	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
 	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
@@ -740,8 +674,8 @@ static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
 }
 
 /* Lines 21-27 for n records that have come. False: they were of no use. */
-static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
-				const struct hpccpp_int *rec, int n)
+static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
+		       const struct hpccpp_int *rec, int n)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -786,20 +720,54 @@ static noinline bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	return used;
 }
 
-/* Use what is new since the last time. False: nothing was. */
+/* Is there something new since the last time, and of use? */
+static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
+			     struct hpccpp_mail *mail)
+{
+	mail->unread = 0;
+	f->rx = mail->rx;
+	if (mail->gen == f->gen)
+		return false;
+	f->gen = mail->gen;
+	hpccpp_count(f->net, HPCCPP_S_INT);
+	if (mail->window)
+		return hpccpp_obey(sk, f, mail->window);
+	return hpccpp_use(sk, f, mail->rec,
+			  min_t(int, mail->n, HPCCPP_REC_MAX));
+}
+
+/*
+ * Use what is new. When no agent has the flow, there may be a new one: announce it.
+ * That may take the flow from us, see hpccpp_flow().
+ */
 static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 {
-	struct hpccpp_int rec[HPCCPP_REC_MAX];
-	u32 window;
-	int n;
+	struct hpccpp_mail *mail;
+	bool used = false;
 
 	/* without a round trip's time a record is of no use yet */
 	if (!f->T && !hpccpp_base_rtt(sk, f))
 		return false;
-	n = hpccpp_pull(sk, f, rec, &window);
-	if (window)
-		return hpccpp_obey(sk, f, window);
-	return n && hpccpp_use(sk, f, rec, n);
+	rcu_read_lock();
+	mail = hpccpp_mail(sk);
+	if (mail)
+		used = hpccpp_read_mail(sk, f, mail);
+	rcu_read_unlock();
+	if (!mail) {
+		f->told = 0;
+		tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
+	}
+	return used;
+}
+
+static bool hpccpp_has_agent(const struct sock *sk)
+{
+	bool has;
+
+	rcu_read_lock();
+	has = !!hpccpp_mail(sk);
+	rcu_read_unlock();
+	return has;
 }
 
 /* A socket's operations follow its mode. */

@@ -706,7 +706,6 @@ static void send_segment(void)
 static void pull(void)
 {
 	const struct hpccpp_mail *mail = &the_flow.mail;
-	struct hpccpp_int rec[HPCCPP_REC_MAX] = {};
 	__u8 how = take_byte();
 	int i;
 
@@ -719,13 +718,11 @@ static void pull(void)
 			     HPCCPP_WINDOW_SERIAL(mail->window) <= 1);
 		return;
 	}
-	for (i = 0; i < mail->n; i++) {
-		hpccpp_int_decode(&rec[i], bpf_ntohl(mail->rec[i][0]),
-				  bpf_ntohl(mail->rec[i][1]),
-				  bpf_ntohl(mail->rec[i][2]));
-		TRUE_OR_TRAP(rec[i].rate);
-	}
-	update(rec, mail->n, how & 1);
+	for (i = 0; i < mail->n; i++)
+		TRUE_OR_TRAP(mail->rec[i].rate ||
+			     (mail->n == 1 && mail->rec[i].U &&
+			      !mail->rec[i].qlen));
+	update(mail->rec, mail->n, how & 1);
 }
 
 /* As the module tells what W depends on */

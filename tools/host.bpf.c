@@ -412,6 +412,17 @@ static __always_inline void echo_instead(struct bpf_sock_ops *skops,
 	}
 }
 
+/* A record for the module: of one that is empty no more than U */
+static __always_inline void keep(struct hpccpp_int *to, const __be32 *rec)
+{
+	__u32 w0 = bpf_ntohl(rec[0]);
+
+	if (empty(rec))
+		hpccpp_int_decode(to, w0 & HPCCPP_U_MAX, 0, 0);
+	else
+		hpccpp_int_decode(to, w0, bpf_ntohl(rec[1]), bpf_ntohl(rec[2]));
+}
+
 /* An echo arrived: keep it for the module, if a port has written into it. */
 static __always_inline void take_echo(struct bpf_sock_ops *skops,
 				      struct flow *f, const __be32 (*rec)[3],
@@ -425,12 +436,12 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 	/* an empty one is news when ports left it so for want of load */
 	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
 		return;
-	__builtin_memcpy(f->mail.rec[0], rec[0], HPCCPP_REC_LEN);
+	keep(&f->mail.rec[0], rec[0]);
 	if (n > 1)
-		__builtin_memcpy(f->mail.rec[1], rec[1], HPCCPP_REC_LEN);
+		keep(&f->mail.rec[1], rec[1]);
 	if (n > 2)
-		__builtin_memcpy(f->mail.rec[2], rec[2], HPCCPP_REC_LEN);
-	f->mail.n = n;
+		keep(&f->mail.rec[2], rec[2]);
+	f->mail.n = n ? n : 1;
 	f->mail.window = 0;
 	news(f);
 }
