@@ -22,8 +22,10 @@ part=(
 	'step hpccpp-pair-10g-8us-stage0'
 	'incast hpccpp-(8|60)x10k-32mb'
 	'incast hpccpp-(8|32)x500k-[14]mb'
+	'int-response 60x500k-4mb-'
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'parking hpccpp-(asymmetric|receiver|nic)'
+	'layout hpccpp'
 	'mixed with-bare'
 	'sparse 16x25g-'
 	'rx receiver-(16flows |200flows)'
@@ -31,7 +33,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast fabric parking mixed sparse rx sweep"
+scenarios="long step incast int-response fabric parking layout mixed sparse rx sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

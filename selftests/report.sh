@@ -17,7 +17,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast fabric parking mixed sparse rx sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric parking layout mixed sparse rx sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -31,6 +31,8 @@ runs()
 		long: { utilisation: 0.951234, queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
 		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
 		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
+		"int-response": { queue_peak: 3000, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
+		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
 			smallest_p99: 1.3, largest_p99: 3, unfinished: 0 },
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
@@ -93,8 +95,8 @@ all_runs()
 	done < <(jq -r '.[].name' "$tmp/all.json")
 }
 check "every run is in it" all_runs
-check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast fabric parking mixed sparse rx sweep scale repeat" ]
+check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
+	"run bounds long step incast int-response fabric parking layout mixed sparse rx sweep scale repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 2 of mixed" \

@@ -77,6 +77,14 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 		note($m.timeouts; "timeouts, \(name)")
 	end),
 
+(runs("int-response") | select(.params.respond != 0) | . as $run | .metrics as $m |
+	first(runs("int-response") | select(same(.; $run; ["flows", "buffer"]) and .params.respond == 0)) as $without |
+	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
+	check($m.queue_peak; "<="; $without.metrics.queue_peak; "queue peak, packets, that without responses, \(name)"),
+	check($m.drops; "<="; $without.metrics.drops; "drops, those without responses, \(name)"),
+	check($m.completion_over_ideal; "<="; $without.metrics.completion_over_ideal + 0.02;
+		"completion over ideal, that without responses and 0.02, \(name)")),
+
 (runs("fabric"), runs("clos") | select(.cc | startswith("hpccpp")) | . as $run | .metrics as $m |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	(rival($run; "dctcp") as $dctcp |
@@ -86,7 +94,7 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 			"p99 slowdown of the largest 5 %, over DCTCP's, \(name)")),
 	note($m.smallest_p99; "p99 slowdown of the smallest 20 %, \(name)")),
 
-(runs("parking") | select(.cc | startswith("hpccpp")) | .metrics as $m |
+(runs("parking"), runs("layout") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.real_bottleneck; ">"; 0.99; "samples that name the real bottleneck, \(name)"),
 	check($m.drops; "<="; 0; "drops, \(name)"),
 	note(($m.shares_mbit | map(tostring) | join(" ")); "goodput of each flow, Mbit/s, \(name)")),

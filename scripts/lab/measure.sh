@@ -247,7 +247,11 @@ slowdown()
 		{ v[n++] = $2; if ($3 > size) size = $3 }
 		END { put(); print "sizes" sizes; print "p50" p50; print "p95" p95; print "p99" p99; print "flows", NR }'
 	rm "$dir/sorted"
-	# of all ports: the time-weighted mean, and the worst port
+}
+
+# Of all ports: the time-weighted mean, and the worst port
+ports()
+{
 	awk -v wire=$wire '{ mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
 		END { print "queue_mean", mean / NR / wire
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
@@ -329,7 +333,7 @@ mixed()
 }
 
 case $scenario in
-step|incast)
+step|incast|int-response)
 	if grep '^#.*lost' "$dir/queue" >&2; then
 		echo "$1: the trace of the queue is not whole" >&2
 		exit 1
@@ -341,9 +345,10 @@ esac
 	case $scenario in
 	long|sparse|sweep|rx)	link; jain ;;
 	step)			link; events; fair ;;
-	incast)			link; incast ;;
-	fabric|clos)		slowdown ;;
+	incast|int-response)	link; incast ;;
+	fabric|clos)		slowdown; ports ;;
 	parking)		parking ;;
+	layout)			parking; ports ;;
 	mixed)			link; mixed ;;
 	esac
 } | jq -Rn --slurpfile meta "$dir/meta.json" '

@@ -111,6 +111,30 @@ plan_parking()
 	done
 }
 
+# A path of 8 ports, 6 of them slow and shared: what their telemetry leaves in a record
+# of the most loaded, and in two.
+plan_layout()
+{
+	local cc
+	for cc in hpccpp hpccpp-full; do
+		echo "layout $cc-8ports" cc=$cc shape=parking hops=6 mbit=25000 rtt=20
+	done
+}
+
+# Incast with INT responses of the switch, and without.
+plan_int-response()
+{
+	local flows mb respond
+	for flows in 60 200; do
+		for mb in 32 4; do
+			for respond in 0 150; do
+				echo "int-response ${flows}x500k-${mb}mb-respond$respond" flows=$flows size=500000 \
+					buffer=${mb}000000 respond=$respond
+			done
+		done
+	done
+}
+
 plan_mixed()
 {
 	local other

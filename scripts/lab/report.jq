@@ -223,6 +223,28 @@ def incast:
 					 .retransmissions, .timeouts, .stall_us, (.utilisation_until_drained | share), .unfinished]])) |
 		if startswith("<details>") then sub("<details>"; "<details open>") else . end);
 
+def int_response:
+	runs("int-response") | select(. != []) | . as $runs |
+	section("int-response"; "int-response: the switch answers the senders"),
+	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without."),
+	star,
+	table([["", 3], ["queue, packets", 1], ["", 6]];
+		["senders", "buffer, MB", "responses from, %", "peak", "drops", "retransmitted", "timeouts", "stall, µs", "completion over ideal", "load until drained"];
+		[$runs | sort_by([.params.flows, -.params.buffer, .params.respond])[] | . as $run | .metrics |
+			[$run.params.flows, $run.params.buffer / 1e6, (if $run.params.respond == 0 then "none" else $run.params.respond end),
+			 .queue_peak, .drops, .retransmissions, .timeouts, .stall_us, .completion_over_ideal, (.utilisation_until_drained | share)]]);
+
+def layout:
+	runs("layout") | select(. != []) | . as $runs |
+	section("layout"; "layout: records of a long path"),
+	p("A path of 8 ports has more links than a TCP option has room for. With one record a port replaces a less loaded one (compare-and-replace, section 3 of draft -00); with two the first two ports that write are kept until a more loaded one comes, which is what is left here of a record for each hop. 6 links are shared with a flow each."),
+	pre("h0 passes slow links s1-s2-...-s7 to r0, hI-rI the link I of these; 25 Gbit/s, slow: 10 Gbit/s; base RTT 20 us"),
+	table([["", 1], ["goodput, Mbit/s", 2], ["queue, packets", 3], ["", 3]];
+		["", "h0, long", "the others, mean", "mean of ports", "worst p99", "max", "drops", "updates", "names a real bottleneck"];
+		[$runs | sort_by(.cc | rank)[] | . as $run | .metrics |
+			[$run.cc] + (.shares_mbit | if type == "array" then [.[0], (.[1:] | add / length)] else [null, null] end) +
+			[.queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops, .samples, .real_bottleneck]]);
+
 # What the paper's authors' simulator has for the smallest flows, by sizes and load.
 def simulator: { "websearch 30": 1.7, "websearch 50": 1.95, "fb_hadoop 30": 2.1, "fb_hadoop 50": 2.6 };
 def workloads($scenario; $title; $text; $topology):
@@ -372,16 +394,16 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "fabric", "clos", "parking", "mixed", "sparse", "rx", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "fabric", "clos", "parking", "layout", "mixed", "sparse", "rx", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
 contents,
-intro, summary, long, step, incast,
+intro, summary, long, step, incast, int_response,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, mixed, sparse, rx, sweep, scale, repeat
+parking, layout, mixed, sparse, rx, sweep, scale, repeat

@@ -46,6 +46,7 @@ declare -A p=(
 	[other]=none	# who shares the port
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
 	[shape]=none	# of a network
+	[hops]=4	# slow links of a parking lot
 	[seed]=1	# of the traffic
 	[updates]=0	# 1: trace hpccpp's updates in any scenario
 )
@@ -200,6 +201,8 @@ scenario_incast()
 	done | run_flows -w 1000:- -e 3000000000 -i 20000 -s "$out/rates"
 }
 
+scenario_int-response() { scenario_incast; }
+
 # Poisson arrivals between all hosts.
 scenario_fabric()
 {
@@ -236,21 +239,25 @@ real()
 
 # Who the bottleneck is, and who gets what of it. "Slow" links have 2/5 of $mbit:
 #
-# parking	h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these
+# parking	h0 passes the slow links s1-s2-...-s5 to r0, hI-rI the link I of these;
+#		there may be more than these 4 hops
 # asymmetric	the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it
 #		with h2; nobody else
 # receiver	two leaves and a spine; the port of h5, who receives, is slow
 # nic		8 flows of one host, whose NIC is slow, to 8 others
 scenario_parking()
 {
-	local end=$((rtt * 4000 * 1000)) slow=$((mbit * 2 / 5)) i args=()
+	local end=$((rtt * 4000 * 1000)) slow=$((mbit * 2 / 5)) i args=() lot=()
 	[[ $cc != dctcp ]] || args=(mark "$(mark "$slow")")
 	args+=(rate "${mbit}m" delay_ns 1000 buffer "${p[buffer]}")
 	case ${p[shape]} in
 	parking)
-		network parking 4 "${args[@]}" core_rate "${slow}m"
-		real h0 s1 p1 s2 p2 s3 p2 s4 p2
-		for ((i = 0; i <= 4; i++)); do
+		network parking "${p[hops]}" "${args[@]}" core_rate "${slow}m"
+		for ((i = 1; i <= p[hops]; i++)); do
+			lot+=("s$i" "p$((i == 1 ? 1 : 2))")
+		done
+		real h0 "${lot[@]}"
+		for ((i = 0; i <= p[hops]; i++)); do
 			echo "$(((i + 1) * 1700)) h$i r$i - $end $cc"
 			((i == 0)) || real "h$i" "s$i" "p$((i == 1 ? 1 : 2))"
 		done >/tmp/list ;;
@@ -278,6 +285,8 @@ scenario_parking()
 	p[updates]=1
 	run_flows -w $((end / 2)):$end -e $end </tmp/list
 }
+
+scenario_layout() { scenario_parking; }
 
 # Half of the flows have another congestion control; these leave after half of the
 # time. "bare": no others, but the bottleneck has no agent.
