@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Fast CNP for RoCEv2 on the wire: draft-xiao-rtgwg-rocev2-fast-cnp-02, over IPv6,
+ * and the IOAM trace that it brings (RFC 9197, RFC 9486). For the agents, the
+ * command and the tests.
+ *
+ *	Ethernet | IPv6 | Destination Options | UDP | BTH | 16 reserved bytes | ICRC
+ */
+#ifndef HPCCPP_ROCE_H
+#define HPCCPP_ROCE_H
+
+#ifndef __VMLINUX_H__		/* eBPF programs have the types from there, and bpf_helpers.h */
+#include <linux/types.h>
+#endif
+
+/* Of constants too, and of fields in network order: both ways the same. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HPCCPP_NET16(x)	((__be16)__builtin_bswap16(x))
+#define HPCCPP_NET32(x)	((__be32)__builtin_bswap32(x))
+#define HPCCPP_LE32(x)	((__u32)(x))
+#else
+#define HPCCPP_NET16(x)	((__be16)(x))
+#define HPCCPP_NET32(x)	((__be32)(x))
+#define HPCCPP_LE32(x)	((__u32)__builtin_bswap32(x))
+#endif
+
+/* --- RoCEv2 (figures 1 and 2) --------------------------------------------------- */
+
+#define HPCCPP_ROCE_PORT	4791	/* UDP destination port */
+#define HPCCPP_ICRC_LEN		4
+#define HPCCPP_QPN_MASK		0xffffff
+
+/* Base Transport Header */
+struct hpccpp_bth {
+	__u8   opcode;
+	__u8   flags;		/* solicited, MigReq, 2 bits pad count, 4 bits version */
+	__be16 pkey;
+	__be32 qpn;		/* FECN, BECN, 6 bits reserved; 24 bits destination QP */
+	__be32 psn;		/* AckReq, 7 bits reserved; 24 bits sequence number */
+} __attribute__((__packed__));
+
+#define HPCCPP_BTH_FECN		0x80000000	/* in qpn, host order */
+#define HPCCPP_BTH_BECN		0x40000000
+#define HPCCPP_BTH_RESV8A	0xff000000	/* not in the ICRC: FECN and BECN too */
+
+#define HPCCPP_ROCE_CNP		0x81	/* opcode */
+
+/*
+ * Opcodes of packets with data, which congest: three bits of transport service (RC,
+ * UC, RD, UD, XRC; not CNP's 4, not those of manufacturers) and five of operation:
+ * SEND and RDMA WRITE all forms, RDMA READ responses. Not: READ requests, ACKs,
+ * atomics and their ACKs, RESYNC, which are short and whose number the data paces.
+ */
+#define HPCCPP_ROCE_SERVICES	0x2f
+#define HPCCPP_ROCE_OPERATIONS	0x00c1efff
+
+static __always_inline int hpccpp_roce_data(__u8 opcode)
+{
+	return HPCCPP_ROCE_SERVICES >> (opcode >> 5) & 1 &&
+	       HPCCPP_ROCE_OPERATIONS >> (opcode & 31) & 1;
+}
+
+/*
+ * What stands behind the IPv6 headers in a CNP. A Fast CNP has: the data packet's UDP
+ * source port; opcode 0x81, flags 0, the data packet's P_Key; BECN, not FECN, as a
+ * receiver's CNP; the data packet's destination QP; psn 0.
+ */
+struct hpccpp_cnp {
+	__be16 sport;
+	__be16 dport;		/* HPCCPP_ROCE_PORT */
+	__be16 len;		/* of all this */
+	__u16  check;
+	struct hpccpp_bth bth;
+	__u8   reserved[16];
+	__u32  icrc;		/* little-endian */
+} __attribute__((__packed__));
+
+#define HPCCPP_CNP_DSCP		48	/* where NICs by default send CNPs */
+#define HPCCPP_CNP_HOPS		64
+
+/*
+ * Invariant CRC of a CNP over IPv6, as it is to be stored: CRC-32 of eight bytes 0xff
+ * (InfiniBand's LRH), the IPv6 header, UDP, BTH and the reserved bytes, with what may
+ * change on the way as ones: traffic class, flow label, hop limit, UDP checksum, resv8a.
+ *
+ * Extension headers are not in it, and the IPv6 header is in it as it is without them:
+ * next header UDP, payload length that of UDP. So it is invariant for a node that adds
+ * or takes off one, and without them it is what drivers/infiniband/sw/rxe computes,
+ * which takes the 8 bytes behind the IPv6 header for UDP: who hands a CNP, or a data
+ * packet that carries a trace, to rxe takes them off before.
+ *
+ * src and dst are those of the IPv6 header. Sums up cnp as if its check were ones.
+ */
+struct hpccpp_icrc {
+	__be32 first;
+	__be16 len;
+	__u8   next;
+	__u8   hops;
+	__be32 src[4];
+	__be32 dst[4];
+	struct hpccpp_cnp cnp;
+} __attribute__((__packed__));
+
+#define HPCCPP_ICRC_SEED	0xdebb20e3	/* after those eight bytes */
+
+static __always_inline __u32 hpccpp_cnp_icrc(const void *src, const void *dst,
+					     const struct hpccpp_cnp *cnp)
+{
+	struct hpccpp_icrc over = {
+		.first = HPCCPP_NET32(0x6fffffff),
+		.len = HPCCPP_NET16(sizeof(*cnp)),
+		.next = 17,
+		.hops = 0xff,
+	};
+	const __u8 *p = (const __u8 *)&over;
+	__u32 crc = HPCCPP_ICRC_SEED;
+	unsigned int i, bit;
+
+	__builtin_memcpy(over.src, src, sizeof(over.src));
+	__builtin_memcpy(over.dst, dst, sizeof(over.dst));
+	__builtin_memcpy(&over.cnp, cnp, sizeof(*cnp));
+	over.cnp.check = 0xffff;
+	over.cnp.bth.qpn |= HPCCPP_NET32(HPCCPP_BTH_RESV8A);
+	for (i = 0; i < sizeof(over) - HPCCPP_ICRC_LEN; i++) {
+		crc ^= p[i];
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return HPCCPP_LE32(~crc);
+}
+
+/* --- The destination option (figures 3 and 4) ------------------------------------ */
+
+/*
+ * Types: IANA has assigned none; bits 10 (drop and answer with Parameter Problem code
+ * 2) and 0 (does not change on the way) are the draft's MUST. 0x9E is the one for
+ * experiments of RFC 4727 that has these; 0x9D, beside it, was not assigned when this
+ * was written. Both are to be agreed on in the domain, and can be configured.
+ */
+#define HPCCPP_FCNP_TYPE1	0x9e	/* figure 3: the original destination */
+#define HPCCPP_FCNP_TYPE2	0x9d	/* figure 4: IOAM trace, original destination */
+#define HPCCPP_FCNP_TYPE_OK(t)	(((t) & 0xe0) == 0x80)
+
+/*
+ * Figure 3, a header with nothing else. Aligned to 8n + 6, as Mobile IPv6's home
+ * address (RFC 6275), which has the same shape: the address is at a multiple of 8
+ * from the header, and the figure's option begins in the middle of a word.
+ */
+struct hpccpp_fcnp1 {
+	__u8   next;		/* 17, UDP */
+	__u8   hdrlen;		/* 2: 8 bytes each, without the first 8 */
+	__u8   padn[4];		/* 1 2 0 0 */
+	__u8   type;		/* HPCCPP_FCNP_TYPE1 */
+	__u8   len;		/* 16 */
+	__be32 daddr[4];	/* of the data packet; its last with a routing header */
+} __attribute__((__packed__));
+
+/*
+ * Figure 4. Aligned to 4n, as RFC 9486's options. From "reserved" on, it is as in the
+ * data packet's Hop-by-Hop option, of type 0x31 there, until the trace ends; then the
+ * 16 bytes of the original destination; then, if the trace has 4n + 4 bytes of a
+ * multiple of 8, a PadN of 4 bytes (1 2 0 0).
+ */
+struct hpccpp_fcnp2 {
+	__u8   next;		/* 17, UDP */
+	__u8   hdrlen;
+	__u8   padn[2];		/* 1 0 */
+	__u8   type;		/* HPCCPP_FCNP_TYPE2 */
+	__u8   len;		/* 26 + the trace's data */
+	__u8   reserved;	/* 0 */
+	__u8   ioam_type;	/* HPCCPP_IOAM_PREALLOC */
+	/* struct hpccpp_ioam_trace, its data, __be32 daddr[4], padding */
+} __attribute__((__packed__));
+
+/* A length of 8 bits holds so much of data: a longer trace goes by figure 3. */
+#define HPCCPP_FCNP2_DATA	228
+#define HPCCPP_FCNP2_LEN(data)	(2 + 8 + (data) + 16)		/* Opt Data Len */
+#define HPCCPP_FCNP2_HDR(data)	((4 + 4 + 8 + (data) + 16 + 7) & ~7)	/* bytes, all */
+
+/* --- IOAM trace --------------------------------------------------------------------- */
+
+#define HPCCPP_IOAM_HBH		0x31	/* Hop-by-Hop option type (RFC 9486) */
+#define HPCCPP_IOAM_PREALLOC	0	/* IOAM-Option-Type: pre-allocated trace */
+
+/* In the packet: Option Type, Opt Data Len, reserved, IOAM-Option-Type, then this */
+struct hpccpp_ioam_trace {
+	__be16 ns;		/* Namespace-ID */
+	__u8   node_flags;	/* NodeLen: 5 bits, words; Overflow, Loopback, Active */
+	__u8   rem;		/* Active's last bit; RemainingLen: 7 bits, words */
+	__be32 type;		/* IOAM-Trace-Type: 24 bits; reserved */
+	/*
+	 * Data, filled from its end: the first node writes NodeLen words that end at
+	 * RemainingLen words from here, and takes NodeLen from RemainingLen. So what is
+	 * written begins at RemainingLen, the last node first.
+	 */
+} __attribute__((__packed__));
+
+#define HPCCPP_IOAM_NODELEN(node_flags)	((node_flags) >> 3)
+#define HPCCPP_IOAM_OVERFLOW	0x04	/* in node_flags */
+#define HPCCPP_IOAM_REM		0x7f	/* in rem */
+
+/*
+ * Bits of the type, host order, and what a node that has the bit writes, in their
+ * order: a word each, two for the wide ones. What it does not know is all ones.
+ */
+#define HPCCPP_IOAM_BIT(n)	(0x80000000u >> (n))
+#define HPCCPP_IOAM_NODE	HPCCPP_IOAM_BIT(0)	/* hop limit 8, node id 24 bits */
+#define HPCCPP_IOAM_IFS		HPCCPP_IOAM_BIT(1)	/* ingress, egress if id: 16 each */
+#define HPCCPP_IOAM_SEC		HPCCPP_IOAM_BIT(2)	/* POSIX time, s */
+#define HPCCPP_IOAM_FRAC	HPCCPP_IOAM_BIT(3)	/* us, as Linux' nodes: RFC 9197, 5.3 */
+#define HPCCPP_IOAM_DEPTH	HPCCPP_IOAM_BIT(6)	/* queue, bytes, as Linux' nodes */
+#define HPCCPP_IOAM_NODE_WIDE	HPCCPP_IOAM_BIT(8)	/* hop limit 8, node id 56 bits */
+#define HPCCPP_IOAM_IFS_WIDE	HPCCPP_IOAM_BIT(9)	/* ingress, egress if id: 32 each */
+/* draft-gafni-ippm-ioam-additional-data-fields-00 */
+#define HPCCPP_IOAM_TX		HPCCPP_IOAM_BIT(12)	/* bytes sent, modulo 2^32 */
+#define HPCCPP_IOAM_SPEED	HPCCPP_IOAM_BIT(13)	/* speed 6, errors 26 bits */
+#define HPCCPP_IOAM_OPAQUE	HPCCPP_IOAM_BIT(22)	/* a word here, not in NodeLen */
+
+/* What HPCC++ needs of each link: 7 words of it */
+#define HPCCPP_IOAM_HPCC	(HPCCPP_IOAM_NODE | HPCCPP_IOAM_IFS | HPCCPP_IOAM_SEC | \
+				 HPCCPP_IOAM_FRAC | HPCCPP_IOAM_DEPTH | HPCCPP_IOAM_TX | \
+				 HPCCPP_IOAM_SPEED)
+
+/* Words of what bit i stands for */
+static __always_inline __u32 hpccpp_ioam_words(__u32 i)
+{
+	return i >= 8 && i <= 10 ? 2 : 1;
+}
+
+/* NodeLen of a type */
+static __always_inline __u32 hpccpp_ioam_nodelen(__u32 type)
+{
+	__u32 n = 0, i;
+
+	for (i = 0; i < 22; i++)
+		n += type & HPCCPP_IOAM_BIT(i) ? hpccpp_ioam_words(i) : 0;
+	return n;
+}
+
+/*
+ * Interface speed. What the draft puts into its six bits we could not obtain; this
+ * is ours: code = 7 * d + m stands for {1, 1.6, 2, 2.5, 4, 5, 8}[m] * 10^d * 10 kbit/s,
+ * which has every speed of Ethernet up to 8 Tbit/s; 63 is unknown. A speed between two
+ * is said as the lower: nobody sends more than there is. Errors: unknown, all ones.
+ */
+#define HPCCPP_IOAM_SPEED_UNKNOWN	63
+#define HPCCPP_IOAM_ERRORS_UNKNOWN	0x3ffffff
+
+/* bit/s; 0 when unknown */
+static __always_inline __u64 hpccpp_ioam_speed(__u32 code)
+{
+	/* a byte each: 80, 50, 40, 25, 20, 16, 10 */
+	__u64 rate = 0x5032281914100aULL >> 8 * (code % 7) & 0xff;
+	__u32 i;
+
+	if (code >= HPCCPP_IOAM_SPEED_UNKNOWN)
+		return 0;
+	rate *= 1000;
+	for (i = 0; i < 8; i++)
+		rate *= i < code / 7 ? 10 : 1;
+	return rate;
+}
+
+/* The code of bit/s, not more than these */
+static inline __u32 hpccpp_ioam_speed_code(__u64 bps)
+{
+	__u32 code = HPCCPP_IOAM_SPEED_UNKNOWN;
+
+	while (code-- > 0) {
+		if (hpccpp_ioam_speed(code) <= bps)
+			return code;
+	}
+	return HPCCPP_IOAM_SPEED_UNKNOWN;
+}
+
+#endif /* HPCCPP_ROCE_H */
