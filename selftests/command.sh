@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 159
+ktap_plan 186
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -119,7 +119,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, limit, accept, udp-port, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, limit, accept, udp-port, cnp, source, ecn, option-type, ioam, node, border, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -146,6 +146,27 @@ says 255 'limit "0" is wrong: allowed are 1 to 1000000' port add "${on_box[@]}" 
 says 255 'udp-port "65536" is wrong: allowed are 1 to 65535' port add "${on_box[@]}" udp-port 65536
 says 255 'prefix "10.0.0.1/8" is wrong: *' port add "${on_box[@]}" accept 10.0.0.1/8
 says 2 'd0 has no address to send INT responses from' port add "${on_box[@]}" respond 100
+for cnp in 0 399 x; do
+	says 255 "cnp \"$cnp\" is wrong: allowed are 1 to 398" port add "${on_box[@]}" cnp "$cnp"
+done
+for source in ::1 fe80::1 ff0e::1 :: ::ffff:1.2.3.4 10.0.0.1 x; do
+	says 255 "source \"$source\" is wrong: allowed are IPv6 addresses that others can reach" \
+		port add "${on_box[@]}" cnp 100 source "$source"
+done
+says 2 'lo has no global IPv6 address to send Fast CNPs from: give one with source ADDRESS' port add "${on_box[@]}" cnp 100
+says 255 'ecn "always" is unknown: allowed are never, mark' port add "${on_box[@]}" cnp 100 ecn always
+for type in 127 0xa0 0x5e x; do
+	says 255 "option-type \"$type\" is wrong: allowed are 128 to 159" port add "${on_box[@]}" border option-type "$type"
+done
+says 255 'option-type "0x9d" is wrong: the other is the same' port add "${on_box[@]}" border option-type 0x9d
+says 255 'option-type "0x9c" is wrong: the other is the same' port add "${on_box[@]}" border option-type 0x9c option-type 0x9c
+says 255 'ioam "65536" is wrong: allowed are 0 to 65535' port add "${on_box[@]}" ioam 65536
+says 255 'node "16777216" is wrong: allowed are 0 to 16777215' port add "${on_box[@]}" ioam 1 node 16777216
+says 255 '"source" is wrong without "cnp"' port add "${on_box[@]}" source fd00::1
+says 255 '"ecn" is wrong without "cnp"' port add "${on_box[@]}" ecn mark
+says 255 '"option-type" is wrong without "cnp" or "border"' port add "${on_box[@]}" option-type 0x9c
+says 255 '"node" is wrong without "ioam"' port add "${on_box[@]}" node 1
+says 255 '"limit" is wrong without "respond" or "cnp"' port add "${on_box[@]}" limit 1
 says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
 says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
 says 2 'cannot open netns "nowhere": *' port add dev d0 netns nowhere
@@ -208,7 +229,8 @@ check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"
 check "... and those of the statistics" port d0 \
 	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","quiet",
 		"unsubscribed","bad","error","responded","suppressed","limited","accepted",
-		"denied","unknown","outside","damaged"]'
+		"denied","unknown","outside","damaged","cnp_sent","cnp_cut","cnp_marked",
+		"traced","trace_full","trace_bad","border_in","border_out"]'
 check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
 	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
 id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')
@@ -240,6 +262,11 @@ check "INT responses as given" port d0 '.[0] | .respond == 120 and .limit == 999
 	(.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999'
 off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
+on d0 cnp 150 source fd00:5::1 ecn mark option-type 0x9c ioam 9 node 70000 border limit 20
+check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
+	.option_types == ["0x9c","0x9d"] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+off d0
+check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact
 tc -n "$box" filter add dev d0 ingress pref $((0x4850)) protocol all matchall action pass
 state >"$tmp/others"

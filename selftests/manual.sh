@@ -80,6 +80,8 @@ for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host de
 	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
 done
 same "values of queue" "$(completed port add dev eth0 queue '')" "$(allowed port add dev lo queue @ --)"
+same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add dev lo cnp 100 ecn @ --)"
+same "after border" "$(completed port add border '')" "$(allowed port add @ -- help)"
 same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"
 same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"

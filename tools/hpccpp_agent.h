@@ -22,7 +22,8 @@ struct hpccpp_prefix {
 
 /*
  * Port agent: program "hpccpp_port", or "hpccpp_port_ext" where it is to do more
- * than write its load into all that asks; one TC egress filter on the device.
+ * than write its load into all that asks, or "hpccpp_port_cnp" where that has to do
+ * with RoCEv2; one TC egress filter on the device.
  */
 
 #define HPCCPP_TC_PRIO		0x4850	/* preference of the filter */
@@ -62,7 +63,7 @@ struct hpccpp_port_cfg {
 	__u8  respond;		/* 1/64, from it on INT responses; 0: none */
 	__u8  ingress;		/* there is a filter of ours on ingress too */
 	__u16 respond_percent;	/* as it was given */
-	__u32 mark;		/* of copies for responses, never to leave; 0: none */
+	__u32 mark;		/* of copies for responses and Fast CNPs, never to leave; 0: none */
 };
 
 /* Map "port_response", an array of one entry: INT responses, both ways. */
@@ -76,6 +77,23 @@ struct hpccpp_port_response {
 	__u8  addr4[4];		/* ours, to send from; 0: none */
 	__u8  addr6[16];
 	__u32 limit;		/* responses a second, as it was given */
+};
+
+/* Map "port_roce", an array of one entry: RoCEv2 over IPv6. */
+struct hpccpp_port_roce {
+	__u64 clock;		/* ns: POSIX time less the monotonic clock */
+	__u8  source[16];	/* Fast CNPs' */
+	__u8  type1;		/* their option, of the draft's figure 3 */
+	__u8  type2;		/* and of figure 4 */
+	__u8  cnp;		/* 1/64, from it on Fast CNPs; 0: none */
+	__u8  ecn;		/* mark the packet that is answered, too */
+	__u16 cnp_percent;	/* as it was given */
+	__u16 ns;		/* of traces to write into, network order */
+	__u8  ioam;		/* write into these */
+	__u8  speed;		/* as in a trace */
+	__u8  border;		/* Fast CNPs pass neither way */
+	__u8  reserved;
+	__u32 node;		/* 24 bits, all ones: none */
 };
 
 /* So many may go at once, as a time of their rate: one for each of many flows. */
@@ -110,20 +128,30 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_BAD,		/* malformed option, left alone */
 	HPCCPP_PS_ERROR,	/* a helper failed: packet left alone */
 	HPCCPP_PS_RESPONDED,	/* INT responses sent */
-	HPCCPP_PS_SUPPRESSED,	/* not sent: the flow had one in this period */
-	HPCCPP_PS_LIMITED,	/* not sent: more than the port's limit */
+	HPCCPP_PS_SUPPRESSED,	/* none, nor a Fast CNP: the flow had one in this period */
+	HPCCPP_PS_LIMITED,	/* none, nor a Fast CNP: more than the port's limit */
 	HPCCPP_PS_ACCEPTED,	/* responses that went on to the flow */
 	HPCCPP_PS_DENIED,	/* not from a listed source, dropped */
 	HPCCPP_PS_UNKNOWN,	/* of no connection of this host, dropped */
 	HPCCPP_PS_OUTSIDE,	/* of data that is not in flight, dropped */
 	HPCCPP_PS_DAMAGED,	/* checksum wrong, dropped */
+	HPCCPP_PS_CNP_SENT,	/* Fast CNPs */
+	HPCCPP_PS_CNP_CUT,	/* of these, without the trace: it is too long */
+	HPCCPP_PS_CNP_MARKED,	/* data packets marked that were answered */
+	HPCCPP_PS_TRACED,	/* a node's data written into an IOAM trace */
+	HPCCPP_PS_TRACE_FULL,	/* no room for it: overflow set */
+	HPCCPP_PS_TRACE_BAD,	/* malformed trace, left alone */
+	HPCCPP_PS_BORDER_IN,	/* Fast CNPs dropped that came by the device */
+	HPCCPP_PS_BORDER_OUT,	/* ... that were to leave by it */
 	HPCCPP_PS_MAX,
 };
 
 #define HPCCPP_PORT_STAT_NAMES { \
 	"stamped", "replaced", "kept", "passed", "quiet", "unsubscribed", \
 	"bad", "error", "responded", "suppressed", "limited", "accepted", \
-	"denied", "unknown", "outside", "damaged" }
+	"denied", "unknown", "outside", "damaged", "cnp_sent", "cnp_cut", \
+	"cnp_marked", "traced", "trace_full", "trace_bad", "border_in", \
+	"border_out" }
 
 /* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
 

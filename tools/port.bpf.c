@@ -21,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_agent.h"
+#include "hpccpp_roce.h"
 
 #define ETH_P_IP	0x0800
 #define ETH_P_IPV6	0x86DD
@@ -98,32 +99,42 @@ static __always_inline void count(__u32 stat)
 		(*c)++;
 }
 
-/*
- * Offset of the TCP header, 0 when this is not TCP or not its beginning; and the
- * DSCP codepoint, unless ds is NULL.
- */
-static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u8 *ds)
+/* Offset of the IP header, behind tags, and the protocol there; 0 for an error. */
+static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
 {
 	__u32 off = sizeof(struct ethhdr);
-	__u16 proto = skb->protocol;
-	struct ipv6hdr ip6;
-	struct iphdr ip;
 	struct {
 		__be16 tci;
 		__be16 proto;
 	} tag;
 	int i;
 
+	*proto = skb->protocol;
 	/* tags in the packet; one in skb->vlan_tci is not in the way */
 	for (i = 0; i < 2; i++) {
-		if (proto != bpf_htons(ETH_P_8021Q) &&
-		    proto != bpf_htons(ETH_P_8021AD))
+		if (*proto != bpf_htons(ETH_P_8021Q) &&
+		    *proto != bpf_htons(ETH_P_8021AD))
 			break;
 		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
 			return 0;
-		proto = tag.proto;
+		*proto = tag.proto;
 		off += sizeof(tag);
 	}
+	return off;
+}
+
+/*
+ * Offset of the TCP header, 0 when this is not TCP or not its beginning; and the
+ * DSCP codepoint, unless ds is NULL.
+ */
+static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u32 off,
+					__u16 proto, __u8 *ds)
+{
+	struct ipv6hdr ip6;
+	struct iphdr ip;
+
+	if (!off)
+		return 0;
 	if (proto == bpf_htons(ETH_P_IP)) {
 		if (bpf_skb_load_bytes(skb, off, &ip, sizeof(ip)) ||
 		    ip.protocol != IPPROTO_TCP || ip.ihl < 5 ||
@@ -263,10 +274,17 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 	p->v_qlen += p->v_last;
 }
 
+/* What a record has no room for, of the same moment */
+struct load {
+	__u64 now;		/* ns */
+	__u64 tx;		/* bytes */
+	__u64 qlen;		/* bytes */
+};
+
 /* The port's load now, as a record; accounts for this packet. */
 static __always_inline void snapshot(struct __sk_buff *skb,
 				     struct hpccpp_port *p, __u32 queue,
-				     struct hpccpp_int *r)
+				     struct hpccpp_int *r, struct load *l)
 {
 	__u64 B = p->cfg.rate / 8;
 	struct hpccpp_link cur = {
@@ -287,6 +305,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	bpf_spin_lock(&p->lock);
 	if (virt)
 		virtual_queue(p, B, now, wire_len, &tx, &qlen);
+	*l = (struct load) { .now = now, .tx = tx, .qlen = qlen };
 	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
 	qlen >>= HPCCPP_QLEN_SHIFT;
 	cur.qlen = qlen < HPCCPP_QLEN_MAX ? qlen : HPCCPP_QLEN_MAX;
@@ -405,6 +424,50 @@ error:
 	return false;
 }
 
+static __always_inline __u16 fold16(__u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (sum >> 16) + sum;
+}
+
+/* Of both families: what stands around a response, and around the ACK made of it */
+struct addresses {
+	__be32 src[4];
+	__be32 dst[4];		/* IPv4: the first of each, else 0 */
+};
+
+static __always_inline __u64 pseudo_sum(const struct addresses *a, __u8 proto,
+					__u32 len)
+{
+	return (__u64)bpf_csum_diff(NULL, 0, (__be32 *)a, sizeof(*a), 0) +
+	       bpf_htonl(proto) + bpf_htonl(len);
+}
+
+static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
+				     const struct addresses *a)
+{
+	*ip = (struct iphdr) {
+		.version = 4, .ihl = sizeof(*ip) / 4, .ttl = 64,
+		.tot_len = bpf_htons(sizeof(*ip) + len),
+		.frag_off = bpf_htons(IP_DF), .protocol = proto,
+		.saddr = a->src[0], .daddr = a->dst[0],
+	};
+	ip->check = ~fold16(bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
+}
+
+static __always_inline void put_ipv6(struct ipv6hdr *ip, __u8 proto, __u32 len,
+				     const struct addresses *a)
+{
+	*ip = (struct ipv6hdr) {
+		.version = 6, .hop_limit = 64, .nexthdr = proto,
+		.payload_len = bpf_htons(len),
+	};
+	__builtin_memcpy(&ip->saddr, a->src, sizeof(a->src));
+	__builtin_memcpy(&ip->daddr, a->dst, sizeof(a->dst));
+}
+
 /*
  * INT responses (draft -00, 6.3). A port that forwards a segment into which it has
  * written a load over the threshold sends that record straight back as well. What
@@ -451,6 +514,12 @@ static __always_inline bool limited(struct hpccpp_port_response *c)
 	return over;
 }
 
+/*
+ * What a copy brings to make_cnp() in skb->cb[], and the first is 0 in what is to
+ * become a response, which has its record in the others.
+ */
+enum { CB_TRACE, CB_LAST, CB_UDP = 3 };
+
 /* Where the TCP header is in what a response can be made of */
 #define TCP_IN_IPV4	(sizeof(struct ethhdr) + sizeof(struct iphdr))
 #define TCP_IN_IPV6	(sizeof(struct ethhdr) + sizeof(struct ipv6hdr))
@@ -490,22 +559,34 @@ static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 	skb->cb[0] = bpf_htonl(hpccpp_int_w0(r));
 	skb->cb[1] = bpf_htonl(hpccpp_int_w1(r));
 	skb->cb[2] = bpf_htonl(hpccpp_int_w2(r));
+	skb->cb[CB_UDP] = 0;
 	skb->mark = c->mark;
 	if (bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS))
 		count(HPCCPP_PS_ERROR);
 	skb->mark = mark;
 }
 
-/* extras: may the port be told to leave out some of what asks? A constant. */
-static __always_inline int egress(struct __sk_buff *skb, bool extras)
+#include "port_roce.h"
+
+/*
+ * extras: may the port be told to leave out some of what asks? roce: has it to do
+ * with RoCEv2? Constants.
+ */
+static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 {
+	struct hpccpp_port_roce *c = NULL;
 	struct hpccpp_int r = {};
-	__u32 queue = 0, queues, tcp, off, len = 0;
+	struct load l = {};
+	struct walk *w = NULL;
+	__u32 queue = 0, queues, ip, tcp, off, len = 0, qpn = 0;
 	struct hpccpp_port *p;
+	__u16 proto;
 	__u8 ds = 0;
 
 	p = bpf_map_lookup_elem(&port, &queue);
-	if (!p)
+	if (roce)
+		c = bpf_map_lookup_elem(&port_roce, &queue);
+	if (!p || (roce && !c))
 		return TC_ACT_UNSPEC;
 	if (p->cfg.mq) {
 		/*
@@ -530,7 +611,17 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras)
 		count(HPCCPP_PS_ERROR);
 		return TC_ACT_SHOT;
 	}
-	tcp = tcp_offset(skb, extras ? &ds : NULL);
+	ip = ip_offset(skb, &proto);
+	tcp = tcp_offset(skb, ip, proto, extras ? &ds : NULL);
+	if (roce && ip && !tcp && proto == bpf_htons(ETH_P_IPV6)) {
+		w = walk_headers(skb, ip, c);
+		if (at_border(c, w)) {
+			count(HPCCPP_PS_BORDER_OUT);
+			return TC_ACT_SHOT;
+		}
+		if (w)
+			qpn = data_qpn(skb, ip, w);
+	}
 	off = tcp ? find_option(skb, tcp, &len) : 0;
 	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
 		count(HPCCPP_PS_UNSUBSCRIBED);
@@ -541,37 +632,22 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras)
 		if (tcp)
 			count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
 		/* a virtual queue holds every packet, asked or not */
-		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL)
+		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL && !qpn &&
+		    !(w && w->ours))
 			return TC_ACT_UNSPEC;
 	}
-	snapshot(skb, p, queue, &r);
+	snapshot(skb, p, queue, &r, &l);
+	if (roce && w && w->ours)
+		trace_node(skb, ip, w, c, &l, r.link);
+	if (roce && w && qpn && c->cnp && congested(p, r.U, &l, c->cnp) &&
+	    send_cnp(skb, ip, qpn, w, p) && c->ecn && bpf_skb_ecn_set_ce(skb) > 0)
+		count(HPCCPP_PS_CNP_MARKED);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
 		return TC_ACT_UNSPEC;
 	if (stamp(skb, tcp, off, len, &r) && extras && p->cfg.respond &&
 	    r.U >= p->cfg.respond)
 		respond(skb, tcp, p, &r);
 	return TC_ACT_UNSPEC;
-}
-
-static __always_inline __u16 fold16(__u64 sum)
-{
-	sum = (sum >> 32) + (sum & 0xffffffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (sum >> 16) + sum;
-}
-
-/* Of both families: what stands around a response, and around the ACK made of it */
-struct addresses {
-	__be32 src[4];
-	__be32 dst[4];		/* IPv4: the first of each, else 0 */
-};
-
-static __always_inline __u64 pseudo_sum(const struct addresses *a, __u8 proto,
-					__u32 len)
-{
-	return (__u64)bpf_csum_diff(NULL, 0, (__be32 *)a, sizeof(*a), 0) +
-	       bpf_htonl(proto) + bpf_htonl(len);
 }
 
 /* What follows the IP header in a response, and in the ACK made of it */
@@ -589,29 +665,6 @@ struct ack {
 /* IPv4's is the shorter address */
 #define RESPONSE4_LEN	(sizeof(struct response) - 12)
 #define RESPONSE6_LEN	sizeof(struct response)
-
-static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
-				     const struct addresses *a)
-{
-	*ip = (struct iphdr) {
-		.version = 4, .ihl = sizeof(*ip) / 4, .ttl = 64,
-		.tot_len = bpf_htons(sizeof(*ip) + len),
-		.frag_off = bpf_htons(IP_DF), .protocol = proto,
-		.saddr = a->src[0], .daddr = a->dst[0],
-	};
-	ip->check = ~fold16(bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
-}
-
-static __always_inline void put_ipv6(struct ipv6hdr *ip, __u8 proto, __u32 len,
-				     const struct addresses *a)
-{
-	*ip = (struct ipv6hdr) {
-		.version = 6, .hop_limit = 64, .nexthdr = proto,
-		.payload_len = bpf_htons(len),
-	};
-	__builtin_memcpy(&ip->saddr, a->src, sizeof(a->src));
-	__builtin_memcpy(&ip->daddr, a->dst, sizeof(a->dst));
-}
 
 /* A copy of a segment of ours becomes a response and goes to who sent that. */
 static __always_inline int make_response(struct __sk_buff *skb,
@@ -846,9 +899,7 @@ drop:
 	return TC_ACT_SHOT;
 }
 
-/* On ingress, of ports that send responses or take them */
-SEC("tc")
-int hpccpp_port_in(struct __sk_buff *skb)
+static __always_inline int ingress(struct __sk_buff *skb, bool roce)
 {
 	struct hpccpp_port_response *c;
 	__u32 zero = 0;
@@ -857,21 +908,45 @@ int hpccpp_port_in(struct __sk_buff *skb)
 	if (!c)
 		return TC_ACT_UNSPEC;
 	if (c->mark && skb->mark == c->mark)
-		return make_response(skb, c);
+		return roce && skb->cb[CB_UDP] ? make_cnp(skb) : make_response(skb, c);
+	if (roce && border_in(skb)) {
+		count(HPCCPP_PS_BORDER_IN);
+		return TC_ACT_SHOT;
+	}
 	return c->accepts ? take_response(skb, c) : TC_ACT_UNSPEC;
 }
 
-/* One of the two is loaded: who does without extras does not pay for them. */
+/* On ingress, of ports that send responses or take them */
+SEC("tc")
+int hpccpp_port_in(struct __sk_buff *skb)
+{
+	return ingress(skb, false);
+}
+
+/* ... or send Fast CNPs or are at the border */
+SEC("tc")
+int hpccpp_port_cin(struct __sk_buff *skb)
+{
+	return ingress(skb, true);
+}
+
+/* One of these is loaded: who does without extras does not pay for them. */
 SEC("tc")
 int hpccpp_port(struct __sk_buff *skb)
 {
-	return egress(skb, false);
+	return egress(skb, false, false);
 }
 
 SEC("tc")
 int hpccpp_port_ext(struct __sk_buff *skb)
 {
-	return egress(skb, true);
+	return egress(skb, true, false);
+}
+
+SEC("tc")
+int hpccpp_port_cnp(struct __sk_buff *skb)
+{
+	return egress(skb, true, true);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <linux/ethtool.h>
 #include <linux/pkt_sched.h>
@@ -28,6 +29,7 @@
 #include <sys/wait.h>
 
 #include "hpccpp.h"
+#include "hpccpp_roce.h"
 #include "port.skel.h"
 
 #define PROG_NAME	"hpccpp_port"
@@ -36,12 +38,16 @@
 #define RESPOND_MAX	398	/* percent: what U can say */
 #define LIMIT		10000	/* responses a second, the default */
 #define LIMIT_MAX	1000000
+#define NODE_MAX	0xffffff
 
 static const char usage[] =
 "Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
 "                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
 "                       [ limit N ] [ accept PREFIX ]... [ udp-port N ]\n"
+"                       [ cnp PERCENT ] [ source ADDRESS ]\n"
+"                       [ ecn { never | mark } ] [ option-type N [ option-type N ] ]\n"
+"                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
 "       hpccpp port delete dev DEV [ netns NAME ]\n"
 "       hpccpp port [ show ] [ dev DEV ] [ netns NAME ]\n"
@@ -65,6 +71,16 @@ static const char usage[] =
 "accept as a sender's port, take these INT responses from ports with such\n"
 "      addresses, ADDRESS[/LEN], up to 64. Default: let them pass\n"
 "udp-port where they are sent to, 1 to 65535, default 18512\n"
+"cnp   from this U on, 1 to 398 percent, answer RoCEv2 data over IPv6 that is\n"
+"      forwarded with a Fast CNP to its sender; limits as for respond. Default: none\n"
+"source where they come from. Default: the first global IPv6 address of lo\n"
+"ecn   mark data that is answered too, for senders that may not know Fast CNP, or\n"
+"      never, the default\n"
+"option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
+"      128 to 159. Default: 0x9e, 0x9d\n"
+"ioam  write into IOAM traces of this namespace, 0 to 65535, as node N, 0 to 16777215,\n"
+"      default: net.ipv6.ioam6_id. Default: write into none\n"
+"border drop Fast CNPs that enter or leave by DEV. Default: let them pass\n"
 "\n"
 "qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
 "modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"
@@ -72,10 +88,13 @@ static const char usage[] =
 "passed (no space brought), quiet (below PERCENT), unsubscribed (another dscp),\n"
 "bad, error; INT responses: responded, suppressed (one was sent in TIME), limited,\n"
 "accepted, and those dropped: denied (no PREFIX), unknown (no such connection),\n"
-"outside (data that is not in flight), damaged.\n"
+"outside (data that is not in flight), damaged; Fast CNPs: cnp_sent, cnp_cut (of\n"
+"these, without a trace too long for them), cnp_marked (data, ecn), border_in and\n"
+"border_out (dropped); IOAM: traced, trace_full (no room), trace_bad.\n"
 "\n"
 "JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond limit\n"
-"udp_port accept U qlen tx_bytes age backlog drops stats: see hpccpp(8)\n";
+"udp_port accept cnp source ecn option_types ioam node border U qlen tx_bytes age\n"
+"backlog drops stats: see hpccpp(8)\n";
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
@@ -95,6 +114,13 @@ const struct field port_fields[] = {
 	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "udp_port", FORM_NUM, "udp-port", NULL, NULL, NULL },
+	{ "cnp", FORM_NUM, "cnp", NULL, NULL, NULL },
+	{ "source", FORM_TEXT, "source", NULL, NULL, NULL },
+	{ "ecn", FORM_TEXT, "ecn", NULL, NULL, NULL },
+	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
+	{ "ioam", FORM_NUM, "ioam", NULL, NULL, NULL },
+	{ "node", FORM_NUM, "node", NULL, NULL, NULL },
+	{ "border", FORM_FLAG, "border", NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
 	  "Load as of the last stamp, queue included, 1 is full." },
 	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
@@ -113,6 +139,7 @@ const struct field port_fields[] = {
 };
 
 static const char *const queues[] = { "qdisc", "virtual" };
+static const char *const marks[] = { "never", "mark" };
 static const char *const roots[] = { "flat", "head", "mq" };
 
 /* Root qdiscs that keep a backlog, and how. Only the first three shape. */
@@ -158,6 +185,8 @@ static const struct qdisc *find_clsact(const struct qdisc *list, size_t n,
 /* What is known of a port before it is set up. */
 struct plan {
 	struct hpccpp_port_response response;
+	struct hpccpp_port_roce roce;
+	bool has_roce;		/* takes it the programs that have to do with RoCEv2? */
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
@@ -359,14 +388,92 @@ static int own_addresses(struct plan *p)
 	return EXIT_DONE;
 }
 
+/* Can a Fast CNP come from there? */
+static bool is_source(const struct in6_addr *a)
+{
+	return !IN6_IS_ADDR_LINKLOCAL(a) && !IN6_IS_ADDR_LOOPBACK(a) &&
+	       !IN6_IS_ADDR_MULTICAST(a) && !IN6_IS_ADDR_UNSPECIFIED(a) &&
+	       !IN6_IS_ADDR_V4MAPPED(a);
+}
+
+/* The switch's loopback address, unless one is given */
+static int cnp_source(struct hpccpp_port_roce *r, const char *source)
+{
+	struct ifaddrs *all, *a;
+	bool found = false;
+
+	if (source) {
+		if (inet_pton(AF_INET6, source, r->source) != 1 ||
+		    !is_source((struct in6_addr *)r->source))
+			return usage_error("source \"%s\" is wrong: allowed are IPv6 addresses that others can reach",
+					   source);
+		return EXIT_DONE;
+	}
+	if (getifaddrs(&all))
+		return errno_error(errno, "cannot list addresses");
+	for (a = all; a && !found; a = a->ifa_next) {
+		const struct sockaddr_in6 *in6 = (void *)a->ifa_addr;
+
+		if (!in6 || in6->sin6_family != AF_INET6 || strcmp(a->ifa_name, "lo") ||
+		    !is_source(&in6->sin6_addr))
+			continue;
+		memcpy(r->source, &in6->sin6_addr, sizeof(r->source));
+		found = true;
+	}
+	freeifaddrs(all);
+	return found ? EXIT_DONE :
+		       system_error("lo has no global IPv6 address to send Fast CNPs from: give one with source ADDRESS");
+}
+
+/* What the kernel's own IOAM node has for its id; all ones where there is none */
+static __u32 kernel_node(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv6/ioam6_id", "re");
+	unsigned int id = NODE_MAX;
+
+	if (f) {
+		if (fscanf(f, "%u", &id) != 1 || id > NODE_MAX)
+			id = NODE_MAX;
+		fclose(f);
+	}
+	return id;
+}
+
+static long long clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* What the command line says of RoCEv2. Percent and node are 0 and -1 for none. */
+static int plan_roce(struct plan *p, struct hpccpp_port_cfg *cfg, unsigned int percent,
+		     const char *source, long node)
+{
+	struct hpccpp_port_roce *r = &p->roce;
+
+	p->has_roce = percent || r->ioam || r->border;
+	r->cnp_percent = percent;
+	r->cnp = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
+	if (r->cnp || r->border)
+		cfg->ingress = true;
+	if (r->ioam) {
+		r->node = node < 0 ? kernel_node() : node;
+		r->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	}
+	return r->cnp ? cnp_source(r, source) : EXIT_DONE;
+}
+
 /* The mark is a number that no packet has by chance, or knows. */
 static int plan_responses(struct plan *p, struct hpccpp_port_cfg *cfg,
 			  unsigned int limit)
 {
 	struct hpccpp_port_response *r = &p->response;
 
-	cfg->ingress = cfg->respond || r->accepts;
-	if (!cfg->respond)
+	if (cfg->respond || r->accepts)
+		cfg->ingress = true;
+	if (!cfg->respond && !p->roce.cnp)
 		return EXIT_DONE;
 	r->limit = limit;
 	r->interval = 1000000000 / limit;
@@ -375,7 +482,7 @@ static int plan_responses(struct plan *p, struct hpccpp_port_cfg *cfg,
 			return errno_error(errno, "cannot get a random number");
 	}
 	cfg->mark = r->mark;
-	return own_addresses(p);
+	return cfg->respond ? own_addresses(p) : EXIT_DONE;
 }
 
 static int write_responses(const struct port_bpf *skel, const struct plan *p)
@@ -390,6 +497,10 @@ static int write_responses(const struct port_bpf *skel, const struct plan *p)
 		err = bpf_map__update_elem(skel->maps.port_accept,
 					   &p->accept[i], sizeof(p->accept[i]),
 					   &one, sizeof(one), BPF_ANY);
+	i = 0;
+	if (p->has_roce && !err)
+		err = bpf_map__update_elem(skel->maps.port_roce, &i, sizeof(i),
+					   &p->roce, sizeof(p->roce), BPF_ANY);
 	return err;
 }
 
@@ -432,17 +543,23 @@ static int detach_filter(int ifindex, enum bpf_tc_attach_point point)
 	return bpf_tc_detach(&hook, &opts);
 }
 
-/* Takes it the larger of the two programs? */
+/* Takes it more than the smallest program? */
 static bool has_extras(const struct hpccpp_port_cfg *cfg)
 {
 	return cfg->above || cfg->subscribed || cfg->respond;
 }
 
-static int egress_prog(const struct port_bpf *skel,
-		       const struct hpccpp_port_cfg *cfg)
+static struct bpf_program *egress_prog(const struct port_bpf *skel, const struct plan *p,
+				       const struct hpccpp_port_cfg *cfg)
 {
-	return bpf_program__fd(has_extras(cfg) ? skel->progs.hpccpp_port_ext :
-						 skel->progs.hpccpp_port);
+	if (p->has_roce)
+		return skel->progs.hpccpp_port_cnp;
+	return has_extras(cfg) ? skel->progs.hpccpp_port_ext : skel->progs.hpccpp_port;
+}
+
+static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struct plan *p)
+{
+	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
 }
 
 /*
@@ -463,8 +580,8 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 	sigset_t all, old;
 	int err;
 
-	in_opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_port_in);
-	opts.prog_fd = egress_prog(skel, cfg);
+	in_opts.prog_fd = bpf_program__fd(ingress_prog(skel, p));
+	opts.prog_fd = bpf_program__fd(egress_prog(skel, p, cfg));
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	err = bpf_tc_hook_create(&hook);
@@ -490,10 +607,10 @@ static int attach_filter(struct port_bpf *skel, const struct plan *p,
 		     EXIT_DONE;
 }
 
-static int bind_maps(const struct port_bpf *skel,
+static int bind_maps(const struct port_bpf *skel, const struct plan *p,
 		     const struct hpccpp_port_cfg *cfg)
 {
-	int prog = egress_prog(skel, cfg);
+	int prog = bpf_program__fd(egress_prog(skel, p, cfg));
 
 	if (!cfg->ingress)
 		return 0;
@@ -509,22 +626,25 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
 			    .btf_custom_path = getenv("HPCCPP_BTF"));
 	struct port_bpf *skel = port_bpf__open_opts(&opts);
+	struct bpf_program *prog;
 	int ret;
 
 	if (!skel)
 		return load_error(errno, "port");
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
-	bpf_program__set_autoload(skel->progs.hpccpp_port, !has_extras(cfg));
-	bpf_program__set_autoload(skel->progs.hpccpp_port_ext, has_extras(cfg));
-	bpf_program__set_autoload(skel->progs.hpccpp_port_in, cfg->ingress);
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, prog == egress_prog(skel, p, cfg) ||
+					  (cfg->ingress && prog == ingress_prog(skel, p)));
+	bpf_map__set_autocreate(skel->maps.port_roce, p->has_roce);
+	bpf_map__set_autocreate(skel->maps.port_space, p->has_roce);
 	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
-	if (!ret && !cfg->respond)
+	if (!ret && !cfg->mark)
 		ret = bpf_map__set_max_entries(skel->maps.port_answered, 1);
 	if (!ret)
 		ret = port_bpf__load(skel);
 	/* `port show` finds maps by the program on egress */
 	if (!ret)
-		ret = bind_maps(skel, cfg);
+		ret = bind_maps(skel, p, cfg);
 	if (!ret)
 		ret = write_responses(skel, p);
 	ret = ret ? load_error(ret, "port") : attach_filter(skel, p, cfg);
@@ -604,9 +724,11 @@ static int port_add(int argc, char **argv)
 	const char *rate = NULL, *id = NULL, *queue = NULL, *rtt = NULL;
 	const char *above = NULL, *dscp = NULL, *netns = NULL;
 	const char *respond = NULL, *limit = NULL, *udp = NULL;
-	const char *accept[HPCCPP_PREFIXES];
+	const char *cnp = NULL, *source = NULL, *ecn = NULL, *ioam = NULL;
+	const char *accept[HPCCPP_PREFIXES], *type[2], *node = NULL;
 	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
-	struct plan p = {};
+	struct plan p = { .roce = { .type1 = HPCCPP_FCNP_TYPE1,
+				    .type2 = HPCCPP_FCNP_TYPE2 } };
 	struct argument args[] = {
 		{ .name = "dev", .value = &p.dev, .max = 1 },
 		{ .name = "rate", .value = &rate, .max = 1 },
@@ -619,8 +741,17 @@ static int port_add(int argc, char **argv)
 		{ .name = "limit", .value = &limit, .max = 1 },
 		{ .name = "accept", .value = accept, .max = HPCCPP_PREFIXES },
 		{ .name = "udp-port", .value = &udp, .max = 1 },
+		{ .name = "cnp", .value = &cnp, .max = 1 },
+		{ .name = "source", .value = &source, .max = 1 },
+		{ .name = "ecn", .value = &ecn, .max = 1 },
+		{ .name = "option-type", .value = type, .max = ARRAY_SIZE(type) },
+		{ .name = "ioam", .value = &ioam, .max = 1 },
+		{ .name = "node", .value = &node, .max = 1 },
+		{ .name = "border" },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
+	unsigned int congested = 0, mark = 0, space = 0, number = NODE_MAX;
+	unsigned int types[] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	unsigned int link = 0, which, percent = 0, codepoint = 0, i;
 	unsigned int most = LIMIT, from = 0, udp_port = HPCCPP_RESPONSE_PORT;
 	struct qdisc *list;
@@ -651,8 +782,28 @@ static int port_add(int argc, char **argv)
 		ret = parse_prefix(accept[i], &p.accept[i]);
 	if (!ret && udp)
 		ret = parse_uint("udp-port", udp, 1, 65535, &udp_port);
-	if (!ret && limit && !respond)
-		ret = usage_error("\"limit\" is wrong without \"respond\"");
+	if (!ret && cnp)
+		ret = parse_uint("cnp", cnp, 1, RESPOND_MAX, &congested);
+	if (!ret && ecn)
+		ret = parse_word("ecn", ecn, marks, ARRAY_SIZE(marks), &mark);
+	for (i = 0; i < args[14].n && !ret; i++)
+		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
+	if (!ret && types[0] == types[1])
+		ret = usage_error("option-type \"%s\" is wrong: the other is the same",
+				  type[0]);
+	if (!ret && ioam)
+		ret = parse_uint("ioam", ioam, 0, 65535, &space);
+	if (!ret && node)
+		ret = parse_uint("node", node, 0, NODE_MAX, &number);
+	if (!ret && (source || ecn) && !cnp)
+		ret = usage_error("\"%s\" is wrong without \"cnp\"",
+				  source ? "source" : "ecn");
+	if (!ret && args[14].n && !cnp && !args[17].n)
+		ret = usage_error("\"option-type\" is wrong without \"cnp\" or \"border\"");
+	if (!ret && node && !ioam)
+		ret = usage_error("\"node\" is wrong without \"ioam\"");
+	if (!ret && limit && !respond && !cnp)
+		ret = usage_error("\"limit\" is wrong without \"respond\" or \"cnp\"");
 	if (!ret && udp && !respond && !args[9].n)
 		ret = usage_error("\"udp-port\" is wrong without \"respond\" or \"accept\"");
 	if (!ret)
@@ -669,8 +820,16 @@ static int port_add(int argc, char **argv)
 	cfg.respond_percent = from;
 	cfg.respond = ((from << HPCCPP_U_SHIFT) + 99) / 100;
 	p.response.port = udp_port;
-	p.response.accepts = i;
-	ret = plan_responses(&p, &cfg, most);
+	p.response.accepts = args[9].n;
+	p.roce.ecn = mark;
+	p.roce.type1 = types[0];
+	p.roce.type2 = types[1];
+	p.roce.ioam = !!ioam;
+	p.roce.ns = htons(space);
+	p.roce.border = args[17].n;
+	ret = plan_roce(&p, &cfg, congested, source, node ? (long)number : -1);
+	if (!ret)
+		ret = plan_responses(&p, &cfg, most);
 	if (ret)
 		return ret;
 
@@ -693,6 +852,7 @@ static int port_add(int argc, char **argv)
 				   HPCCPP_LINK_MAX - cfg.queues + 1);
 	cfg.link = id ? link :
 		   default_id(&p, HPCCPP_LINK_MAX - cfg.queues + 1);
+	p.roce.speed = hpccpp_ioam_speed_code(cfg.rate);
 	return load(&p, &cfg);
 }
 
@@ -779,10 +939,10 @@ static int put_responses(struct json_object *row, int prog,
 		close(map);
 	if (err)
 		return prog_map_error("port_response");
-	if (cfg->respond) {
+	if (cfg->respond)
 		put_num(row, "respond", cfg->respond_percent);
+	if (r.limit)
 		put_num(row, "limit", r.limit);
-	}
 	if (r.accepts) {
 		map = prog_map(prog, "port_accept", sizeof(__u8));
 		if (map < 0)
@@ -790,7 +950,47 @@ static int put_responses(struct json_object *row, int prog,
 		json_object_object_add(row, "accept", read_prefixes(map));
 		close(map);
 	}
-	put_num(row, "udp_port", r.port);
+	if (cfg->respond || r.accepts)
+		put_num(row, "udp_port", r.port);
+	return EXIT_DONE;
+}
+
+/* Nothing of a port whose program has nothing to do with RoCEv2 */
+static int put_roce(struct json_object *row, int prog)
+{
+	int map = prog_map(prog, "port_roce", sizeof(struct hpccpp_port_roce));
+	char source[INET6_ADDRSTRLEN], type[8];
+	struct hpccpp_port_roce r = {};
+	struct json_object *types;
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return EXIT_DONE;
+	err = bpf_map_lookup_elem(map, &zero, &r);
+	close(map);
+	if (err)
+		return prog_map_error("port_roce");
+	if (r.cnp) {
+		put_num(row, "cnp", r.cnp_percent);
+		put_str(row, "source", inet_ntop(AF_INET6, r.source, source,
+						 sizeof(source)));
+		put_str(row, "ecn", marks[r.ecn % ARRAY_SIZE(marks)]);
+	}
+	if (r.cnp || r.border) {
+		types = json_object_new_array();
+		snprintf(type, sizeof(type), "0x%02x", r.type1);
+		json_object_array_add(types, json_object_new_string(type));
+		snprintf(type, sizeof(type), "0x%02x", r.type2);
+		json_object_array_add(types, json_object_new_string(type));
+		json_object_object_add(row, "option_types", types);
+	}
+	if (r.ioam) {
+		put_num(row, "ioam", ntohs(r.ns));
+		put_num(row, "node", r.node);
+	}
+	if (r.border)
+		put_bool(row, "border", true);
 	return EXIT_DONE;
 }
 
@@ -861,6 +1061,8 @@ static int add_rows(const struct qdisc *list, size_t n, int ifindex,
 			       queue_qdisc(list, n, ifindex, port.cfg.mq, i));
 		if (!i && port.cfg.ingress)
 			ret = put_responses(row, prog, &port.cfg);
+		if (!i && !ret)
+			ret = put_roce(row, prog);
 		if (!i)
 			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
 		json_object_array_add(rows, row);

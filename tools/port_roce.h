@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Port agent, what it does of Fast CNP for RoCEv2 over IPv6: part of port.bpf.c, in
+ * the programs that only ports with "cnp", "ioam" or "border" load.
+ *
+ * A packet's headers are walked once: for UDP and the BTH, the trace in Hop-by-Hop
+ * options, and a Fast CNP's option.
+ */
+
+#define IPPROTO_HOPOPTS	0
+#define IPPROTO_ROUTING	43
+#define IPPROTO_FRAGMENT 44
+#define IPPROTO_DSTOPTS	60
+#define IPPROTO_AH	51
+#define IPPROTO_NONE	59	/* ... or none that is looked at */
+#define RH_HOME		2	/* routing types whose last address comes first: RFC 6275 */
+#define RH_SEGMENTS	4	/* RFC 8754 */
+#define TLV_PAD1	0
+
+#define IP6_LEN		sizeof(struct ipv6hdr)
+#define IP6_DADDR	offsetof(struct ipv6hdr, daddr)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_port_roce);
+} port_roce SEC(".maps");
+
+/* What a walk has found; places are bytes from the IPv6 header. */
+struct walk {
+	__u32 udp;		/* UDP header of a first or only fragment; 0: none */
+	__u32 trace;		/* Hop-by-Hop option with one; 0: none */
+	__u32 last;		/* address of the last destination; 0: unknown */
+	bool  ours;		/* the trace is of our namespace */
+	bool  fcnp;		/* there is a Fast CNP's option */
+	bool  lost;		/* more headers than are looked at */
+	__u8  next;		/* header that comes */
+	__u8  now;		/* header whose options these are */
+	__u32 at;
+	__u32 options;		/* end of the options; 0: none */
+};
+
+/*
+ * Headers that are built are too long for the stack. What a walk goes by is not there
+ * for the verifier, which does not compare what it knows of each step this way.
+ */
+struct roce_space {
+	struct walk walk;
+	struct ipv6hdr ip;
+	union {
+		struct hpccpp_fcnp1 one;
+		struct {
+			struct hpccpp_fcnp2 two;
+			struct hpccpp_ioam_trace trace;
+			__u8 data[256];		/* of the trace; daddr; padding */
+		};
+	};
+	__u8 room[24];
+};
+
+#define FCNP2_HDR_MAX	HPCCPP_FCNP2_HDR(HPCCPP_FCNP2_DATA)
+#define NODE_WORDS	32
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct roce_space);
+} port_space SEC(".maps");
+
+/*
+ * One step is a header or an option. So many hold all that hosts take: Linux allows 8
+ * options in a header, and between them padding.
+ */
+#define WALK_STEPS	80
+
+static __always_inline void walk_option(struct __sk_buff *skb, __u32 ip,
+					const struct hpccpp_port_roce *c,
+					struct walk *w)
+{
+	struct {
+		__u8 type, len;
+		__u8 reserved, ioam_type;
+		__be16 ns;
+	} o;
+	__u32 len;
+	bool ours;
+
+	/* its first two bytes at least are in the header, or that is malformed */
+	if (bpf_skb_load_bytes(skb, ip + w->at, &o, 2)) {
+		w->next = IPPROTO_NONE;
+		w->at = w->options;
+		return;
+	}
+	len = o.type == TLV_PAD1 ? 1 : 2 + o.len;
+	if (w->now == IPPROTO_DSTOPTS && (o.type == c->type1 || o.type == c->type2))
+		w->fcnp = true;
+	if (w->now == IPPROTO_HOPOPTS && o.type == HPCCPP_IOAM_HBH &&
+	    len >= 4 + sizeof(struct hpccpp_ioam_trace) && !(len & 3) &&
+	    w->at + len <= w->options && !w->ours &&
+	    !bpf_skb_load_bytes(skb, ip + w->at, &o, sizeof(o)) &&
+	    o.ioam_type == HPCCPP_IOAM_PREALLOC) {
+		ours = c->ioam && o.ns == c->ns;
+		if (ours || !w->trace)
+			w->trace = w->at;
+		w->ours = ours;
+	}
+	w->at += len;
+}
+
+static __always_inline void walk_header(struct __sk_buff *skb, __u32 ip,
+					struct walk *w)
+{
+	struct {
+		__u8 next, len;
+		__u8 a, b;	/* routing: type, segments left; fragment: offset */
+	} h;
+	__u32 len;
+
+	w->now = w->next;
+	w->next = IPPROTO_NONE;
+	if (bpf_skb_load_bytes(skb, ip + w->at, &h, sizeof(h)))
+		return;
+	len = (h.len + 1) * 8;
+	switch (w->now) {
+	case IPPROTO_UDP:
+		w->udp = w->at;
+		return;
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_DSTOPTS:
+		w->options = w->at + len;
+		len = 2;
+		break;
+	case IPPROTO_ROUTING:
+		if (h.b)
+			w->last = h.a == RH_SEGMENTS || h.a == RH_HOME ?
+				  w->at + 8 : 0;
+		break;
+	case IPPROTO_FRAGMENT:
+		if (h.a || h.b & 0xf8)
+			return;
+		len = 8;
+		break;
+	case IPPROTO_AH:
+		len = (h.len + 2) * 4;
+		break;
+	default:
+		return;
+	}
+	w->next = h.next;
+	w->at += len;
+}
+
+/* NULL for an error */
+static __always_inline struct walk *walk_headers(struct __sk_buff *skb, __u32 ip,
+						 const struct hpccpp_port_roce *c)
+{
+	__u32 zero = 0, i;
+	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
+	struct walk *w;
+
+	if (!s)
+		return NULL;
+	w = &s->walk;
+	*w = (struct walk) { .at = IP6_LEN, .last = IP6_DADDR };
+	if (bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, nexthdr), &w->next, 1))
+		return NULL;
+	for (i = 0; i < WALK_STEPS; i++) {
+		if (w->at < w->options)
+			walk_option(skb, ip, c, w);
+		else if (w->next != IPPROTO_NONE)
+			walk_header(skb, ip, w);
+		else
+			return w;
+		/* from memory again */
+		asm volatile("" : : : "memory");
+	}
+	w->lost = true;
+	return w;
+}
+
+/* Is it a data packet of RoCEv2, and to which queue pair? Else 0. */
+static __always_inline __u32 data_qpn(struct __sk_buff *skb, __u32 ip,
+				      const struct walk *w)
+{
+	struct {
+		struct udphdr udp;
+		struct hpccpp_bth bth;
+	} h;
+	__u32 qpn;
+
+	if (!w->udp || bpf_skb_load_bytes(skb, ip + w->udp, &h, sizeof(h)) ||
+	    h.udp.dest != HPCCPP_NET16(HPCCPP_ROCE_PORT) ||
+	    bpf_ntohs(h.udp.len) < sizeof(h) + HPCCPP_ICRC_LEN ||
+	    h.bth.flags & 0x0f || !hpccpp_roce_data(h.bth.opcode))
+		return 0;
+	qpn = bpf_ntohl(h.bth.qpn) & HPCCPP_QPN_MASK;
+	/* 0 and 1 set up connections, all ones is multicast */
+	return qpn > 1 && qpn != HPCCPP_QPN_MASK ? qpn : 0;
+}
+
+/* Is there one host that has this address, which can be reached from elsewhere? */
+static __always_inline bool is_unicast(const __be32 *a)
+{
+	__u32 w = bpf_ntohl(a[0]);
+
+	return w >> 24 != 0xff && w >> 22 != 0xfe80 >> 6 &&
+	       (w || a[1] || a[2]);
+}
+
+/* --- Fast CNP ------------------------------------------------------------------ */
+
+/*
+ * Is the load over the threshold? After a time without data there is none; of what
+ * else fills the queue then, the queue tells: a link is full on which packets wait.
+ */
+static __always_inline bool congested(const struct hpccpp_port *p, __u8 U,
+				      const struct load *l, __u8 threshold)
+{
+	__u64 bdp = p->cfg.rate / 8 * p->cfg.base_rtt / 1000000;
+
+	if (U || !l->qlen)
+		return U >= threshold;
+	return (bdp + l->qlen) << HPCCPP_U_SHIFT >= threshold * bdp;
+}
+
+/*
+ * On egress: sends a copy to make_cnp() and says whether it did. Data that is sent to
+ * many has no one to answer to; what the host itself sends needs no packet.
+ */
+static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
+				     const struct walk *w,
+				     const struct hpccpp_port *p)
+{
+	__u32 zero = 0, mark = skb->mark;
+	struct hpccpp_port_response *c;
+	__be32 addr[4];
+	bool sent;
+
+	if (!skb->ingress_ifindex || !w->last ||
+	    bpf_skb_load_bytes(skb, ip + w->last, addr, sizeof(addr)) ||
+	    !is_unicast(addr) ||
+	    bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, saddr), addr,
+			       sizeof(addr)) || !is_unicast(addr))
+		return false;
+	c = bpf_map_lookup_elem(&port_response, &zero);
+	if (!c || !c->mark)
+		return false;
+	/* queue pairs of two hosts may share a UDP port */
+	if (answered(bpf_get_hash_recalc(skb) ^ qpn * 0x9e3779b1, bpf_ktime_get_ns() /
+		     (p->cfg.base_rtt * 1000ULL))) {
+		count(HPCCPP_PS_SUPPRESSED);
+		return false;
+	}
+	if (limited(c)) {
+		count(HPCCPP_PS_LIMITED);
+		return false;
+	}
+	skb->cb[CB_UDP] = w->udp;
+	skb->cb[CB_TRACE] = w->trace;
+	skb->cb[CB_LAST] = w->last;
+	skb->mark = c->mark;
+	sent = !bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	if (!sent)
+		count(HPCCPP_PS_ERROR);
+	skb->mark = mark;
+	return sent;
+}
+
+/*
+ * The destination option into s, for its UDP; its length, 0 for an error. With the
+ * trace that is at "trace" in the packet, if there is one that fits.
+ */
+static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
+					__u32 last, const struct hpccpp_port_roce *c,
+					struct roce_space *s)
+{
+	__u32 n = 0;
+	__u8 len = 0;
+
+	if (trace && bpf_skb_load_bytes(skb, ETH_HLEN + trace + 1, &len, 1))
+		return 0;
+	/* Opt Data Len there: reserved, IOAM-Option-Type, header, data */
+	if (len >= 2 + sizeof(s->trace))
+		n = len - 2 - sizeof(s->trace);
+	if (!len || n > HPCCPP_FCNP2_DATA) {
+		if (len)
+			count(HPCCPP_PS_CNP_CUT);
+		s->one = (struct hpccpp_fcnp1) {
+			.next = IPPROTO_UDP,
+			.hdrlen = sizeof(s->one) / 8 - 1,
+			.padn = { 1, 2 },
+			.type = c->type1,
+			.len = sizeof(s->one.daddr),
+		};
+		if (bpf_skb_load_bytes(skb, ETH_HLEN + last, s->one.daddr,
+				       sizeof(s->one.daddr)))
+			return 0;
+		return sizeof(s->one);
+	}
+	s->two = (struct hpccpp_fcnp2) {
+		.next = IPPROTO_UDP,
+		.hdrlen = HPCCPP_FCNP2_HDR(n) / 8 - 1,
+		.padn = { 1 },
+		.type = c->type2,
+		.len = HPCCPP_FCNP2_LEN(n),
+		.ioam_type = HPCCPP_IOAM_PREALLOC,
+	};
+	/* what it holds, for the verifier, which lost it */
+	asm volatile("" : "+r"(n));
+	if (n > HPCCPP_FCNP2_DATA ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + trace + 4, &s->trace,
+			       sizeof(s->trace) + n) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + last, s->data + n, 16))
+		return 0;
+	s->data[n + 16] = 1;	/* PadN, where it is needed */
+	s->data[n + 17] = 2;
+	s->data[n + 18] = 0;
+	s->data[n + 19] = 0;
+	return HPCCPP_FCNP2_HDR(n);
+}
+
+/* A copy of a data packet of ours becomes a Fast CNP and goes to who sent that. */
+static __always_inline int make_cnp(struct __sk_buff *skb)
+{
+	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex, .family = AF_INET6 };
+	__u32 zero = 0, udp = skb->cb[CB_UDP], trace = skb->cb[CB_TRACE], len;
+	__u32 last = skb->cb[CB_LAST];
+	struct hpccpp_port_roce *c = bpf_map_lookup_elem(&port_roce, &zero);
+	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
+	struct hpccpp_cnp cnp = {};
+	struct addresses a = {};
+	struct {
+		struct udphdr udp;
+		struct hpccpp_bth bth;
+	} data;
+	struct ipv6hdr ip;
+	__u64 sum;
+	long err;
+
+	skb->mark = 0;
+	if (!c || !s)
+		goto error;
+	/* where it leaves may have tags of its own; no tag is no error */
+	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
+		goto error;
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip, sizeof(ip)) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + udp, &data, sizeof(data)) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + last, a.dst, sizeof(a.dst)))
+		goto error;
+	/*
+	 * Of a checksum that is left to the device only the pseudo-header's is there;
+	 * it would be finished in the CNP. No RoCEv2 stack leaves one, most have none.
+	 */
+	__builtin_memcpy(a.src, &ip.saddr, sizeof(a.src));
+	sum = pseudo_sum(&a, IPPROTO_UDP, bpf_ntohs(data.udp.len));
+	if (data.udp.check && data.udp.check == fold16(sum))
+		goto error;
+
+	__builtin_memcpy(a.src, c->source, sizeof(a.src));
+	__builtin_memcpy(a.dst, &ip.saddr, sizeof(a.dst));
+	len = put_option(skb, trace, last, c, s);
+	if (!len || len > FCNP2_HDR_MAX)
+		goto error;
+	put_ipv6(&s->ip, IPPROTO_DSTOPTS, len + sizeof(cnp), &a);
+	s->ip.priority = HPCCPP_CNP_DSCP >> 2;
+	s->ip.flow_lbl[0] = (HPCCPP_CNP_DSCP & 3) << 6;
+	s->ip.hop_limit = HPCCPP_CNP_HOPS;
+
+	cnp.sport = data.udp.source;
+	cnp.dport = HPCCPP_NET16(HPCCPP_ROCE_PORT);
+	cnp.len = HPCCPP_NET16(sizeof(cnp));
+	cnp.bth.opcode = HPCCPP_ROCE_CNP;
+	cnp.bth.pkey = data.bth.pkey;
+	cnp.bth.qpn = (data.bth.qpn & HPCCPP_NET32(HPCCPP_QPN_MASK)) |
+		      HPCCPP_NET32(HPCCPP_BTH_BECN);
+	cnp.icrc = hpccpp_cnp_icrc(a.src, a.dst, &cnp);
+	cnp.check = ~fold16(pseudo_sum(&a, IPPROTO_UDP, sizeof(cnp)) +
+			    bpf_csum_diff(NULL, 0, (__be32 *)&cnp, sizeof(cnp), 0));
+	if (!cnp.check)
+		cnp.check = 0xffff;
+
+	/* the kernel cuts nothing off before what was the UDP header */
+	err = udp > IP6_LEN ?
+	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
+	err = err ?: bpf_skb_change_tail(skb, ETH_HLEN + IP6_LEN + len + sizeof(cnp), 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &s->ip, IP6_LEN + len, 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN + IP6_LEN + len, &cnp,
+					 sizeof(cnp), 0);
+	if (err)
+		goto error;
+	__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
+	__builtin_memcpy(fib.ipv6_dst, a.dst, sizeof(a.dst));
+	err = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
+	if (err != BPF_FIB_LKUP_RET_SUCCESS && err != BPF_FIB_LKUP_RET_NO_NEIGH)
+		goto error;
+	count(HPCCPP_PS_CNP_SENT);
+	return bpf_redirect_neigh(fib.ifindex, NULL, 0, 0);
+error:
+	count(HPCCPP_PS_ERROR);
+	return TC_ACT_SHOT;
+}
+
+/* --- IOAM node --------------------------------------------------------------------- */
+
+/* Writes what this port knows into the trace, as one more node of it. */
+static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
+				       const struct walk *w,
+				       const struct hpccpp_port_roce *c,
+				       const struct load *l, __u16 link)
+{
+	__u32 zero = 0, at = ip + w->trace + 4, type, need, n = 0, i, rem, nodelen;
+	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
+	__u32 ingress = skb->ingress_ifindex;
+	struct hpccpp_ioam_trace t;
+	__u64 ns = l->now + c->clock, sec = ns / 1000000000;
+	__be32 *words;
+	__u8 len, hops;
+
+	if (!s || bpf_skb_load_bytes(skb, at, &t, sizeof(t)) ||
+	    bpf_skb_load_bytes(skb, at - 3, &len, 1) ||
+	    bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, hop_limit),
+			       &hops, 1)) {
+		count(HPCCPP_PS_ERROR);
+		return;
+	}
+	type = bpf_ntohl(t.type);
+	nodelen = HPCCPP_IOAM_NODELEN(t.node_flags);
+	need = nodelen + !!(type & HPCCPP_IOAM_OPAQUE);
+	rem = t.rem & HPCCPP_IOAM_REM;
+	if (!nodelen || nodelen != hpccpp_ioam_nodelen(type) ||
+	    2 + sizeof(t) + rem * 4 > len) {
+		count(HPCCPP_PS_TRACE_BAD);
+		return;
+	}
+	if (t.node_flags & HPCCPP_IOAM_OVERFLOW || rem < need) {
+		t.node_flags |= HPCCPP_IOAM_OVERFLOW;
+		if (bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0))
+			count(HPCCPP_PS_ERROR);
+		else
+			count(HPCCPP_PS_TRACE_FULL);
+		return;
+	}
+
+	words = (__be32 *)s->data;
+#define PUT(word)	(words[n++ & (NODE_WORDS - 1)] = bpf_htonl(word))
+#pragma unroll
+	for (i = 0; i < 22; i++) {
+		__u32 known = ~0u, more = ~0u;
+
+		if (!(type & HPCCPP_IOAM_BIT(i)))
+			continue;
+		switch (HPCCPP_IOAM_BIT(i)) {
+		case HPCCPP_IOAM_NODE:
+			known = hops << 24 | c->node;
+			break;
+		case HPCCPP_IOAM_IFS:
+			known = (ingress && ingress < 0xffff ? ingress << 16 :
+				 0xffff0000) | link;
+			break;
+		case HPCCPP_IOAM_SEC:
+			known = sec;
+			break;
+		case HPCCPP_IOAM_FRAC:
+			known = (ns - sec * 1000000000) / 1000;
+			break;
+		case HPCCPP_IOAM_DEPTH:
+			known = l->qlen < ~0u ? l->qlen : ~0u;
+			break;
+		case HPCCPP_IOAM_NODE_WIDE:
+			known = hops << 24;
+			more = c->node;
+			if (c->node == 0xffffff) {
+				known |= 0xffffff;
+				more = ~0u;
+			}
+			break;
+		case HPCCPP_IOAM_IFS_WIDE:
+			known = ingress ?: ~0u;
+			more = link;
+			break;
+		case HPCCPP_IOAM_TX:
+			known = l->tx;
+			break;
+		case HPCCPP_IOAM_SPEED:
+			known = (__u32)c->speed << 26 | HPCCPP_IOAM_ERRORS_UNKNOWN;
+			break;
+		}
+		PUT(known);
+		if (hpccpp_ioam_words(i) == 2)
+			PUT(more);
+	}
+	if (type & HPCCPP_IOAM_OPAQUE)
+		PUT(0x00ffffff);	/* no data, no schema */
+#undef PUT
+	rem -= need;
+	t.rem = (t.rem & ~HPCCPP_IOAM_REM) | rem;
+	need *= 4;
+	asm volatile("" : "+r"(need));
+	if (!need || need > NODE_WORDS * 4 ||
+	    bpf_skb_store_bytes(skb, at + sizeof(t) + rem * 4, words, need, 0) ||
+	    bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0))
+		count(HPCCPP_PS_ERROR);
+	else
+		count(HPCCPP_PS_TRACED);
+}
+
+/* --- Border ---------------------------------------------------------------------- */
+
+/* Is it a Fast CNP, or hides it what it is? No host takes it that has such headers. */
+static __always_inline bool at_border(const struct hpccpp_port_roce *c,
+				      const struct walk *w)
+{
+	return c->border && w && (w->fcnp || w->lost);
+}
+
+static __always_inline bool border_in(struct __sk_buff *skb)
+{
+	struct hpccpp_port_roce *c;
+	__u32 zero = 0, ip;
+	__u16 proto;
+
+	c = bpf_map_lookup_elem(&port_roce, &zero);
+	if (!c || !c->border)
+		return false;
+	ip = ip_offset(skb, &proto);
+	if (!ip || proto != bpf_htons(ETH_P_IPV6))
+		return false;
+	return at_border(c, walk_headers(skb, ip, c));
+}
