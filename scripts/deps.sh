@@ -14,8 +14,8 @@ packages=(
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 zstd lz4
 	# the kernel of the lab
 	flex bison bc patch
-	# the dissector, the packages, flent's files
-	tshark dkms debhelper dh-dkms dpkg-dev lintian flent
+	# the dissector, RoCEv2 packets, the packages, flent's files
+	tshark python3-scapy dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo
 	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
 	jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
