@@ -31,6 +31,19 @@
 -- expert information: hpccpp.bad_length, bad_offset, bad_rate, bad_order; a note is
 -- said of what is at its limit: hpccpp.saturated.
 --
+-- And the destination option of Fast CNPs for RoCEv2 (tools/hpccpp_roce.h), whose types
+-- are preferences, with the IOAM trace in it, if there is one:
+--
+--	fastcnp.daddr		where the data packet went that is answered
+--	fastcnp.trace.ns	and nodelen, overflow, loopback, active, remlen, type
+--	fastcnp.node		of each node, the last first, what the trace's type has of:
+--				hlim, id, iif, eif, sec, usec, transit, nsdata, queue,
+--				checksum, hlim_wide, id_wide, iif_wide, eif_wide,
+--				nsdata_wide, buffer, tx_bytes, speed (bit/s; .raw), errors,
+--				undefined; opaque.length, opaque.schema, opaque.data
+--
+-- What is wrong: fastcnp.bad_length, fastcnp.bad_trace.
+--
 -- It looks at the options after TCP's own dissector has: the table of options by kind
 -- has one place for all experiments, and the dissector that holds it crashes when Lua
 -- calls it.
@@ -292,3 +305,203 @@ function hpccpp.dissector(_, _, tree)
 end
 
 register_postdissector(hpccpp)
+
+-- --- Fast CNP -----------------------------------------------------------------------
+
+local fastcnp = Proto("fastcnp", "Fast CNP")
+fastcnp.prefs.type1 = Pref.uint("Option type without trace", 0x9e)
+fastcnp.prefs.type2 = Pref.uint("Option type with trace", 0x9d)
+
+local trace_header, address_len = 8, 16
+
+local c = {
+	type = ProtoField.uint8("fastcnp.type", "Type", base.HEX),
+	length = ProtoField.uint8("fastcnp.length", "Length"),
+	reserved = ProtoField.uint8("fastcnp.reserved", "Reserved", base.HEX),
+	ioam_type = ProtoField.uint8("fastcnp.ioam_type", "IOAM option type", base.DEC,
+				     { [0] = "pre-allocated trace" }),
+	ns = ProtoField.uint16("fastcnp.trace.ns", "Namespace"),
+	nodelen = ProtoField.uint8("fastcnp.trace.nodelen", "Length of a node (words)", base.DEC, nil, 0xf8),
+	overflow = ProtoField.bool("fastcnp.trace.overflow", "Overflow", 8, nil, 0x04),
+	loopback = ProtoField.bool("fastcnp.trace.loopback", "Loopback", 8, nil, 0x02),
+	active = ProtoField.bool("fastcnp.trace.active", "Active", 8, nil, 0x01),
+	remlen = ProtoField.uint8("fastcnp.trace.remlen", "Remaining length (words)", base.DEC, nil, 0x7f),
+	trace_type = ProtoField.uint24("fastcnp.trace.type", "Trace type", base.HEX),
+	trace_reserved = ProtoField.uint8("fastcnp.trace.reserved", "Reserved", base.HEX),
+	free = ProtoField.bytes("fastcnp.trace.free", "Free space"),
+	node = ProtoField.bytes("fastcnp.node", "Node"),
+	hlim = ProtoField.uint8("fastcnp.node.hlim", "Hop limit"),
+	id = ProtoField.uint24("fastcnp.node.id", "Node id"),
+	iif = ProtoField.uint16("fastcnp.node.iif", "Ingress interface"),
+	eif = ProtoField.uint16("fastcnp.node.eif", "Egress interface"),
+	sec = ProtoField.uint32("fastcnp.node.sec", "Time (s)"),
+	usec = ProtoField.uint32("fastcnp.node.usec", "Time (us)"),
+	transit = ProtoField.uint32("fastcnp.node.transit", "Transit delay"),
+	nsdata = ProtoField.uint32("fastcnp.node.nsdata", "Of the namespace", base.HEX),
+	queue = ProtoField.uint32("fastcnp.node.queue", "Queue (bytes)"),
+	checksum = ProtoField.uint32("fastcnp.node.checksum", "Checksum complement", base.HEX),
+	hlim_wide = ProtoField.uint8("fastcnp.node.hlim_wide", "Hop limit (wide)"),
+	id_wide = ProtoField.uint64("fastcnp.node.id_wide", "Node id (wide)"),
+	iif_wide = ProtoField.uint32("fastcnp.node.iif_wide", "Ingress interface (wide)"),
+	eif_wide = ProtoField.uint32("fastcnp.node.eif_wide", "Egress interface (wide)"),
+	nsdata_wide = ProtoField.uint64("fastcnp.node.nsdata_wide", "Of the namespace (wide)", base.HEX),
+	buffer = ProtoField.uint32("fastcnp.node.buffer", "Buffer occupancy"),
+	tx_bytes = ProtoField.uint32("fastcnp.node.tx_bytes", "Sent (bytes)"),
+	speed_raw = ProtoField.uint32("fastcnp.node.speed.raw", "Speed code", base.DEC, nil, 0xfc000000),
+	speed = ProtoField.uint64("fastcnp.node.speed", "Speed (bit/s)"),
+	errors = ProtoField.uint32("fastcnp.node.errors", "Errors", base.DEC, nil, 0x03ffffff),
+	undefined = ProtoField.uint32("fastcnp.node.undefined", "Undefined", base.HEX),
+	opaque_length = ProtoField.uint8("fastcnp.node.opaque.length", "Opaque snapshot (words)"),
+	opaque_schema = ProtoField.uint24("fastcnp.node.opaque.schema", "Schema", base.HEX),
+	opaque_data = ProtoField.bytes("fastcnp.node.opaque.data", "Opaque data"),
+	daddr = ProtoField.ipv6("fastcnp.daddr", "Original destination"),
+}
+fastcnp.fields = c
+
+local cx = {
+	bad_length = ProtoExpert.new("fastcnp.bad_length", "Length is none that the option can have",
+				     expert.group.MALFORMED, expert.severity.ERROR),
+	bad_trace = ProtoExpert.new("fastcnp.bad_trace", "Lengths in the trace do not agree",
+				    expert.group.MALFORMED, expert.severity.ERROR),
+}
+fastcnp.experts = cx
+
+local ipv6_option = Field.new("ipv6.opt.type")
+
+-- What a node says for each bit of the trace's type from 0 on: words, and fields of
+-- these by offset and length in bytes.
+local node_bits = {
+	{ 1, { c.hlim, 0, 1 }, { c.id, 1, 3 } },
+	{ 1, { c.iif, 0, 2 }, { c.eif, 2, 2 } },
+	{ 1, { c.sec, 0, 4 } },
+	{ 1, { c.usec, 0, 4 } },
+	{ 1, { c.transit, 0, 4 } },
+	{ 1, { c.nsdata, 0, 4 } },
+	{ 1, { c.queue, 0, 4 } },
+	{ 1, { c.checksum, 0, 4 } },
+	{ 2, { c.hlim_wide, 0, 1 }, { c.id_wide, 1, 7 } },
+	{ 2, { c.iif_wide, 0, 4 }, { c.eif_wide, 4, 4 } },
+	{ 2, { c.nsdata_wide, 0, 8 } },
+	{ 1, { c.buffer, 0, 4 } },
+	{ 1, { c.tx_bytes, 0, 4 } },
+	{ 1, { c.speed_raw, 0, 4 }, { c.errors, 0, 4 } },
+}
+local undefined = { 1, { c.undefined, 0, 4 } }
+local bits, opaque_bit = 22, 22
+local mantissa, unknown = { 10, 16, 20, 25, 40, 50, 80 }, 63	-- of speed, kbit/s
+
+local function has_bit(trace_type, bit)
+	return math.floor(trace_type / 2 ^ (23 - bit)) % 2 == 1
+end
+
+-- One node from the beginning of bytes; how many of these it has, nil when they end before.
+local function dissect_node(bytes, tree, trace_type)
+	local at, item, code = 0
+
+	for bit = 0, bits - 1 do
+		local what = node_bits[bit + 1] or undefined
+
+		if has_bit(trace_type, bit) then
+			for i = 2, #what do
+				tree:add(what[i][1], bytes(at + what[i][2], what[i][3]))
+			end
+			if what[2][1] == c.speed_raw then
+				code = bytes(at, 4):bitfield(0, 6)
+				item = tree:add(c.speed, bytes(at, 1), code == unknown and UInt64(0) or
+						rate_decode(math.floor(code / 7) * 256 +
+							    mantissa[code % 7 + 1]) * 1000)
+				item:append_text(code == unknown and " unknown" or "")
+			end
+			at = at + what[1] * 4
+		end
+	end
+	if has_bit(trace_type, opaque_bit) then
+		if at + 4 > bytes:len() then
+			return nil
+		end
+		local words = bytes(at, 1):uint()
+
+		tree:add(c.opaque_length, bytes(at, 1))
+		tree:add(c.opaque_schema, bytes(at + 1, 3))
+		if at + 4 + words * 4 > bytes:len() then
+			return nil
+		end
+		if words > 0 then
+			tree:add(c.opaque_data, bytes(at + 4, words * 4))
+		end
+		at = at + 4 + words * 4
+	end
+	return at
+end
+
+local function dissect_trace(bytes, tree)
+	local trace_type, nodelen = bytes(4, 3):uint(), bytes(2, 1):bitfield(0, 5)
+	local free = bytes(3, 1):bitfield(1, 7) * 4
+	local at, want, n, node = trace_header + free, 0, 0
+
+	tree:add(c.ns, bytes(0, 2))
+	for _, field in ipairs({ c.nodelen, c.overflow, c.loopback, c.active }) do
+		tree:add(field, bytes(2, 1))
+	end
+	tree:add(c.remlen, bytes(3, 1))
+	tree:add(c.trace_type, bytes(4, 3))
+	tree:add(c.trace_reserved, bytes(7, 1))
+	for bit = 0, bits - 1 do
+		if has_bit(trace_type, bit) then
+			want = want + (node_bits[bit + 1] or undefined)[1]
+		end
+	end
+	if want ~= nodelen or nodelen == 0 or at > bytes:len() then
+		tree:add_proto_expert_info(cx.bad_trace)
+		return
+	end
+	if free > 0 then
+		tree:add(c.free, bytes(trace_header, free))
+	end
+	while at < bytes:len() do
+		if at + nodelen * 4 > bytes:len() then
+			tree:add_proto_expert_info(cx.bad_trace)
+			return
+		end
+		n = n + 1
+		node = tree:add(c.node, bytes(at, nodelen * 4)):set_text("Node " .. n .. ", from the last")
+		local len = dissect_node(bytes(at), node, trace_type)
+		if not len then
+			node:add_proto_expert_info(cx.bad_trace)
+			return
+		end
+		at = at + len
+	end
+end
+
+function fastcnp.dissector(tvb, _, tree)
+	-- more than one in tunnels, and in errors of ICMP
+	for _, option in ipairs({ ipv6_option() }) do
+		local at, this = option.offset, option.value
+		local trace = this == fastcnp.prefs.type2
+
+		if (this == fastcnp.prefs.type1 or trace) and at + 2 <= tvb:len() then
+			local len = tvb(at + 1, 1):uint()
+			local there = math.min(2 + len, tvb:len() - at)
+			local bytes = tvb(at, there)
+			local item = tree:add(fastcnp, bytes)
+			local data = len - 2 - trace_header - address_len
+
+			item:add(c.type, bytes(0, 1))
+			item:add(c.length, bytes(1, 1))
+			if there < 2 + len or (trace and (data < 0 or data % 4 ~= 0)) or
+			   (not trace and len ~= address_len) then
+				item:add_proto_expert_info(cx.bad_length)
+			else
+				if trace then
+					item:add(c.reserved, bytes(2, 1))
+					item:add(c.ioam_type, bytes(3, 1))
+					dissect_trace(bytes(4, trace_header + data), item)
+				end
+				item:add(c.daddr, bytes(2 + len - address_len, address_len))
+			end
+		end
+	end
+end
+
+register_postdissector(fastcnp)

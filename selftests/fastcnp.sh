@@ -300,7 +300,8 @@ start=$(date +%s)
 exchange filled qpn=80 hdr=trace hlim=9 -- qpn=81 hdr=trace filled=1 nodes=2 -- qpn=82 hdr=trace filled=2 nodes=2 -- \
 	qpn=83 hdr=trace ns=124 -- qpn=84 hdr=trace type=0xfffffe00 nodes=1 -- qpn=85 hdr=trace nodelen=6 -- \
 	qpn=86 hdr=trace nodes=1 room=6 -- qpn=87 hdr=trace type=0xf20c0200 nodes=1 -- qpn=88 hdr=trace room=57 -- \
-	qpn=89 hdr=trace room=58 -- qpn=91 hdr=trace op=0x11
+	qpn=89 hdr=trace room=58 -- qpn=91 hdr=trace op=0x11 -- \
+	qpn=92 op=0x11 hdr=fcnp1 t=0x9d
 now=$(date +%s)
 assert_eq "a node of three: header" "$(header_of 80)" "0000007b380ef20c0000"
 assert_eq "... hop limit and id, interfaces" "$(words_of 80 14 2)" "$(printf '%02x%06x%04x%04x' 8 44 "$ingress" 7)"
@@ -360,9 +361,48 @@ assert_eq "figure 4, by tshark: options" "$(tshark_says ipv6.opt.type | sort | u
 	"5 0x01,0x9d 4 0x01,0x9d,0x01 1 0x01,0x9e"
 assert_eq "... UDP checksums good, BTH" \
 	"$(tshark_says udp.checksum.status infiniband.bth.opcode | sort | uniq)" "1 129"
+# Our dissector on the option in the Fast CNP, tshark's own on the trace as r got it
+of_trace=(ns nodelen flag.o remlen)
+ours_of_trace=(ns nodelen overflow remlen)
+of_node=(id iif eif tss tsf trdelay nsdata qdepth csum iif_wide eif_wide nsdata_wide bufoccup oss.len oss.scid)
+ours_of_node=(id iif eif sec usec transit nsdata queue checksum iif_wide eif_wide nsdata_wide buffer
+	opaque.length opaque.schema)
+dissects() # QPN
+{
+	local what="infiniband.bth.destqp == $1 && !icmpv6"
+
+	tshark -r "$tmp/r.pcap" -Y "$what" -T fields \
+		"${of_trace[@]/#/-eipv6.opt.ioam.trace.}" "${of_node[@]/#/-eipv6.opt.ioam.trace.node.}" 2>/dev/null >"$tmp/theirs"
+	tshark -r "$tmp/h1.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -Y "$what && fastcnp" -T fields \
+		"${ours_of_trace[@]/#/-efastcnp.trace.}" "${ours_of_node[@]/#/-efastcnp.node.}" 2>"$tmp/tshark.err" >"$tmp/ours"
+	# each has its own view of what is better read in hexadecimal
+	perl -i -pe 's/0x([0-9a-f]+)/hex $1/ge' "$tmp/theirs" "$tmp/ours"
+	! grep -i lua "$tmp/tshark.err" && [[ -s $tmp/ours ]] && diff "$tmp/theirs" "$tmp/ours"
+}
+for qpn in 80 82 84 87; do
+	check "dissector: says of the trace what tshark's own says, queue pair $qpn" dissects $qpn
+done
+ours() # QPN FIELD...
+{
+	local fields=("${@:2}")
+
+	tshark -r "$tmp/h1.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -Y "infiniband.bth.destqp == $1 && !icmpv6 && fastcnp" \
+		-T fields "${fields[@]/#/-efastcnp.}" 2>/dev/null | tr '\t' ' '
+}
+assert_eq "... and the rest: option, bytes sent, speed, errors, address" \
+	"$(ours 80 type length ioam_type node.tx_bytes node.speed.raw node.speed node.errors daddr)" \
+	"0x9d 110 0 $((16#$(words_of 80 19 1))) 14 1000000 67108863 $r_addr"
+assert_eq "... wide node id, free space" "$(ours 84 node.hlim_wide node.id_wide) $(ours 86 trace.free)" "63 44 $(zeros 6)"
+assert_eq "... figure 3" "$(ours 89 type length daddr)" "0x9e 16 $r_addr"
+wrong() # WHAT: how often
+{
+	tshark -r "$tmp/h1.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -Y "fastcnp.$1 && !icmpv6" 2>/dev/null | wc -l
+}
+assert_eq "... finds the trace with a wrong length of nodes" "$(wrong bad_trace)" 1
+assert_eq "... and what h1 sent with a length of figure 3 for figure 4" "$(wrong bad_length)" 1
 assert_eq "unmodified Linux answers: pointer to the option's type" \
 	"$(jq -r 'select(.icmp.type == 4) | "\(.icmp.code) \(.icmp.pointer)"' "$tmp/h1" | sort | uniq -c | awk '{ print $1, $2, $3 }' | paste -sd' ')" \
-	"9 2 44 1 2 46"
+	"9 2 44 2 2 46"
 
 # Fast CNPs without a node of the port's own: the trace as it came
 port cnp 100 source $loopback
