@@ -162,10 +162,13 @@ for family in 4 6; do
 		name="IPv$family, sums $sums"
 		address="addr${family}[r]"
 		sums $sums
-		responder base-rtt 5ms respond 100
+		# by the programs for RoCEv2 as well
+		more=()
+		[[ $sums == left ]] || more=(cnp 100 source fd00:5::1 ioam 1 border)
+		responder base-rtt 5ms respond 100 "${more[@]}"
 		acceptor 10.1.0.0/16 fd00:1::/32
 		snmps >"$tmp/before"
-		more=$(more_echoes)
+		echoes=$(more_echoes)
 		capture "$h1" back "udp port 18512"
 		back=$!
 		capture "$r" forth "dst ${!address} and tcp"
@@ -183,7 +186,7 @@ for family in 4 6; do
 		assert_eq "$name: accepted, of $sent" "$(stat "$h1" eth0 accepted)" "$sent"
 		assert_eq "$name: errors" "$(stat "$s2" next error)" 0
 		assert_eq "$name: echoes that h1 got more than r sent" \
-			$(($(more_echoes) - more)) "$(stat "$h1" eth0 accepted)"
+			$(($(more_echoes) - echoes)) "$(stat "$h1" eth0 accepted)"
 		responses $family >"$tmp/responses"
 		segments $family >"$tmp/segments"
 		assert_eq "$name: of the captured $(wc -l <"$tmp/responses"), whose segment has that record" \
