@@ -19,6 +19,8 @@ packages=(
 	# tests and the demo
 	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
 	jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
+	# RoCEv2 by software
+	rdma-core ibverbs-providers perftest
 )
 
 missing=()

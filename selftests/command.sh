@@ -97,7 +97,7 @@ done
 
 state >"$tmp/before"
 on_box=(dev d0 netns "$box")
-says 255 'object "xyz" is unknown: allowed are port, host, flow, show, monitor, check, help' xyz
+says 255 'object "xyz" is unknown: allowed are port, host, flow, cnp, show, monitor, check, help' xyz
 says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
 says 255 '"-output" lacks its value*' -o

@@ -72,17 +72,18 @@ options='-Version -help -json -output -pretty -statistics -verbose'
 same "objects and options" "$(completed '')" "$(allowed @ -- $options)"
 same "after -o" "$(completed -o '')" "$(allowed -o @ --)"
 same "after options" "$(completed -j -o prom '')" "$(allowed @ -- $options)"
-for object in port host flow; do
+for object in port host flow cnp; do
 	same "commands of $object" "$(completed $object '')" "$(allowed $object @ --)"
 done
 for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host delete' 'host show' 'flow show' \
-	show monitor check; do
+	'cnp add' 'cnp delete' 'cnp show' show monitor check; do
 	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
 done
 same "values of queue" "$(completed port add dev eth0 queue '')" "$(allowed port add dev lo queue @ --)"
 same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add dev lo cnp 100 ecn @ --)"
 same "after border" "$(completed port add border '')" "$(allowed port add @ -- help)"
 same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"
+same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp add dev lo accept ::1 algorithm @ --)"
 same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
 same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"

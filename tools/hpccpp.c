@@ -38,13 +38,14 @@ struct options opt;
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] OBJECT { COMMAND | help }\n"
 "       hpccpp [ OPTIONS ] { show | monitor | check } [ ARGUMENTS | help ]\n"
-"where  OBJECT := { port | host | flow }\n"
+"where  OBJECT := { port | host | flow | cnp }\n"
 "       OPTIONS := { -j[son] | -p[retty] | -o[utput] { text | json | prom } |\n"
 "                    -s[tatistics] | -v[erbose] | -V[ersion] | -h[elp] }\n"
 "\n"
 "       port     the agent that writes a device's load into passing packets\n"
 "       host     the agent that asks for telemetry and echoes it, for a cgroup\n"
 "       flow     the connections under the congestion control hpccpp\n"
+"       cnp      the agent that slows RoCEv2 flows down by Fast CNPs\n"
 "       show     all of these\n"
 "       monitor  flows and ports, again and again\n"
 "       check    what this host lacks to use HPCC++\n"
@@ -481,6 +482,7 @@ int main(int argc, char **argv)
 		{ "port", port_main },
 		{ "host", host_main },
 		{ "flow", flow_main },
+		{ "cnp", cnp_main },
 		{ "show", show_main },
 		{ "monitor", monitor_main },
 		{ "check", check_main },

@@ -81,6 +81,12 @@ struct json_object *read_prefixes(int map);
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
 
+/* port.c: what all that is attached to devices takes */
+int lock_netns(void);
+int find_dev(const char *dev, const char *netns, int *ifindex);
+__u64 ethtool_rate(const char *dev);
+int remove_clsact(const char *dev, int ifindex);
+
 /* output.c: rows, and how an object's fields are printed */
 enum field_form {
 	FORM_NUM,
@@ -93,6 +99,7 @@ enum field_form {
 	FORM_ADDRESS,		/* with the next field, the port */
 	FORM_LIST,		/* array of strings */
 	FORM_COUNTS,		/* object of counters, in text with -s */
+	FORM_CNP_FLOWS,		/* array of rows by cnp_flow_fields, a line each */
 };
 
 #define FIELDS_MAX	32
@@ -121,9 +128,12 @@ void print_rows(const struct field *fields, struct json_object *rows);
 extern const struct field port_fields[];
 extern const struct field host_fields[];
 extern const struct field flow_fields[];
+extern const struct field cnp_fields[];
+extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
 int host_rows(const char *cgroup, struct json_object *rows);
 int flow_rows(struct json_object *rows);
+int cnp_rows(const char *dev, struct json_object *rows);
 
 /* Whether an agent can run here: 0 or -errno. What it loads, it removes. */
 int port_probe(void);
@@ -162,6 +172,7 @@ int clsact_filters(int ifindex, struct filters *f);
 int port_main(int argc, char **argv);
 int host_main(int argc, char **argv);
 int flow_main(int argc, char **argv);
+int cnp_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int monitor_main(int argc, char **argv);
 int check_main(int argc, char **argv);

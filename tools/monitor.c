@@ -73,6 +73,11 @@ static int all_hosts(struct json_object *rows)
 	return host_rows(NULL, rows);
 }
 
+static int all_cnps(struct json_object *rows)
+{
+	return cnp_rows(NULL, rows);
+}
+
 static const struct object {
 	const char *name;	/* in the monitor; NULL: not there */
 	const char *key;	/* in JSON */
@@ -82,6 +87,7 @@ static const struct object {
 	{ "port", "ports", port_fields, all_ports },
 	{ "flow", "flows", flow_fields, flow_rows },
 	{ NULL, "hosts", host_fields, all_hosts },
+	{ NULL, "cnps", cnp_fields, all_cnps },
 	{ NULL, "module", module_fields, module_rows },
 };
 

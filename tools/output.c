@@ -125,6 +125,18 @@ static void print_list(const char *word, struct json_object *list)
 		printf(" %s %s", word, json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
+static void print_text(const struct field *fields, struct json_object *row);
+
+static void print_below(const struct field *fields, struct json_object *rows)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		printf("\n    ");
+		print_text(fields, json_object_array_get_idx(rows, i));
+	}
+}
+
 static void print_text(const struct field *fields, struct json_object *row)
 {
 	const char *between = "";
@@ -146,6 +158,10 @@ static void print_text(const struct field *fields, struct json_object *row)
 			print_list(word, v);
 			continue;
 		}
+		if (f->form == FORM_CNP_FLOWS) {
+			print_below(cnp_flow_fields, v);
+			continue;
+		}
 		if (f->form == FORM_FLAG && !json_object_get_boolean(v))
 			continue;
 		cell(buf, f, row);
@@ -157,6 +173,11 @@ static void print_text(const struct field *fields, struct json_object *row)
 		       buf);
 		between = " ";
 	}
+}
+
+static void print_line(const struct field *fields, struct json_object *row)
+{
+	print_text(fields, row);
 	putchar('\n');
 }
 
@@ -304,7 +325,7 @@ void print_rows(const struct field *fields, struct json_object *rows)
 	}
 	if (opt.output == OUTPUT_TEXT) {
 		for (i = 0; i < json_object_array_length(rows); i++)
-			print_text(fields, json_object_array_get_idx(rows, i));
+			print_line(fields, json_object_array_get_idx(rows, i));
 		return;
 	}
 	for (f = fields; f->key; f++) {

@@ -252,7 +252,7 @@ static int read_root(struct plan *p, const struct qdisc *list, size_t n,
 }
 
 /* Speed of a link in bit/s; 0 when the driver does not know. */
-static __u64 ethtool_rate(const char *dev)
+__u64 ethtool_rate(const char *dev)
 {
 	/* Three bit masks of at most 127 words each follow it. */
 	union {
@@ -518,7 +518,7 @@ static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
 }
 
 /* A clsact of ours goes with its last filter, which may be somebody's. */
-static int remove_clsact(const char *dev, int ifindex)
+int remove_clsact(const char *dev, int ifindex)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
 			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
@@ -694,7 +694,7 @@ static int check_place(const struct plan *p, const struct qdisc *list, size_t n,
 	return EXIT_DONE;
 }
 
-static int find_dev(const char *dev, const char *netns, int *ifindex)
+int find_dev(const char *dev, const char *netns, int *ifindex)
 {
 	int ret = netns_enter(netns);
 
@@ -710,7 +710,7 @@ static int find_dev(const char *dev, const char *netns, int *ifindex)
  * One at a time changes ports of a namespace: else one could take away the
  * clsact that another found there. Held until the process ends.
  */
-static int lock_netns(void)
+int lock_netns(void)
 {
 	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 

@@ -1,0 +1,863 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reaction point of RoCEv2: what a NIC's congestion control does, at the device
+ * of a host whose RDMA stack has none (draft-xiao-rtgwg-rocev2-fast-cnp-02).
+ *
+ * On egress data packets are told apart by destination and destination QP, which is
+ * what a Fast CNP names, and those of a flow that is held back get a departure time
+ * by its rate, which fq honours. On ingress CNPs are taken off the wire, before the
+ * stack sees them, and judged: only what a listed source says of a flow that is
+ * really sending is heeded, all else is dropped and counted.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "hpccpp_cnp.h"
+
+#define ETH_P_IPV6	0x86DD
+#define ETH_P_8021Q	0x8100
+#define ETH_P_8021AD	0x88A8
+#define TC_ACT_UNSPEC	-1	/* go on with the next filter */
+#define TC_ACT_SHOT	2
+#define E2BIG		7	/* what a full hash answers */
+
+#define NEXT_HBH	0
+#define NEXT_UDP	17
+#define NEXT_DEST	60
+#define OPT_PAD1	0
+#define OPT_PADN	1
+#define OPTIONS_MAX	8	/* looked at in a Destination Options header */
+
+/* Opcodes; of all services but for their three high bits */
+#define ROCE_READ_RESPONSE	0x0d	/* the first of four */
+#define ROCE_RC_ACK	0x11
+#define ROCE_ATOMIC_ACK	0x12
+#define PSN_MASK	0xffffff
+#define PSN_WINDOW	1024	/* an ACK's is one of the last so many sent */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_cnp_cfg);
+} cnp SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HPCCPP_CS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} cnp_stats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_PREFIXES);
+	__type(key, struct hpccpp_prefix);
+	__type(value, __u8);
+} cnp_accept SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HPCCPP_CNP_FLOWS);
+	__type(key, struct hpccpp_cnp_key);
+	__type(value, struct hpccpp_cnp_flow);
+} cnp_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_CNP_FLOWS);
+	__type(key, struct hpccpp_cnp_qp);
+	__type(value, __u32);
+} cnp_qps SEC(".maps");
+
+/* When the device is done with what flows gave it that are not held back, by its rate */
+struct wire {
+	struct bpf_spin_lock lock;
+	__u64 done;		/* ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire);
+} cnp_wire SEC(".maps");
+
+/* When flows were last gone through, ns: for one to give up, for a local QP */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} cnp_walks SEC(".maps");
+
+enum { WALK_IDLE, WALK_QP };
+
+/* A flow before its first packet, all zero: too large for the stack; has no lock */
+struct no_flow {
+	__u8 zero[sizeof(struct hpccpp_cnp_flow)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct no_flow);
+} cnp_new SEC(".maps");
+
+/* What stands behind the IPv6 headers of all packets of RoCEv2 */
+struct roce {
+	struct udphdr udp;
+	struct hpccpp_bth bth;
+};
+
+static __always_inline void count(__u32 stat)
+{
+	__u64 *c = bpf_map_lookup_elem(&cnp_stats, &stat);
+
+	if (c)
+		(*c)++;
+}
+
+static __always_inline bool same_address(const __be32 *a, const __be32 *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+/* Offset of the IPv6 header, which is loaded; 0 when there is none. */
+static __always_inline __u32 ipv6_offset(struct __sk_buff *skb,
+					 struct ipv6hdr *ip)
+{
+	__u32 off = sizeof(struct ethhdr);
+	__u16 proto = skb->protocol;
+	struct {
+		__be16 tci;
+		__be16 proto;
+	} tag;
+	int i;
+
+	/* tags in the packet; one in skb->vlan_tci is not in the way */
+	for (i = 0; i < 2; i++) {
+		if (proto != bpf_htons(ETH_P_8021Q) &&
+		    proto != bpf_htons(ETH_P_8021AD))
+			break;
+		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
+			return 0;
+		proto = tag.proto;
+		off += sizeof(tag);
+	}
+	if (proto != bpf_htons(ETH_P_IPV6) ||
+	    bpf_skb_load_bytes(skb, off, ip, sizeof(*ip)))
+		return 0;
+	return off;
+}
+
+/*
+ * True when it is RoCEv2: then roce is loaded, from at, which comes in as the offset
+ * of what follows the IPv6 header. Options may stand before UDP: a trace does.
+ */
+static __always_inline bool load_roce(struct __sk_buff *skb, __u8 next,
+				      __u32 *at, struct roce *roce)
+{
+	struct {
+		__u8 next;
+		__u8 len;
+	} ext;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (next != NEXT_HBH && next != NEXT_DEST)
+			break;
+		if (bpf_skb_load_bytes(skb, *at, &ext, sizeof(ext)))
+			return false;
+		next = ext.next;
+		*at += (ext.len + 1) * 8;
+	}
+	return next == NEXT_UDP &&
+	       !bpf_skb_load_bytes(skb, *at, roce, sizeof(*roce)) &&
+	       roce->udp.dest == bpf_htons(HPCCPP_ROCE_PORT);
+}
+
+/* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
+static __always_inline bool may_walk(__u32 what, __u64 now)
+{
+	__u64 *at = bpf_map_lookup_elem(&cnp_walks, &what);
+
+	if (!at || now - *at < 10000000)
+		return false;
+	*at = now;
+	return true;
+}
+
+/* --- Egress --------------------------------------------------------------------- */
+
+static long give_up_idle(struct bpf_map *map, struct hpccpp_cnp_key *key,
+			 struct hpccpp_cnp_flow *f, __u64 *now)
+{
+	if (*now > f->seen && *now - f->seen > HPCCPP_CNP_IDLE)
+		bpf_map_delete_elem(map, key);
+	return 0;
+}
+
+static __always_inline struct hpccpp_cnp_flow *
+new_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
+	 const struct ipv6hdr *ip, __u64 now)
+{
+	__u32 zero = 0;
+	void *none = bpf_map_lookup_elem(&cnp_new, &zero);
+	struct hpccpp_cnp_flow *f;
+
+	if (!none)
+		return NULL;
+	if (bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST) == -E2BIG) {
+		if (!may_walk(WALK_IDLE, now))
+			return NULL;
+		bpf_for_each_map_elem(&cnp_flows, give_up_idle, &now, 0);
+		bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST);
+	}
+	f = bpf_map_lookup_elem(&cnp_flows, key);
+	if (f) {
+		f->rate = cfg->dcqcn.line;
+		__builtin_memcpy(f->saddr, &ip->saddr, sizeof(f->saddr));
+	}
+	return f;
+}
+
+/* Is what follows "busy" ours now? Nobody waits for it. */
+static __always_inline bool take(struct hpccpp_cnp_flow *f)
+{
+	return !__sync_lock_test_and_set(&f->busy, 1);
+}
+
+static __always_inline void give_back(struct hpccpp_cnp_flow *f)
+{
+	__sync_lock_test_and_set(&f->busy, 0);
+}
+
+/* W_max by the slowest link heard of lately: it and an eighth, as the module does */
+static __noinline void set_bounds(struct hpccpp_cnp_flow *f,
+				  struct hpccpp_params *p,
+				  const struct hpccpp_int *rec, int n,
+				  __u64 now)
+{
+	__u64 B = hpccpp_min_B(&f->hpcc, f->min_B, rec, n, p->T, now);
+	__u64 W = hpccpp_bdp(B, p->T);
+
+	f->min_B = B;
+	W += W / 8;
+	if (B && W < p->W_max)
+		p->W_max = W > p->W_min ? W : p->W_min;
+}
+
+/*
+ * What no Fast CNP has told of for T had less than the ports' threshold: that, and no
+ * more than eta, is the load then, as of a record that was left empty (difference 5 of
+ * hpccpp_algo.h). R = W / T.
+ */
+static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
+			       const struct hpccpp_cnp_cfg *cfg, __u64 now)
+{
+	struct hpccpp_int below = { .U = cfg->threshold };
+	__u64 T = (__u64)cfg->hpcc.T * 1000;
+	struct hpccpp_params p = cfg->hpcc;
+	int i;
+
+	set_bounds(f, &p, NULL, 0, now);
+	for (i = 0; i < 4; i++) {
+		if (now < f->told + T)
+			break;
+		f->told += T;
+		hpccpp_measure_inflight(&f->hpcc, &p, &below, 1, now);
+		hpccpp_compute_wind(&f->hpcc, &p, true);
+	}
+	if (now > f->told + T)
+		f->told = now - T;
+	return hpccpp_rate(f->hpcc.W, p.T);
+}
+
+/* When the device would begin with a packet that it is given now */
+static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
+{
+	__u64 begins = now, takes = len * 1000000000ULL / (line ? line : 1);
+	__u32 zero = 0;
+	struct wire *d = bpf_map_lookup_elem(&cnp_wire, &zero);
+
+	if (!d)
+		return now;
+	bpf_spin_lock(&d->lock);
+	if (d->done > begins)
+		begins = d->done;
+	d->done = begins + takes;
+	bpf_spin_unlock(&d->lock);
+	return begins;
+}
+
+/*
+ * A packet of a flow leaves no sooner than the one before, also when the flow is held
+ * back no more: who is overtaken is lost to the receiver. "next" of a flow that is not
+ * held back is when the device will have sent what it was given, so that a first CNP
+ * does not add to that.
+ */
+static __always_inline void pace(struct __sk_buff *skb,
+				 const struct hpccpp_cnp_cfg *cfg,
+				 struct hpccpp_cnp_flow *f, __u64 now)
+{
+	__u64 rate = 0, at, begins, line = cfg->dcqcn.line;
+	__u32 len = skb->len;
+	bool held;
+
+	if (f->algorithm == HPCCPP_CNP_HPCC && f->rate < line &&
+	    now > f->told && now - f->told >= cfg->hpcc.T * 1000ULL && take(f)) {
+		rate = untold(f, cfg, now);
+		give_back(f);
+	}
+	begins = f->rate < line ? now : wire_begins(len, line, now);
+	bpf_spin_lock(&f->lock);
+	at = f->next > now ? f->next : now;
+	held = f->held > now;
+	if (f->rate < line) {
+		if (f->algorithm == HPCCPP_CNP_DCQCN) {
+			hpccpp_dcqcn_advance(&f->dcqcn, &cfg->dcqcn, now, len);
+			f->rate = f->dcqcn.R_C;
+		} else if (rate) {
+			f->rate = rate < line ? rate : line;
+		}
+		if (at > now + HPCCPP_CNP_HELD)
+			at = now + HPCCPP_CNP_HELD;
+		f->next = at + len * 1000000000ULL / (f->rate ? f->rate : 1);
+		f->held = at;
+		held = at > now;
+	} else {
+		at = f->held;
+		if (f->next < begins)
+			f->next = begins;
+	}
+	f->seen = now;
+	f->packets++;
+	f->bytes += len;
+	bpf_spin_unlock(&f->lock);
+	if (held) {
+		skb->tstamp = at;
+		count(HPCCPP_CS_PACED);
+	}
+	count(HPCCPP_CS_DATA);
+}
+
+/*
+ * Which of the two sequences of a queue pair is it of: its requests, or, READ responses
+ * among them, its answers? What has no data waits for the data before it all the same.
+ */
+static __always_inline bool is_answer(__u8 opcode)
+{
+	return (opcode & 31) >= ROCE_READ_RESPONSE &&
+	       (opcode & 31) <= ROCE_ATOMIC_ACK;
+}
+
+SEC("tc")
+int hpccpp_cnp_out(struct __sk_buff *skb)
+{
+	struct hpccpp_cnp_key key = {};
+	struct hpccpp_cnp_cfg *cfg;
+	struct hpccpp_cnp_flow *f;
+	__u32 zero = 0, at;
+	struct ipv6hdr ip;
+	struct roce roce;
+	bool data, answer;
+	__u64 now;
+
+	at = ipv6_offset(skb, &ip);
+	if (!at)
+		return TC_ACT_UNSPEC;
+	at += sizeof(ip);
+	if (!load_roce(skb, ip.nexthdr, &at, &roce) ||
+	    roce.bth.opcode == HPCCPP_ROCE_CNP)
+		return TC_ACT_UNSPEC;
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	if (!cfg)
+		return TC_ACT_UNSPEC;
+	now = bpf_ktime_get_ns();
+	data = hpccpp_roce_data(roce.bth.opcode);
+	answer = is_answer(roce.bth.opcode);
+	__builtin_memcpy(key.daddr, &ip.daddr, sizeof(key.daddr));
+	key.qpn = bpf_ntohl(roce.bth.qpn) & HPCCPP_QPN_MASK;
+	f = bpf_map_lookup_elem(&cnp_flows, &key);
+	if (!data) {
+		if (f && f->answers == answer && f->held > now)
+			skb->tstamp = f->held;
+		return TC_ACT_UNSPEC;
+	}
+	if (!f)
+		f = new_flow(cfg, &key, &ip, now);
+	if (!f) {
+		count(HPCCPP_CS_UNTRACKED);
+		return TC_ACT_UNSPEC;
+	}
+	f->answers = answer;
+	f->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+	f->sport = bpf_ntohs(roce.udp.source);
+	pace(skb, cfg, f, now);
+	return TC_ACT_UNSPEC;
+}
+
+/* --- Ingress -------------------------------------------------------------------- */
+
+static __always_inline __u16 fold16(__u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (sum >> 16) + sum;
+}
+
+/* Of UDP in IPv6, over all; none at all, which UDP there may not have, is wrong. */
+static __always_inline bool checksum_ok(struct ipv6hdr *ip,
+					struct hpccpp_cnp *c)
+{
+	__u64 sum = bpf_htonl(NEXT_UDP) + (__u64)bpf_htonl(sizeof(*c));
+
+	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 32, 0);
+	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)c, sizeof(*c), 0);
+	return c->check && fold16(sum) == 0xffff;
+}
+
+/* Not inline: a frame of its own, gone before HPCC++ needs the stack */
+static __noinline bool icrc_ok(const struct ipv6hdr *ip,
+			       const struct hpccpp_cnp *c)
+{
+	return hpccpp_cnp_icrc(&ip->saddr, &ip->daddr, c) == c->icrc;
+}
+
+static __always_inline bool accepted(const void *source)
+{
+	struct hpccpp_prefix p = { .prefixlen = 128 };
+
+	__builtin_memcpy(p.addr, source, sizeof(p.addr));
+	/* ::ffff:a.b.c.d is on no wire, and would match IPv4's prefixes */
+	return bpf_map_lookup_elem(&cnp_accept, &p);
+}
+
+/* What a CNP did to a flow; with its lock held */
+static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 rate,
+				 __u8 cause, const __be32 *from, __u64 now)
+{
+	f->rate = rate;
+	f->cause = cause;
+	f->cnps++;
+	f->cnp_at = now;
+	if (cause != HPCCPP_CNP_SWITCH)
+		return;
+	f->from[0] = from[0];
+	f->from[1] = from[1];
+	f->from[2] = from[2];
+	f->from[3] = from[3];
+}
+
+/* Does the flow react to a CNP that says no more than that? */
+static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
+				      struct hpccpp_cnp_flow *f,
+				      const struct ipv6hdr *ip, __u8 cause,
+				      __u64 now)
+{
+	__u64 T = cfg->hpcc.T * 1000ULL;
+	bool heeded = false;
+	__be32 from[4];
+
+	__builtin_memcpy(from, &ip->saddr, sizeof(from));
+	bpf_spin_lock(&f->lock);
+	/* who knows the load by traces has no use for it */
+	if (f->algorithm != HPCCPP_CNP_HPCC || f->rate >= cfg->dcqcn.line ||
+	    now - f->cnp_at > HPCCPP_STALE_T * T) {
+		if (f->algorithm != HPCCPP_CNP_DCQCN) {
+			/* where the other algorithm left it */
+			f->algorithm = HPCCPP_CNP_DCQCN;
+			hpccpp_dcqcn_start(&f->dcqcn, f->rate);
+		}
+		heeded = hpccpp_dcqcn_cnp(&f->dcqcn, &cfg->dcqcn, now);
+	}
+	if (heeded)
+		heed(f, f->dcqcn.R_C, cause, from, now);
+	bpf_spin_unlock(&f->lock);
+	return heeded;
+}
+
+/* What a node that fills in all that HPCC++ needs has written, in words */
+enum { N_NODE, N_IFS, N_SEC, N_FRAC, N_DEPTH, N_TX, N_SPEED, N_WORDS };
+
+/*
+ * As a record of ours; false when the node did not know all. The U of a port is not in
+ * a trace, and counts where there is no earlier record only: of a port with a queue it
+ * is taken for full, and the queue.
+ */
+static __always_inline bool to_record(struct hpccpp_int *r, const __be32 *node,
+				      __u32 T)
+{
+	__u32 ifs = bpf_ntohl(node[N_IFS]), depth = bpf_ntohl(node[N_DEPTH]);
+	__u64 bps = hpccpp_ioam_speed(bpf_ntohl(node[N_SPEED]) >> 26), U = 0;
+	__u32 id = (bpf_ntohl(node[N_NODE]) & 0xffffff) ^ ifs << 24;
+	int i;
+
+#pragma unroll
+	for (i = N_SEC; i < N_SPEED; i++) {
+		if (node[i] == 0xffffffff)
+			return false;
+	}
+	if (!hpccpp_rate_ok(bps))
+		return false;
+	id = (id ^ ifs << 8) * 0x9e3779b1;
+	if (depth)
+		U = 64 + hpccpp_div((__u64)depth << HPCCPP_U_SHIFT,
+				    hpccpp_bdp(bps / 8, T));
+	depth >>= HPCCPP_QLEN_SHIFT;
+	*r = (struct hpccpp_int) {
+		.link = id >> 20,
+		.rate = hpccpp_rate_encode(bps),
+		.ts = (bpf_ntohl(node[N_SEC]) * 1000000000ULL +
+		       bpf_ntohl(node[N_FRAC]) * 1000ULL) >> HPCCPP_TS_SHIFT &
+		      HPCCPP_MASK24,
+		.tx_bytes = bpf_ntohl(node[N_TX]) >> HPCCPP_TX_SHIFT &
+			    HPCCPP_MASK24,
+		.qlen = depth < HPCCPP_QLEN_MAX ? depth : HPCCPP_QLEN_MAX,
+		.U = U < HPCCPP_U_MAX ? U : HPCCPP_U_MAX - 1,
+	};
+	return true;
+}
+
+/* What of an option is needed: where it is, and how long with all around it */
+struct option {
+	__u32 at;		/* of its data */
+	__u32 end;		/* of the header */
+	__u8 type;
+	__u8 len;
+};
+
+/*
+ * One record of a trace, that of its fullest port, as in a segment of TCP that has room
+ * for one. False when there is none of use.
+ */
+static __noinline bool load_trace(struct __sk_buff *skb,
+				  const struct hpccpp_cnp_cfg *cfg,
+				  const struct option *o,
+				  struct hpccpp_int *most)
+{
+	__u32 at = o->at + 2, end = o->at + o->len - 16, i;
+	bool any = !cfg->n_namespaces, found = false;
+	struct hpccpp_ioam_trace t;
+	__be32 node[N_WORDS];
+	struct hpccpp_int r;
+	__u8 type;
+
+	if (bpf_skb_load_bytes(skb, at - 1, &type, 1) ||
+	    bpf_skb_load_bytes(skb, at, &t, sizeof(t)))
+		return false;
+	for (i = 0; i < HPCCPP_CNP_NAMESPACES; i++)
+		any = any || (i < cfg->n_namespaces &&
+			      cfg->namespaces[i] == bpf_ntohs(t.ns));
+	if (type != HPCCPP_IOAM_PREALLOC || !any ||
+	    (bpf_ntohl(t.type) & 0xffffff00) != HPCCPP_IOAM_HPCC ||
+	    HPCCPP_IOAM_NODELEN(t.node_flags) != N_WORDS)
+		return false;
+	/* the last node, who sends this, is the first there */
+	at += sizeof(t) + (t.rem & HPCCPP_IOAM_REM) * 4;
+	for (i = 0; i < HPCCPP_CNP_NODES; i++) {
+		if (at + sizeof(node) > end ||
+		    bpf_skb_load_bytes(skb, at, node, sizeof(node)))
+			break;
+		at += sizeof(node);
+		if (!to_record(&r, node, cfg->hpcc.T) ||
+		    (found && r.U <= most->U))
+			continue;
+		*most = r;
+		found = true;
+	}
+	return found;
+}
+
+/* Lines 1-27; 0 when there was nothing new. "busy" is ours. R = W / T. */
+static __noinline __u64 told(struct hpccpp_cnp_flow *f,
+			     const struct hpccpp_cnp_cfg *cfg,
+			     const struct hpccpp_int *rec, __u64 now)
+{
+	__u64 T = cfg->hpcc.T * 1000ULL;
+	struct hpccpp_params p = cfg->hpcc;
+	bool commit;
+
+	if (f->algorithm != HPCCPP_CNP_HPCC || f->rate >= cfg->dcqcn.line) {
+		/* where the other algorithm left it */
+		__builtin_memset(&f->hpcc, 0, sizeof(f->hpcc));
+		f->min_B = 0;
+		f->commit = 0;
+		f->hpcc.W_c = hpccpp_bdp(f->rate, p.T);
+		f->hpcc.W = f->hpcc.W_c;
+	}
+	commit = now >= f->commit;
+	set_bounds(f, &p, rec, 1, now);
+	if (!hpccpp_measure_inflight(&f->hpcc, &p, rec, 1, now))
+		return 0;
+	hpccpp_compute_wind(&f->hpcc, &p, commit);
+	/* after a decrease half a T later, as difference 9 of the module */
+	if (commit)
+		f->commit = now + (f->hpcc.U >= p.eta ? T + T / 2 : T);
+	f->told = now;
+	return hpccpp_rate(f->hpcc.W, p.T);
+}
+
+/* A trace came: HPCC++. False: it was nothing new. */
+static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
+				   struct hpccpp_cnp_flow *f,
+				   const struct ipv6hdr *ip, __u8 cause,
+				   const struct hpccpp_int *rec, __u64 now)
+{
+	__u64 line = cfg->dcqcn.line, rate = 0;
+	__be32 from[4];
+
+	if (!take(f))
+		return false;
+	rate = told(f, cfg, rec, now);
+	if (rate) {
+		__builtin_memcpy(from, &ip->saddr, sizeof(from));
+		bpf_spin_lock(&f->lock);
+		f->algorithm = HPCCPP_CNP_HPCC;
+		heed(f, rate < line ? rate : line, cause, from, now);
+		bpf_spin_unlock(&f->lock);
+	}
+	give_back(f);
+	return rate;
+}
+
+static __always_inline __u32 heeded_as(__u8 cause)
+{
+	return cause == HPCCPP_CNP_SWITCH ? HPCCPP_CS_SWITCH :
+	       cause == HPCCPP_CNP_RECEIVER ? HPCCPP_CS_RECEIVER :
+					      HPCCPP_CS_ORDINARY;
+}
+
+static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
+				    const struct hpccpp_cnp_flow *f, __u64 now)
+{
+	return f->packets && (__s64)(now - f->seen) <
+	       cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
+}
+
+/*
+ * Is there a Fast CNP's option in this Destination Options header, with UDP behind
+ * it? Others may stand beside it.
+ */
+static __always_inline bool find_option(struct __sk_buff *skb,
+					const struct hpccpp_cnp_cfg *cfg,
+					__u32 at, struct option *o)
+{
+	struct {
+		__u8 next;
+		__u8 len;
+	} hdr;
+	int i;
+
+	if (bpf_skb_load_bytes(skb, at, &hdr, sizeof(hdr)) ||
+	    hdr.next != NEXT_UDP)
+		return false;
+	o->end = at + (hdr.len + 1) * 8;
+	at += sizeof(hdr);
+	for (i = 0; i < OPTIONS_MAX; i++) {
+		if (at + 2 > o->end ||
+		    bpf_skb_load_bytes(skb, at, &o->type, 1))
+			return false;
+		if (o->type == OPT_PAD1) {
+			at++;
+			continue;
+		}
+		if (bpf_skb_load_bytes(skb, at + 1, &o->len, 1))
+			return false;
+		at += 2;
+		if (o->type == cfg->type1 || o->type == cfg->type2) {
+			o->at = at;
+			return true;
+		}
+		at += o->len;
+	}
+	return false;
+}
+
+/* A Fast CNP: what becomes of it, to be counted */
+static __always_inline __u32 take_fast(struct __sk_buff *skb,
+				       const struct hpccpp_cnp_cfg *cfg,
+				       struct ipv6hdr *ip, __u32 ext,
+				       const struct option *o)
+{
+	struct hpccpp_int rec = {};
+	struct hpccpp_cnp_key key = {};
+	struct hpccpp_cnp_flow *f;
+	__u64 now = bpf_ktime_get_ns();
+	struct hpccpp_cnp c;
+	__be32 addr[4];
+	__u32 fixed = 16;	/* of the option's data */
+	__u8 cause;
+
+	if (!accepted(&ip->saddr))
+		return HPCCPP_CS_DENIED;
+	if (o->type == cfg->type2)
+		fixed = HPCCPP_FCNP2_LEN(0);
+	if (o->len < fixed || (o->type == cfg->type1 && o->len != fixed) ||
+	    o->at + o->len > o->end ||
+	    bpf_ntohs(ip->payload_len) != o->end - ext + sizeof(c) ||
+	    bpf_skb_load_bytes(skb, o->at + o->len - 16, key.daddr, 16) ||
+	    bpf_skb_load_bytes(skb, o->end, &c, sizeof(c)) ||
+	    c.dport != bpf_htons(HPCCPP_ROCE_PORT) ||
+	    c.len != bpf_htons(sizeof(c)) || c.bth.opcode != HPCCPP_ROCE_CNP)
+		return HPCCPP_CS_MALFORMED;
+
+	key.qpn = bpf_ntohl(c.bth.qpn) & HPCCPP_QPN_MASK;
+	f = bpf_map_lookup_elem(&cnp_flows, &key);
+	__builtin_memcpy(addr, &ip->daddr, sizeof(addr));
+	if (!f || !same_address(addr, f->saddr))
+		return HPCCPP_CS_UNKNOWN;
+	if (!sending(cfg, f, now))
+		return HPCCPP_CS_IDLE;
+	if (!checksum_ok(ip, &c))
+		return HPCCPP_CS_CHECKSUM;
+	if (!icrc_ok(ip, &c))
+		return HPCCPP_CS_ICRC;
+
+	__builtin_memcpy(addr, &ip->saddr, sizeof(addr));
+	cause = same_address(addr, key.daddr) ? HPCCPP_CNP_RECEIVER :
+						HPCCPP_CNP_SWITCH;
+	if (o->type == cfg->type2 && cfg->algorithm == HPCCPP_CNP_AUTO) {
+		if (load_trace(skb, cfg, o, &rec)) {
+			if (!follow(cfg, f, ip, cause, &rec, now))
+				return HPCCPP_CS_REPEATED;
+			count(HPCCPP_CS_TRACED);
+			return heeded_as(cause);
+		}
+		count(HPCCPP_CS_TRACE_BAD);
+	}
+	return slow_down(cfg, f, ip, cause, now) ? heeded_as(cause) :
+						   HPCCPP_CS_REPEATED;
+}
+
+/* What an ACK says: whose data it acknowledges */
+struct acked {
+	__be32 peer[4];
+	__u32 psn;
+	__u32 lqpn;
+	__u32 qpn;		/* the peer's; 0: of no flow */
+};
+
+static __always_inline bool acks(__u32 psn, const struct hpccpp_cnp_flow *f)
+{
+	return ((f->psn - psn) & PSN_MASK) < PSN_WINDOW;
+}
+
+static long find_acked(struct bpf_map *map, struct hpccpp_cnp_key *key,
+		       struct hpccpp_cnp_flow *f, struct acked *a)
+{
+	if (!same_address(key->daddr, a->peer) || !acks(a->psn, f))
+		return 0;
+	f->lqpn = a->lqpn;
+	a->qpn = key->qpn;
+	return 1;
+}
+
+/*
+ * No packet has both QPs of a flow. But an ACK goes to ours, and its PSN is one that
+ * this flow sent a moment ago: they start anywhere in 24 bits, so that two flows to
+ * one peer are hardly ever near each other.
+ */
+static __always_inline void learn_qp(const struct ipv6hdr *ip,
+				     const struct hpccpp_bth *bth)
+{
+	struct hpccpp_cnp_key key = {};
+	struct hpccpp_cnp_qp qp = {};
+	struct hpccpp_cnp_flow *f;
+	struct acked a = {};
+	__u32 *qpn;
+
+	__builtin_memcpy(qp.peer, &ip->saddr, sizeof(qp.peer));
+	qp.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
+	a.psn = bpf_ntohl(bth->psn) & PSN_MASK;
+	qpn = bpf_map_lookup_elem(&cnp_qps, &qp);
+	if (qpn) {
+		__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
+		key.qpn = *qpn;
+		f = bpf_map_lookup_elem(&cnp_flows, &key);
+		if (f && acks(a.psn, f))
+			return;
+	}
+	if (!may_walk(WALK_QP, bpf_ktime_get_ns()))
+		return;
+	__builtin_memcpy(a.peer, &ip->saddr, sizeof(a.peer));
+	a.lqpn = qp.qpn;
+	bpf_for_each_map_elem(&cnp_flows, find_acked, &a, 0);
+	if (a.qpn)
+		bpf_map_update_elem(&cnp_qps, &qp, &a.qpn, BPF_ANY);
+}
+
+/* A receiver's CNP, as it has always been: what becomes of it, to be counted */
+static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
+					   const struct hpccpp_cnp_cfg *cfg,
+					   struct ipv6hdr *ip, __u32 at)
+{
+	struct hpccpp_cnp_key key = {};
+	__u64 now = bpf_ktime_get_ns();
+	struct hpccpp_cnp_qp qp = {};
+	struct hpccpp_cnp_flow *f;
+	struct hpccpp_cnp c;
+	__be32 addr[4];
+	__u32 *qpn;
+
+	if (bpf_ntohs(ip->payload_len) != sizeof(c) ||
+	    bpf_skb_load_bytes(skb, at, &c, sizeof(c)) ||
+	    c.len != bpf_htons(sizeof(c)))
+		return HPCCPP_CS_MALFORMED;
+	__builtin_memcpy(qp.peer, &ip->saddr, sizeof(qp.peer));
+	qp.qpn = bpf_ntohl(c.bth.qpn) & HPCCPP_QPN_MASK;
+	qpn = bpf_map_lookup_elem(&cnp_qps, &qp);
+	if (!qpn)
+		return HPCCPP_CS_UNKNOWN;
+	__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
+	key.qpn = *qpn;
+	f = bpf_map_lookup_elem(&cnp_flows, &key);
+	__builtin_memcpy(addr, &ip->daddr, sizeof(addr));
+	if (!f || !same_address(addr, f->saddr))
+		return HPCCPP_CS_UNKNOWN;
+	if (!sending(cfg, f, now))
+		return HPCCPP_CS_IDLE;
+	/* RoCEv2's own packets may do without a checksum: the ICRC is there */
+	if (c.check && !checksum_ok(ip, &c))
+		return HPCCPP_CS_CHECKSUM;
+	if (!icrc_ok(ip, &c))
+		return HPCCPP_CS_ICRC;
+	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, now) ?
+	       HPCCPP_CS_ORDINARY : HPCCPP_CS_REPEATED;
+}
+
+SEC("tc")
+int hpccpp_cnp_in(struct __sk_buff *skb)
+{
+	struct hpccpp_cnp_cfg *cfg;
+	struct option o = {};
+	__u32 zero = 0, at;
+	struct ipv6hdr ip;
+	struct roce roce;
+
+	at = ipv6_offset(skb, &ip);
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	if (!at || !cfg)
+		return TC_ACT_UNSPEC;
+	at += sizeof(ip);
+	if (ip.nexthdr == NEXT_DEST && find_option(skb, cfg, at, &o)) {
+		count(take_fast(skb, cfg, &ip, at, &o));
+		return TC_ACT_SHOT;
+	}
+	if (ip.nexthdr != NEXT_UDP || !load_roce(skb, NEXT_UDP, &at, &roce))
+		return TC_ACT_UNSPEC;
+	if (roce.bth.opcode == ROCE_RC_ACK) {
+		learn_qp(&ip, &roce.bth);
+	} else if (roce.bth.opcode == HPCCPP_ROCE_CNP) {
+		count(take_ordinary(skb, cfg, &ip, at));
+		return TC_ACT_SHOT;
+	}
+	return TC_ACT_UNSPEC;
+}
+
+char LICENSE[] SEC("license") = "GPL";

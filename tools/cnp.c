@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp cnp: the agent on the device of a RoCEv2 sender that takes Fast CNPs and
+ * slows down the flows that they are about. Two TC filters, which stay when the command
+ * ends; that on egress is also how it is found again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/pkt_sched.h>
+
+#include "hpccpp.h"
+#include "hpccpp_cnp.h"
+#include "cnp.skel.h"
+
+#define PROG_NAME	"hpccpp_cnp_out"
+#define ETA		95	/* percent, the draft's */
+#define MAX_STAGE	5
+#define FLOWS		64
+#define FLOWS_MAX	1000000
+#define THRESHOLD	80	/* percent */
+#define PACKET		1500	/* bytes */
+
+static const char usage[] =
+"Usage: hpccpp cnp add dev DEV accept PREFIX [ accept PREFIX ]...\n"
+"                      [ rate RATE ] [ base-rtt TIME ]\n"
+"                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
+"                      [ flows N ] [ ioam-namespace N ]...\n"
+"                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
+"       hpccpp cnp delete dev DEV [ netns NAME ]\n"
+"       hpccpp cnp [ show ] [ dev DEV ] [ netns NAME ]\n"
+"\n"
+"accept Fast CNPs of switches, and of receivers, with such addresses,\n"
+"      ADDRESS[/LEN] of IPv6, up to 64; those of others are dropped\n"
+"RATE  the line's, 10kbit to 4tbit, at which flows start. Default: that in ethtool\n"
+"TIME  T, the base round trip time of the network, 1us to 4s, default 50us:\n"
+"      DCQCN's timer is 1.1 of it\n"
+"algorithm auto: HPCC++ where a Fast CNP brings a trace, DCQCN where none does\n"
+"      (default); dcqcn: that in any case\n"
+"threshold the load from which the network's ports send Fast CNPs, 1 to 100 percent,\n"
+"      default 80: HPCC++ takes the load for less when none comes\n"
+"flows N of HPCC++, flows that are expected on a link, 1 to 1000000, default 64\n"
+"ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all\n"
+"option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
+"      128 to 159. Default: 0x9e, 0x9d\n"
+"\n"
+"The device needs fq, at its root or below it: it is what packets wait in.\n"
+"\n"
+"show: a line for each device, and below it one for each flow. -s adds packets: data, paced\n"
+"(held back), untracked (of flows without room); CNPs heeded: switch, receiver,\n"
+"ordinary (without the option), traced (of these, by their trace), trace_bad (a\n"
+"trace of no use, heeded without); CNPs dropped: repeated (the flow has just\n"
+"reacted), denied (no PREFIX), malformed, unknown (no such flow), idle (it is not\n"
+"sending), checksum, icrc; error.\n"
+"\n"
+"JSON: dev rate rate_given base_rtt algorithm threshold expected accept\n"
+"ioam_namespaces option_types flows stats: see hpccpp(8)\n";
+
+const struct field cnp_flow_fields[] = {
+	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
+	{ "dqpn", FORM_NUM, "dqpn", NULL, NULL, NULL },
+	{ "lqpn", FORM_NUM, "lqpn", NULL, NULL, NULL },
+	{ "rate", FORM_RATE, "rate", NULL, NULL, NULL },
+	{ "algorithm", FORM_TEXT, "", NULL, NULL, NULL },
+	{ "U", FORM_RATIO, "U", NULL, NULL, NULL },
+	{ "alpha", FORM_RATIO, "alpha", NULL, NULL, NULL },
+	{ "cause", FORM_TEXT, "cause", NULL, NULL, NULL },
+	{ "switch", FORM_TEXT, "switch", NULL, NULL, NULL },
+	{ "cnp_age", FORM_TIME, "ago", NULL, NULL, NULL },
+	{ "cnps", FORM_NUM, "cnps", NULL, NULL, NULL },
+	{ "packets", FORM_NUM, "packets", NULL, NULL, NULL },
+	{ "bytes", FORM_NUM, "bytes", NULL, NULL, NULL },
+	{ }
+};
+
+const struct field cnp_fields[] = {
+	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
+	{ "rate", FORM_RATE, "rate", "RATE",
+	  "hpccpp_cnp_line_rate_bytes_per_second", "Rate of flows that are not held back." },
+	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
+	{ "base_rtt", FORM_TIME, "base-rtt", NULL, NULL, NULL },
+	{ "algorithm", FORM_TEXT, "algorithm", NULL, NULL, NULL },
+	{ "threshold", FORM_NUM, "threshold", NULL, NULL, NULL },
+	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
+	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
+	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
+	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
+	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
+	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_cnp_packets_total",
+	  "Packets of RoCEv2 by what the agent did with them." },
+	{ }
+};
+
+static const char *const algorithms[] = { "auto", "dcqcn" };
+static const char *const causes[] = { "none", "switch", "receiver", "ordinary" };
+
+/* What is known of an agent before it is set up */
+struct plan {
+	struct hpccpp_cnp_cfg cfg;
+	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
+	const char *dev;
+	int ifindex;
+};
+
+/* A departure time is honoured by fq alone, wherever it is on the device. */
+static int check_qdiscs(const struct plan *p)
+{
+	const char *root = "noqueue";
+	struct qdisc *list;
+	bool fq = false;
+	size_t n, i;
+	int ret;
+
+	ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++) {
+		if (list[i].ifindex != p->ifindex)
+			continue;
+		fq |= !strcmp(list[i].kind, "fq");
+		if (list[i].parent == TC_H_ROOT)
+			root = list[i].kind;
+		if (list[i].parent == TC_H_INGRESS &&
+		    strcmp(list[i].kind, "clsact")) {
+			ret = system_error("%s has a qdisc %s, which excludes the clsact that the agent needs",
+					   p->dev, list[i].kind);
+			break;
+		}
+	}
+	if (!ret && !fq)
+		ret = system_error("the qdisc of %s is %s: rates take fq, \"tc qdisc replace dev %s root fq\"",
+				   p->dev, root, p->dev);
+	free(list);
+	return ret;
+}
+
+/* Where our filters are; libbpf wants the padding to be zero too. */
+#define FILTER_AT(name) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
+			    .priority = HPCCPP_CNP_PRIO)
+
+static int detach_filter(int ifindex, enum bpf_tc_attach_point point)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = point);
+	FILTER_AT(opts);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
+/* Our program on a device, an fd or -1 */
+static int find_cnp(int ifindex, int *prog)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = BPF_TC_EGRESS);
+	FILTER_AT(opts);
+
+	*prog = -1;
+	if (bpf_tc_query(&hook, &opts))
+		return EXIT_DONE;
+	return prog_open(opts.prog_id, PROG_NAME, prog);
+}
+
+/* As attach_filter() of a port: no signal is to end us between clsact and filters. */
+static int attach_filters(struct cnp_bpf *skel, struct plan *p)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = p->ifindex,
+			    .attach_point = BPF_TC_EGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, in, .ifindex = p->ifindex,
+			    .attach_point = BPF_TC_INGRESS);
+	FILTER_AT(opts);
+	FILTER_AT(in_opts);
+	sigset_t all, old;
+	__u32 zero = 0;
+	int err;
+
+	opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_cnp_out);
+	in_opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_cnp_in);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	err = bpf_tc_hook_create(&hook);
+	p->cfg.own_clsact = !err;
+	if (err == -EEXIST)
+		err = 0;
+	if (!err) {
+		err = bpf_map__update_elem(skel->maps.cnp, &zero, sizeof(zero),
+					   &p->cfg, sizeof(p->cfg), BPF_ANY);
+		if (!err)
+			err = bpf_tc_attach(&in, &in_opts);
+		if (!err) {
+			err = bpf_tc_attach(&hook, &opts);
+			if (err)
+				detach_filter(p->ifindex, BPF_TC_INGRESS);
+		}
+		if (err && p->cfg.own_clsact)
+			remove_clsact(p->dev, p->ifindex);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (err == -EEXIST)
+		return system_error("%s has another's filter at preference %u, where the agent's goes",
+				    p->dev, HPCCPP_CNP_PRIO);
+	return err ? errno_error(err, "cannot attach to %s", p->dev) :
+		     EXIT_DONE;
+}
+
+static int load(struct plan *p)
+{
+	/* types of a kernel that does not have its own with it */
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
+			    .btf_custom_path = getenv("HPCCPP_BTF"));
+	struct cnp_bpf *skel = cnp_bpf__open_opts(&opts);
+	static const __u8 one = 1;
+	int ret, prog;
+	__u32 i;
+
+	if (!skel)
+		return load_error(errno, "cnp");
+	ret = cnp_bpf__load(skel);
+	/* `cnp show` finds maps by the program on egress */
+	prog = bpf_program__fd(skel->progs.hpccpp_cnp_out);
+	if (!ret)
+		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_accept), NULL);
+	for (i = 0; i < p->cfg.accepts && !ret; i++)
+		ret = bpf_map__update_elem(skel->maps.cnp_accept, &p->accept[i],
+					   sizeof(p->accept[i]), &one,
+					   sizeof(one), BPF_ANY);
+	ret = ret ? load_error(ret, "cnp") : attach_filters(skel, p);
+	cnp_bpf__destroy(skel);
+	return ret;
+}
+
+/* What the algorithms take; T in us, the line rate in bit/s */
+static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
+			   unsigned int flows)
+{
+	struct hpccpp_params *p = &cfg->hpcc;
+	__u64 W;
+
+	hpccpp_dcqcn_defaults(&cfg->dcqcn, bps / 8, T);
+	W = hpccpp_bdp(bps / 8, T);
+	p->T = T;
+	p->eta = (__u64)ETA * HPCCPP_ONE / 100;
+	p->max_stage = MAX_STAGE;
+	p->W_max = W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
+	p->W_ai = (__u64)p->W_max * (100 - ETA) / 100 / flows;
+	if (p->W_ai < PACKET * 12 / 1000)
+		p->W_ai = PACKET * 12 / 1000;
+	p->W_min = hpccpp_bdp(cfg->dcqcn.least, T);
+	if (p->W_min < PACKET / 16)
+		p->W_min = PACKET / 16;
+	if (p->W_max < p->W_min)
+		p->W_max = p->W_min;
+}
+
+static int cnp_add(int argc, char **argv)
+{
+	const char *rate = NULL, *rtt = NULL, *algorithm = NULL, *flows = NULL;
+	const char *threshold = NULL, *netns = NULL, *type[2];
+	const char *accept[HPCCPP_PREFIXES], *ns[HPCCPP_CNP_NAMESPACES];
+	unsigned int types[2] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
+	struct plan p = {};
+	struct argument args[] = {
+		{ .name = "dev", .value = &p.dev, .max = 1 },
+		{ .name = "accept", .value = accept, .max = HPCCPP_PREFIXES },
+		{ .name = "ioam-namespace", .value = ns,
+		  .max = HPCCPP_CNP_NAMESPACES },
+		{ .name = "option-type", .value = type, .max = 2 },
+		{ .name = "rate", .value = &rate, .max = 1 },
+		{ .name = "base-rtt", .value = &rtt, .max = 1 },
+		{ .name = "algorithm", .value = &algorithm, .max = 1 },
+		{ .name = "threshold", .value = &threshold, .max = 1 },
+		{ .name = "flows", .value = &flows, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	unsigned int N = FLOWS, T = HPCCPP_DCQCN_T, percent = THRESHOLD, v, i;
+	unsigned int which = HPCCPP_CNP_AUTO;
+	__u64 bps = 0;
+	int ret, prog;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !p.dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
+	if (!ret && !args[1].n)
+		ret = usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
+	for (i = 0; i < args[1].n && !ret; i++) {
+		ret = parse_prefix(accept[i], &p.accept[i]);
+		if (!ret && strchr(accept[i], '.') && !strchr(accept[i], ':'))
+			ret = usage_error("accept \"%s\" is wrong: allowed are prefixes of IPv6",
+					  accept[i]);
+	}
+	p.cfg.accepts = i;
+	for (i = 0; i < args[2].n && !ret; i++) {
+		ret = parse_uint("ioam-namespace", ns[i], 0, 65535, &v);
+		p.cfg.namespaces[i] = v;
+	}
+	p.cfg.n_namespaces = i;
+	if (!ret && rate)
+		ret = parse_rate("rate", rate, &bps);
+	if (!ret && rtt)
+		ret = parse_time("base-rtt", rtt, &T);
+	if (!ret && algorithm)
+		ret = parse_word("algorithm", algorithm, algorithms,
+				 ARRAY_SIZE(algorithms), &which);
+	if (!ret && threshold)
+		ret = parse_uint("threshold", threshold, 1, 100, &percent);
+	if (!ret && flows)
+		ret = parse_uint("flows", flows, 1, FLOWS_MAX, &N);
+	for (i = 0; i < args[3].n && !ret; i++)	/* bits 10, then 0 */
+		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
+	if (!ret && types[0] == types[1])
+		ret = usage_error("option-type \"%s\" is wrong: allowed are two that differ, the other is %u too",
+				  type[args[3].n - 1], types[0]);
+	if (!ret)
+		ret = find_dev(p.dev, netns, &p.ifindex);
+	if (!ret)
+		ret = lock_netns();
+	if (!ret)
+		ret = check_qdiscs(&p);
+	if (!ret)
+		ret = find_cnp(p.ifindex, &prog);
+	if (ret)
+		return ret;
+	if (prog >= 0) {
+		close(prog);
+		return system_error("an agent exists already on %s", p.dev);
+	}
+	p.cfg.rate_given = !!bps;
+	if (!bps)
+		bps = ethtool_rate(p.dev);
+	if (!hpccpp_rate_ok(bps))
+		return system_error("no rate known for %s: give one with rate RATE",
+				    p.dev);
+	p.cfg.algorithm = which;
+	p.cfg.type1 = types[0];
+	p.cfg.type2 = types[1];
+	p.cfg.threshold_percent = percent;
+	p.cfg.expected = N;
+	p.cfg.threshold = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
+	set_parameters(&p.cfg, bps, T, N);
+	return load(&p);
+}
+
+static int read_cfg(int prog, struct hpccpp_cnp_cfg *cfg)
+{
+	int map = prog_map(prog, "cnp", sizeof(*cfg));
+	__u32 zero = 0;
+	int err = map < 0 || bpf_map_lookup_elem(map, &zero, cfg);
+
+	if (map >= 0)
+		close(map);
+	return err ? prog_map_error("cnp") : EXIT_DONE;
+}
+
+static int cnp_delete(int argc, char **argv)
+{
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ .name = "dev", .value = &dev, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	struct hpccpp_cnp_cfg cfg = {};
+	int ifindex, prog, ret, map;
+	sigset_t all, old;
+	__u32 zero = 0;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
+	if (!ret)
+		ret = find_dev(dev, netns, &ifindex);
+	if (!ret)
+		ret = lock_netns();
+	if (!ret)
+		ret = find_cnp(ifindex, &prog);
+	if (ret)
+		return ret;
+	if (prog < 0)
+		return system_error("there is no agent on %s", dev);
+	/* An agent of another version goes too, but its clsact stays. */
+	map = prog_map(prog, "cnp", sizeof(cfg));
+	if (map >= 0) {
+		bpf_map_lookup_elem(map, &zero, &cfg);
+		close(map);
+	}
+	close(prog);
+	/* both or none: the command finds an agent by its egress filter */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	ret = detach_filter(ifindex, BPF_TC_EGRESS);
+	if (!ret)
+		ret = detach_filter(ifindex, BPF_TC_INGRESS);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (ret && ret != -ENOENT)
+		return errno_error(ret, "cannot remove the agent on %s", dev);
+	return cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+}
+
+static void put_address(struct json_object *row, const char *key,
+			const __be32 *addr)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, addr, text, sizeof(text));
+	put_str(row, key, text);
+}
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
+				    const struct hpccpp_cnp_flow *f,
+				    const struct hpccpp_cnp_cfg *cfg)
+{
+	struct json_object *row = json_object_new_object();
+	bool held = f->rate < cfg->dcqcn.line;
+
+	put_address(row, "dst", key->daddr);
+	put_num(row, "dqpn", key->qpn);
+	put_address(row, "src", f->saddr);
+	put_num(row, "sport", f->sport);
+	if (f->lqpn)
+		put_num(row, "lqpn", f->lqpn);
+	put_num(row, "rate", f->rate * 8);
+	put_str(row, "algorithm", !held ? "none" :
+		f->algorithm == HPCCPP_CNP_HPCC ? "hpccpp" : "dcqcn");
+	if (f->algorithm == HPCCPP_CNP_HPCC)
+		put_fixed(row, "U", f->hpcc.U);
+	else if (f->cnps)
+		put_fixed(row, "alpha", f->dcqcn.alpha);
+	put_str(row, "cause", causes[f->cause % ARRAY_SIZE(causes)]);
+	if (f->from[0])
+		put_address(row, "switch", f->from);
+	if (f->cnp_at)
+		put_num(row, "cnp_age", (now_ns() - f->cnp_at) / 1000);
+	put_num(row, "cnps", f->cnps);
+	put_num(row, "packets", f->packets);
+	put_num(row, "bytes", f->bytes);
+	return row;
+}
+
+static int put_flows(struct json_object *row, int prog,
+		     const struct hpccpp_cnp_cfg *cfg)
+{
+	int map = prog_map(prog, "cnp_flows", sizeof(struct hpccpp_cnp_flow));
+	struct json_object *flows = json_object_new_array();
+	struct hpccpp_cnp_key key, *prev = NULL;
+	struct hpccpp_cnp_flow f;
+
+	json_object_object_add(row, "flows", flows);
+	if (map < 0)
+		return prog_map_error("cnp_flows");
+	while (!bpf_map_get_next_key(map, prev, &key)) {
+		if (!bpf_map_lookup_elem_flags(map, &key, &f, BPF_F_LOCK))
+			json_object_array_add(flows, flow_row(&key, &f, cfg));
+		prev = &key;
+	}
+	close(map);
+	return EXIT_DONE;
+}
+
+static void put_list(struct json_object *row, const char *key,
+		     const __u16 *value, size_t n)
+{
+	struct json_object *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_int(value[i]));
+	json_object_object_add(row, key, list);
+}
+
+static int add_row(const char *dev, int prog, struct json_object *rows)
+{
+	static const char *const names[] = HPCCPP_CNP_STAT_NAMES;
+	__u64 stats[HPCCPP_CS_MAX];
+	struct json_object *row;
+	struct hpccpp_cnp_cfg cfg;
+	__u16 types[2];
+	int map, ret;
+
+	ret = read_cfg(prog, &cfg);
+	if (!ret)
+		ret = prog_stats(prog, "cnp_stats", stats, HPCCPP_CS_MAX);
+	if (ret)
+		return ret;
+	types[0] = cfg.type1;
+	types[1] = cfg.type2;
+	map = prog_map(prog, "cnp_accept", sizeof(__u8));
+	if (map < 0)
+		return prog_map_error("cnp_accept");
+	row = json_object_new_object();
+	put_str(row, "dev", dev);
+	put_num(row, "rate", cfg.dcqcn.line * 8);
+	put_bool(row, "rate_given", cfg.rate_given);
+	put_num(row, "base_rtt", cfg.hpcc.T);
+	put_str(row, "algorithm",
+		algorithms[cfg.algorithm % ARRAY_SIZE(algorithms)]);
+	put_num(row, "threshold", cfg.threshold_percent);
+	put_num(row, "expected", cfg.expected);
+	json_object_object_add(row, "accept", read_prefixes(map));
+	close(map);
+	if (cfg.n_namespaces)
+		put_list(row, "ioam_namespaces", cfg.namespaces,
+			 cfg.n_namespaces);
+	put_list(row, "option_types", types, ARRAY_SIZE(types));
+	ret = put_flows(row, prog, &cfg);
+	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
+	json_object_array_add(rows, row);
+	return ret;
+}
+
+/* Of one device, or of all with NULL. */
+int cnp_rows(const char *dev, struct json_object *rows)
+{
+	struct qdisc *list = NULL;
+	char name[IF_NAMESIZE];
+	int ifindex = 0, prog;
+	size_t n = 0, i;
+	int ret;
+
+	ret = find_dev(dev, NULL, &ifindex);
+	if (!ret)
+		ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n && !ret; i++) {
+		if (list[i].parent != TC_H_INGRESS ||
+		    (dev && list[i].ifindex != ifindex) ||
+		    !if_indextoname(list[i].ifindex, name))
+			continue;
+		ret = find_cnp(list[i].ifindex, &prog);
+		if (prog < 0)
+			continue;
+		ret = add_row(name, prog, rows);
+		close(prog);
+	}
+	free(list);
+	return ret;
+}
+
+static int cnp_show(int argc, char **argv)
+{
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ .name = "dev", .value = &dev, .max = 1 },
+		{ .name = "netns", .value = &netns, .max = 1 },
+	};
+	struct json_object *rows;
+	int ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret)
+		ret = netns_enter(netns);
+	if (ret)
+		return ret;
+	rows = json_object_new_array();
+	ret = cnp_rows(dev, rows);
+	if (!ret)
+		print_rows(cnp_fields, rows);
+	json_object_put(rows);
+	return ret;
+}
+
+int cnp_main(int argc, char **argv)
+{
+	static const struct command cmds[] = {
+		{ "add", cnp_add },
+		{ "delete", cnp_delete },
+		{ "show", cnp_show },
+		{ "list", cnp_show },
+		{ "help", NULL },
+	};
+
+	return run_command(cmds, ARRAY_SIZE(cmds), "cnp", usage, argc, argv);
+}

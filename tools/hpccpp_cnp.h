@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The agent that reacts to Fast CNPs at RoCEv2 senders: what it shares with the
+ * command. Programs "hpccpp_cnp_out" and "hpccpp_cnp_in", TC filters on egress and
+ * ingress of a device.
+ */
+#ifndef HPCCPP_CNP_H
+#define HPCCPP_CNP_H
+
+#include "hpccpp_agent.h"
+#include "hpccpp_dcqcn.h"
+#include "hpccpp_roce.h"
+
+/* Preference of the filters: after a port's, which may stamp and drop before us. */
+#define HPCCPP_CNP_PRIO		(HPCCPP_TC_PRIO + 1)
+
+#define HPCCPP_CNP_FLOWS	4096
+#define HPCCPP_CNP_NAMESPACES	4
+#define HPCCPP_CNP_NODES	8	/* of a trace, as many as it can have */
+
+/* A flow is sending when it has sent data within so many T. */
+#define HPCCPP_CNP_RECENT_T	100
+/* ... and may give way to another when it has not for so long. */
+#define HPCCPP_CNP_IDLE		10000000000ULL	/* ns */
+
+/*
+ * So long a packet is held back at most. rxe waits less than a second for packets of a
+ * queue pair that is destroyed, and the peer's timeout runs.
+ */
+#define HPCCPP_CNP_HELD		400000000ULL	/* ns */
+
+enum hpccpp_cnp_algorithm {
+	HPCCPP_CNP_AUTO,	/* HPCC++ by traces, DCQCN without */
+	HPCCPP_CNP_DCQCN,	/* DCQCN in any case */
+	HPCCPP_CNP_HPCC,	/* of a flow: what it is under */
+};
+
+/* Map "cnp", an array of one entry; written by the command before attaching. */
+struct hpccpp_cnp_cfg {
+	struct hpccpp_dcqcn_params dcqcn;
+	struct hpccpp_params hpcc;	/* W_max: of the line rate */
+	__u32 accepts;		/* entries in "cnp_accept" */
+	__u32 expected;		/* flows on a link, as it was given */
+	__u16 namespaces[HPCCPP_CNP_NAMESPACES];	/* of IOAM traces */
+	__u8  n_namespaces;	/* of these; 0: any will do */
+	__u8  algorithm;	/* AUTO or DCQCN */
+	__u8  type1, type2;	/* option types of figures 3 and 4 */
+	__u8  threshold;	/* 1/64: the load from which ports tell */
+	__u8  threshold_percent;
+	__u8  own_clsact;	/* clsact was added by `cnp add` */
+	__u8  rate_given;
+};
+
+/* Map "cnp_flows": data packets to one QP of one host. */
+struct hpccpp_cnp_key {
+	__be32 daddr[4];
+	__u32 qpn;		/* destination QP, host order */
+};
+
+enum hpccpp_cnp_cause {
+	HPCCPP_CNP_NONE,
+	HPCCPP_CNP_SWITCH,	/* a Fast CNP of a switch */
+	HPCCPP_CNP_RECEIVER,	/* one whose source is the flow's destination */
+	HPCCPP_CNP_ORDINARY,	/* a receiver's CNP, without the option */
+};
+
+struct hpccpp_cnp_flow {
+	struct bpf_spin_lock lock;	/* for all up to "busy" */
+	__u8  algorithm;	/* DCQCN or HPCC, when it is held back */
+	__u8  cause;		/* enum hpccpp_cnp_cause, of the last CNP heeded */
+	__u16 sport;		/* UDP source port */
+	__u32 answers;		/* its data are READ responses */
+	__u32 lqpn;		/* our QP; 0: not known */
+	__u32 psn;		/* of the last data packet */
+	__u64 rate;		/* bytes/s; the line's: not held back */
+	__u64 next;		/* when the next packet may leave, ns */
+	__u64 held;		/* until when the last one is held back */
+	__u64 seen;		/* when the last came, ns */
+	__u64 packets, bytes;	/* data packets, as they leave the device */
+	__u64 cnps;		/* CNPs heeded */
+	__u64 cnp_at;		/* the last, ns */
+	__be32 saddr[4];	/* ours */
+	__be32 from[4];		/* who sent the last Fast CNP of a switch */
+	struct hpccpp_dcqcn dcqcn;
+
+	__u32 busy;		/* who sets it owns what follows */
+	__u64 told;		/* load known up to then, ns */
+	__u64 commit;		/* when W_c may follow W again, ns */
+	__u64 min_B;		/* bytes/s */
+	struct hpccpp_state hpcc;
+};
+
+/* Map "cnp_qps": our QP, by its peer and its number, to the peer's. */
+struct hpccpp_cnp_qp {
+	__be32 peer[4];
+	__u32 qpn;		/* ours */
+};
+
+/* Map "cnp_stats", per-CPU array indexed by this. Packets. */
+enum hpccpp_cnp_stat {
+	HPCCPP_CS_DATA,		/* data packets of flows that are known */
+	HPCCPP_CS_PACED,	/* of these, held back */
+	HPCCPP_CS_UNTRACKED,	/* data packets of flows that found no room */
+	HPCCPP_CS_SWITCH,	/* Fast CNPs of switches heeded */
+	HPCCPP_CS_RECEIVER,	/* Fast CNPs of receivers heeded */
+	HPCCPP_CS_ORDINARY,	/* CNPs of receivers heeded */
+	HPCCPP_CS_TRACED,	/* of all heeded, by HPCC++ from their trace */
+	HPCCPP_CS_TRACE_BAD,	/* trace of no use, heeded without */
+	HPCCPP_CS_REPEATED,	/* dropped: the flow has just reacted to another */
+	HPCCPP_CS_DENIED,	/* dropped: not from a listed source */
+	HPCCPP_CS_MALFORMED,	/* dropped: lengths, ports, opcode are wrong */
+	HPCCPP_CS_UNKNOWN,	/* dropped: of no flow of this host */
+	HPCCPP_CS_IDLE,		/* dropped: of a flow that is not sending */
+	HPCCPP_CS_CHECKSUM,	/* dropped: UDP checksum is wrong */
+	HPCCPP_CS_ICRC,		/* dropped: ICRC is wrong */
+	HPCCPP_CS_ERROR,	/* a helper failed, or no memory */
+	HPCCPP_CS_MAX,
+};
+
+#define HPCCPP_CNP_STAT_NAMES { \
+	"data", "paced", "untracked", "switch", "receiver", "ordinary", \
+	"traced", "trace_bad", "repeated", "denied", "malformed", "unknown", \
+	"idle", "checksum", "icrc", "error" }
+
+#endif /* HPCCPP_CNP_H */
