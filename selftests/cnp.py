@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""CNPs for cnp.sh, right ones and those that nobody may heed.
+
+cnp.py DEV DST_MAC SRC DST KEY=VALUE...
+
+sends to DST, from SRC, out of DEV:
+	qpn=N		destination QP
+	orig=ADDRESS	the option's; without: a receiver's CNP, without the option
+	nodes=SEC,US,DEPTH,TX,SPEED[/...]	with an IOAM trace, the last node first
+	ns=N type=N	of the trace: namespace, IOAM-Trace-Type
+	n=N		so many of it; vary=1: each of another queue pair and source port
+	gap=SECONDS	between two
+	bad=WHAT	flip one thing: sum, nosum, icrc, opcode, udplen, optlen, long,
+			short, port
+	cut=N		only so many bytes of the frame
+"""
+import socket
+import struct
+import sys
+import time
+import zlib
+
+
+def inet6(text):
+    return socket.inet_pton(socket.AF_INET6, text)
+
+
+def frame(dmac, src, dst, qpn, k):
+    bad = k.get('bad', '')
+    opcode = 0x82 if bad == 'opcode' else 0x81
+    bth = struct.pack('>BBHII', opcode, 0, 0xffff, 0x40000000 | qpn, 0)
+    length = 8 + len(bth) + 16 + 4
+    ports = struct.pack('>HH', 0xc000 | qpn & 0x3fff, 4790 if bad == 'port' else 4791)
+    masked = struct.pack('>BBHII', opcode, 0, 0xffff, 0xff000000 | qpn, 0)
+    covered = (b'\xff' * 8 + struct.pack('>IHBB', 0x6fffffff, length, 17, 255) + src + dst +
+               ports + struct.pack('>HH', length, 0xffff) + masked + bytes(16))
+    crc = zlib.crc32(covered) ^ (bad == 'icrc')
+    body = bth + bytes(16) + struct.pack('<I', crc)
+    if bad == 'long':
+        body += bytes(8)
+    if bad == 'short':
+        body = body[:-8]
+    said = 8 + len(body) if bad in ('long', 'short') else length + (bad == 'udplen')
+    udp = ports + struct.pack('>HH', said, 0) + body
+    total = sum(struct.unpack('>%dH' % (len(udp) // 2),  udp)) + sum(struct.unpack('>16H', src + dst)) + said + 17
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    total = (total ^ 0xffff or 0xffff) ^ (bad == 'sum')
+    if bad != 'nosum':
+        udp = udp[:6] + struct.pack('>H', total) + udp[8:]
+    ext, following = b'', 17
+    if 'orig' in k:
+        orig, following = inet6(k['orig']), 60
+        if 'nodes' in k:
+            data = b''
+            for i, node in enumerate(k['nodes'].split('/')):
+                sec, us, depth, tx, speed = map(int, node.split(','))
+                data += struct.pack('>IIIIIII', 0x3f000001 + i, 0x00010002, sec, us, depth, tx & 0xffffffff,
+                                    speed << 26 | 0x3ffffff)
+            data = (struct.pack('>BBHBBI', 0, 0, int(k.get('ns', 0)), 7 << 3, 0,
+                                int(k.get('type', '0xf20c0000'), 0)) + data + orig)
+            option = b'\1\0' + bytes([0x9d, len(data) ^ (bad == 'optlen')]) + data
+        else:
+            option = b'\1\2\0\0' + bytes([0x9e, 16 ^ (bad == 'optlen')]) + orig
+        option += {0: b'', 4: b'\1\2\0\0'}[-(2 + len(option)) % 8]
+        ext = bytes([17, (2 + len(option)) // 8 - 1]) + option
+    ip = struct.pack('>IHBB', 6 << 28 | 48 << 22, len(ext + udp), following, 64) + src + dst
+    whole = bytes.fromhex(dmac.replace(':', '')) + b'\2\0\0\0\0\1\x86\xdd' + ip + ext + udp
+    return whole[:int(k['cut'])] if 'cut' in k else whole
+
+
+def main(dev, dmac, src, dst, *keys):
+    k = dict(key.split('=', 1) for key in keys)
+    src, dst, qpn = inet6(src), inet6(dst), int(k['qpn'], 0)
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind((dev, 0))
+    n, gap, sent = int(k.get('n', 1)), float(k.get('gap', 0)), 0
+    # many queue pairs, so that nothing that is kept by queue pair holds them all
+    frames = [frame(dmac, src, dst, (qpn + i) & 0xffffff, k) for i in range(min(n, 5000) if 'vary' in k else 1)]
+    while sent < n:
+        try:
+            s.send(frames[sent % len(frames)])
+            sent += 1
+        except OSError:
+            time.sleep(0.001)
+        if gap:
+            time.sleep(gap)
+
+
+main(*sys.argv[1:])
