@@ -569,8 +569,8 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		f->N = value;
 		break;
 	}
-	f->T = hpccpp_base_rtt(sk, f);
-	if (!f->min_B)
+	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
+	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
 	if (ca->mode != HPCCPP_INT) {
@@ -640,11 +640,12 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 		hpccpp_handshake_queue(sk, f, qlen, queue_us);
 	}
 	f->min_rtt = tcp_min_rtt(tcp_sk(sk));
-	f->T = hpccpp_base_rtt(sk, f);
+	/* net.hpccpp.base_rtt_us may have been T, of a flow that has no other */
+	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
 	/* a flow that is new to its path goes by all that it hears */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_LINKS ? 0 : f->min_B,
 				rec, n, f->T, now) ?: f->min_B;
-	if (!f->min_B)
+	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
 	return true;
