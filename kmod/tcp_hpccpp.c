@@ -730,6 +730,8 @@ static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
 	if (mail->gen == f->gen)
 		return false;
 	f->gen = mail->gen;
+	if (!mail->gen)		/* a new agent has heard of nothing yet */
+		return false;
 	hpccpp_count(f->net, HPCCPP_S_INT);
 	if (mail->window)
 		return hpccpp_obey(sk, f, mail->window);
