@@ -773,6 +773,21 @@ static bool hpccpp_has_agent(const struct sock *sk)
 	return has;
 }
 
+/*
+ * From an agent that hears nothing. It may be gone, while another holds its map:
+ * announce the flow to who is there.
+ */
+static void hpccpp_leave_agent(const struct sock *sk)
+{
+	struct hpccpp_mail *mail;
+
+	rcu_read_lock();
+	mail = hpccpp_mail(sk);
+	if (mail)
+		mail->governed = 0;
+	rcu_read_unlock();
+}
+
 /* A socket's operations follow its mode. */
 static void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 {
@@ -872,8 +887,10 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		if (hpccpp_flow(sk) != f)
 			return;
 		f->silent++;
-		if (hpccpp_is_silent(sk, f))
+		if (hpccpp_is_silent(sk, f)) {
 			hpccpp_fallback(sk, f);
+			hpccpp_leave_agent(sk);
+		}
 	} else if (f->blind_rounds == HPCCPP_BLIND_ROUNDS) {
 		hpccpp_fallback_blind(sk, f);
 	}

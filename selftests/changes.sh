@@ -114,11 +114,18 @@ all_off() { for id in 1 11 12 13; do port_del "$id"; done; }
 all_back() { for id in 1 11 12 13; do port_add "$id"; done; }
 sender_off() { host_off "$h1"; }
 sender_back() { host_on "$h1" records 2; }
+# Who looks at a program holds its maps, and they what they keep of sockets.
+held_off()
+{
+	held=/sys/fs/bpf/held-$$
+	bpftool prog pin id "$(bpftool -j cgroup show "${cgroup_of[$h1]}" | jq '.[0].id')" "$held"
+	sender_off
+}
 receiver_off() { host_off "$r"; }
 receiver_back() { host_on "$r"; }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan 36
+ktap_plan 42
 topo_line 1 3
 second_way
 port_of=([1]="$h1 eth0" [11]="$s1 next" [12]="$s2 next" [13]="$s3 next"
@@ -175,6 +182,8 @@ falls_back_and_returns "all ports" all_off all_back
 # --- Agents of hosts -----------------------------------------------------------
 
 falls_back_and_returns "sender's agent" sender_off sender_back
+falls_back_and_returns "sender's agent, held by another" held_off sender_back
+rm "$held"
 falls_back_and_returns "receiver's agent" receiver_off receiver_back
 
 kill "$sender"
