@@ -44,7 +44,7 @@ transfer()
 }
 
 load_hpccpp
-ktap_plan 49
+ktap_plan 52
 topo_line 4 1
 ports_on
 
@@ -75,19 +75,40 @@ steady()
 	unset sum
 	assert_eq "$what: malformed, and errors" "$(host_stat "$r" bad) $(host_stat "$r" error)" "0 0"
 }
-# N_of_last: by W_ai and W_max, 9/8 of W_init, as of the last update
-N_of_last()
+# Ns: of each update, by W_ai and W_max, 9/8 of W_init
+Ns()
 {
-	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' $trace/trace | tail -n 1 |
-		awk '{ printf "%.1f", $2 * 8 / 9 * .05 / $1 }'
+	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' $trace/trace |
+		awk '{ printf "%.1f\n", $2 * 8 / 9 * .05 / $1 }'
 }
 for dev in "${senders[@]}"; do
 	nsenter --net="/run/netns/${!dev}" sysctl -qw net.hpccpp.flows=0
 done
 steady ipv4 4 42
-N=$(N_of_last)
+N=$(Ns | tail -n 1)
 assert_ge "4 flows, ipv4: N that was measured" "$N" 3.5 flows
 assert_le "4 flows, ipv4: N that was measured" "$N" 4.5 flows
+port() { printf '%s\n' "${ports[@]}" | grep "^$1 $2"; } # NETNS DEV: how it was added
+# edge RATE: of h1, and its port anew
+edge()
+{
+	tc -n "$h1" qdisc change dev eth0 root handle 1: tbf rate "$1" \
+		burst $((2 * (MTU + 14))) limit "$BUFFER"
+	port_off "$h1" eth0
+	port_on "$h1" eth0
+}
+edge "$RATE"
+modes receiver receiver
+host_off "$h1"
+host_on "$h1" mode receiver records 2
+echo >$trace/trace
+echo 1 >$trace/events/hpccpp/hpccpp_update/enable
+transfer "two links take turns as the bottleneck" "-n 6m"
+echo 0 >$trace/events/hpccpp/hpccpp_update/enable
+assert_ge "two links take turns as the bottleneck: N was 1" "$(Ns | grep -cx '1\..' || true)" 100
+assert_eq "two links take turns as the bottleneck: N was 2 to 8" \
+	"$(Ns | awk '$1 > 1.5 && $1 < 8.5' | wc -l)" 0
+edge 1gbit
 for dev in "${senders[@]}"; do
 	nsenter --net="/run/netns/${!dev}" sysctl -qw net.hpccpp.flows=64
 done
@@ -131,7 +152,6 @@ check "under way, h1 in mode receiver: windows again" \
 assert_eq "so far: fallbacks" "$(counter "$h1" fallback)" 0
 
 # What telemetry tells of has room, and yet there is a queue: Reno, and echoes.
-port() { printf '%s\n' "${ports[@]}" | grep "^$1 $2"; } # NETNS DEV: how it was added
 bottleneck=$(port "$s1" next)
 port_off "$s1" next
 check "under way, bottleneck without its port: fallback" busywait 20 more blind 1

@@ -80,6 +80,7 @@ struct rx {
 	struct hpccpp_params p;
 	__u64 next;		/* when W is committed again, ns */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
+	__u64 stays;		/* counted on no other link until then, ns */
 	__u32 epoch;		/* of the link that it has been counted in */
 	__u16 link;		/* the link */
 	__u8 serial;		/* of the request */
@@ -1084,12 +1085,13 @@ static __always_inline int store_tagged(struct bpf_sock_ops *skops,
 
 /*
  * The flows that have the same bottleneck and end here: N, where that is the last
- * hop (section 6.2). Each flow counts itself once in an epoch.
+ * hop (section 6.2). Each flow counts itself once in an epoch; of two links that it
+ * loads alike, which take turns as its bottleneck, on one.
  */
 static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 {
 	__u64 epoch_ns = (__u64)rx->p.T * (HPCCPP_EPOCH_T * 1000);
-	__u16 link = rx->s.bottleneck;
+	__u16 link = now < rx->stays ? rx->link : rx->s.bottleneck;
 	struct link_flows *l = bpf_map_lookup_elem(&host_links, &link);
 	__u32 N;
 
@@ -1113,6 +1115,7 @@ static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 	if (rx->link != link || rx->epoch != l->epoch) {
 		rx->link = link;
 		rx->epoch = l->epoch;
+		rx->stays = now + epoch_ns;
 		l->now++;
 	}
 	N = l->now > l->last ? l->now : l->last;
