@@ -44,7 +44,7 @@ transfer()
 }
 
 load_hpccpp
-ktap_plan 52
+ktap_plan 55
 topo_line 4 1
 ports_on
 
@@ -166,6 +166,31 @@ check "under way, port back: windows again" \
 flow_end "under way"
 transfer "from another congestion control and back" "-n 4m -w cubic,hpccpp:4"
 assert_ge "from another congestion control and back: windows" "$windows" 20
+
+# A socket that windows were computed for disconnects, and listens.
+modes receiver receiver
+port_on "$r" eth0 rate "$RATE"
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" -c hpccpp -n 1m listen 4000 >"$tmp/server"
+busywait 10 listening "$r" 4000
+# shellcheck disable=SC2016 # perl
+in_ns_bg "$h1" perl -MSocket -e '
+	socket S, PF_INET, SOCK_STREAM, 0 or die;
+	connect S, sockaddr_in(4000, inet_aton(shift)) or die;
+	1 while sysread S, $_, 65536;
+	connect S, pack("Sx14", AF_UNSPEC) or die;
+	bind S, sockaddr_in(4001, INADDR_ANY) or die;
+	listen S, 1 or die;
+	accept C, S or die;
+	1 while sysread C, $_, 65536;' "${addr4[r]}"
+busywait 20 listening "$h1" 4001
+assert_ge "listens after a connection: windows of that" "$(host_stat "$h1" computed)" 20
+host_off "$r"
+host_on "$r" mode sender
+updates=$(counter "$r" updates)
+in_ns "$r" "$HPCCPP_BIN/xfer" -c hpccpp -n 1m connect "${addr4[h1]}" 4001 >"$tmp/client" || true
+assert_ge "listens after a connection: updates by echoes" $(($(counter "$r" updates) - updates)) 200
+assert_eq "listens after a connection: errors" "$(host_stat "$h1" error)" 0
+port_off "$r" eth0
 
 # --- INT responses -------------------------------------------------------------
 

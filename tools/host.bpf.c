@@ -1286,6 +1286,12 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 			request(f, skops->args[1], skops->args[2]);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
+		/* nothing of a peer holds that it was connected to */
+		sk = POINTER(skops, sk);
+		f = find(skops, false);
+		if (f && sk && !f->own_write)
+			bpf_sk_storage_delete(&host_sk, sk);
+		f = NULL;
 		/* SYN-ACKs are written in the listener's name */
 		if (skops->bpf_sock_ops_cb_flags &
 		    BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
