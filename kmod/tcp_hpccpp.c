@@ -162,7 +162,7 @@
 enum hpccpp_stat {
 	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
 	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
-	HPCCPP_S_INT,			/* generations of records pulled */
+	HPCCPP_S_INT,			/* times that mail had news */
 	HPCCPP_S_INT_TX,		/* of those, on transmit */
 	HPCCPP_S_UPDATES,		/* of those, used */
 	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
@@ -238,8 +238,8 @@ static void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)
 
 /*
  * The flow's state; NULL before init, without memory, and when the socket has
- * another congestion control by now. Whenever an agent has been asked the
- * answer may be new: other sock_ops programs of the cgroup ran too, and one
+ * another congestion control by now. Whenever an agent has been called this
+ * may be new: other sock_ops programs of the cgroup ran too, and one
  * that calls bpf_setsockopt(TCP_CONGESTION) took the socket from us. check
  * tells our pointer from what a struct_ops congestion control may write into
  * ca_priv after such a call from its own init.
