@@ -120,7 +120,7 @@ says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port 
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
 says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, limit, accept, udp-port, cnp, source, ecn, option-type, ioam, node, border, netns' port add colour red
-says 255 'object "h" is ambiguous: allowed are port, host, flow, show, monitor, check, help' h
+says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
 says 255 '"cgroup" is missing*' host add
