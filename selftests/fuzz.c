@@ -58,14 +58,15 @@ static __u64 take_range(__u64 lo, __u64 hi)
 /* --- Helpers --------------------------------------------------------------- */
 
 static __u64 now;
-static __u8 packet[256];	/* or, for a host, from the TCP header on */
+#define PACKET_MOST	156	/* bytes of one that comes */
+static __u8 packet[512];	/* or, for a host, from the TCP header on */
 static __u32 packet_len;
 
 static struct hpccpp_port the_port;
 static struct hpccpp_port_response the_response;
 static struct __sk_buff copy;	/* what is to come to ingress, with a mark */
 #define MARK	0x12345678
-static bool has_extras;
+static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
 static bool peer_listed, cc_is_hpccpp;
@@ -245,6 +246,41 @@ static long change_tail(struct __sk_buff *skb, __u32 len, __u64 flags)
 	return 0;
 }
 
+static long vlan_pop(struct __sk_buff *skb)
+{
+	__u16 proto;
+
+	if (load_bytes(skb, 12, &proto, sizeof(proto)) ||
+	    (proto != __builtin_bswap16(0x8100) &&
+	     proto != __builtin_bswap16(0x88A8)))
+		return 0;
+	if (packet_len < 18)
+		return -ENOSPC;
+	__builtin_memmove(packet + 12, packet + 16, packet_len - 16);
+	packet_len -= 4;
+	__builtin_memcpy(&skb->protocol, packet + 12, 2);
+	return 0;
+}
+
+/* Bytes behind the IPv6 header are cut off. */
+static long adjust_room(struct __sk_buff *skb, __s32 diff, __u32 mode,
+			__u64 flags)
+{
+	(void)skb;
+	TRUE_OR_TRAP(!mode && !flags && diff < 0);
+	if (packet_len < 54U + -diff)
+		return -EFAULT;
+	packet_len += diff;
+	__builtin_memmove(packet + 54, packet + 54 - diff, packet_len - 54);
+	return 0;
+}
+
+static long ecn_set_ce(struct __sk_buff *skb)
+{
+	(void)skb;
+	return now & 1;
+}
+
 static long fib_lookup(void *skb, struct bpf_fib_lookup *fib, int len,
 		       __u32 flags)
 {
@@ -277,6 +313,9 @@ static long sk_release(void *sk)
 
 #define bpf_clone_redirect	clone_redirect
 #define bpf_skb_change_tail	change_tail
+#define bpf_skb_vlan_pop	vlan_pop
+#define bpf_skb_adjust_room	adjust_room
+#define bpf_skb_ecn_set_ce	ecn_set_ce
 #define bpf_fib_lookup(...)	fib_lookup(__VA_ARGS__)
 #define bpf_redirect_neigh(i, p, l, f)	7	/* TC_ACT_REDIRECT */
 #define bpf_sk_lookup_tcp	sk_lookup
@@ -318,6 +357,8 @@ static long sk_release(void *sk)
 #undef LICENSE
 #include "../tools/host.bpf.c"
 
+static struct hpccpp_port_roce the_roce;
+static struct roce_space the_space;
 static struct link_flows the_link;
 static bool has_link;
 
@@ -340,6 +381,10 @@ static void *map_lookup(void *map, const void *key)
 		return has_link ? &the_link : NULL;
 	if (map == &port_response)
 		return &the_response;
+	if (map == &port_roce)
+		return &the_roce;
+	if (map == &port_space)
+		return &the_space;
 	if (map == &port_answered) {
 		TRUE_OR_TRAP(i < HPCCPP_ANSWERED);
 		return &answered_bit;
@@ -500,19 +545,43 @@ static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
 	return fold(sum) % 0xffff;
 }
 
+/* A Fast CNP: are its lengths right, and its checksum? */
+static void check_cnp(void)
+{
+	__u32 udp = packet_len - sizeof(struct hpccpp_cnp), i;
+	__u64 sum = IPPROTO_UDP + sizeof(struct hpccpp_cnp);
+
+	TRUE_OR_TRAP(packet[20] == 60 && !(udp % 8 ^ 54 % 8) &&
+		     udp == 54U + (packet[55] + 1) * 8);
+	TRUE_OR_TRAP((packet[18] << 8 | packet[19]) == (int)packet_len - 54);
+	for (i = 22; i < 54; i++)
+		sum += i & 1 ? packet[i] : packet[i] << 8;
+	for (i = udp; i < packet_len; i++)
+		sum += i & 1 ? packet[i] : packet[i] << 8;
+	TRUE_OR_TRAP(fold(sum) == 0xffff);
+}
+
 /* A packet on ingress: is what becomes of it right, in length and checksum? */
 static void run_ingress(struct __sk_buff *skb)
 {
 	__u64 accepted = stats[HPCCPP_PS_ACCEPTED];
 	__u64 responded = stats[HPCCPP_PS_RESPONDED];
+	__u64 sent = stats[HPCCPP_PS_CNP_SENT];
 	__u32 at = skb->protocol == bpf_htons(ETH_P_IP) ? 34 : 54;
 	__u32 addresses = at == 34 ? 26 : 22, i;
 	__u8 old[sizeof(packet)], proto;
 	__u64 sum;
 
 	__builtin_memcpy(old, packet, sizeof(old));
-	hpccpp_port_in(skb);
+	if (has_roce)
+		hpccpp_port_cin(skb);
+	else
+		hpccpp_port_in(skb);
 	TRUE_OR_TRAP(!sk_held && skb->mark != MARK);
+	if (stats[HPCCPP_PS_CNP_SENT] != sent) {
+		check_cnp();
+		return;
+	}
 	if (stats[HPCCPP_PS_ACCEPTED] != accepted)
 		proto = IPPROTO_TCP;
 	else if (stats[HPCCPP_PS_RESPONDED] != responded)
@@ -536,7 +605,7 @@ static void run_ingress(struct __sk_buff *skb)
 
 static void take_packet(struct __sk_buff *skb)
 {
-	packet_len = take_byte() % (sizeof(packet) - 100);
+	packet_len = take_byte() % PACKET_MOST;
 	take(packet, packet_len);
 	skb->len = packet_len;
 	skb->ingress_ifindex = 1;
@@ -562,6 +631,7 @@ static void one_packet(void)
 	__u32 i, tcp, lo = sizeof(packet), hi = 0;
 	__u64 did = 0, before = 0;
 	__u8 old[sizeof(packet)];
+	__u16 proto;
 
 	take_packet(&skb);
 	skb.wire_len = take_range(0, 70000);
@@ -571,16 +641,26 @@ static void one_packet(void)
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		before += stats[i];
 
-	TRUE_OR_TRAP((has_extras ? hpccpp_port_ext(&skb) : hpccpp_port(&skb)) ==
-		     TC_ACT_UNSPEC);
+	if (has_roce) {
+		int act = hpccpp_port_cnp(&skb);
+
+		TRUE_OR_TRAP(act == TC_ACT_UNSPEC ||
+			     (act == TC_ACT_SHOT && the_roce.border));
+	} else {
+		TRUE_OR_TRAP((has_extras ? hpccpp_port_ext(&skb) :
+			      hpccpp_port(&skb)) == TC_ACT_UNSPEC);
+	}
 
 	for (i = 0; i < HPCCPP_PS_MAX; i++)
 		did += stats[i];
 	/* a segment that was written into may be answered, too */
-	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras));
+	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras) +
+				     has_roce);
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
-	tcp = tcp_offset(&skb, NULL);
-	for (i = 0; i < packet_len; i++) {
+	tcp = ip_offset(&skb, &proto);
+	tcp = tcp_offset(&skb, tcp, proto, NULL);
+	/* what is not TCP, a trace is written into */
+	for (i = 0; i < packet_len && (tcp || !has_roce); i++) {
 		if (packet[i] == old[i])
 			continue;
 		TRUE_OR_TRAP(tcp);
@@ -621,6 +701,16 @@ static void fuzz_port(void)
 	cfg->subscribed = what >> 1 & 1;
 	cfg->dscp = 1;
 	cfg->respond = take_byte();
+	what = take_byte();
+	has_roce = what & 1;
+	has_extras |= has_roce;
+	the_roce = (struct hpccpp_port_roce) {
+		.source = { 0xfd }, .type1 = HPCCPP_FCNP_TYPE1,
+		.type2 = HPCCPP_FCNP_TYPE2, .cnp = take_byte(),
+		.ecn = what >> 1 & 1, .ioam = what >> 2 & 1,
+		.border = what >> 3 & 1, .ns = bpf_htons(1), .speed = 28,
+		.node = 7,
+	};
 	the_response = (struct hpccpp_port_response) {
 		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
 		.accepts = 1, .addr4 = { 10 }, .addr6 = { 0xfd },

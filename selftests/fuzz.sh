@@ -41,7 +41,7 @@ seeds()
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
 
 		# a port: 200 Mbit/s, 2 ms, one queue, then packets
-		sub packets { pack("CQ<4C2", 1, 2e8 - 10000, 1999, 7, 0, $extras, $respond),
+		sub packets { pack("CQ<4C4", 1, 2e8 - 10000, 1999, 7, 0, $extras, $respond, $roce, $cnp),
 			map { pack("C4", $extras ? 22 : 20, 1, 1, length $_), $_,
 				pack "Q<C2", $extras ? 65000 : 1500, 0, 0 } @_ }
 		# and what comes to it: the state of a connection, una, nxt, a packet
@@ -74,6 +74,23 @@ seeds()
 		($extras, $respond) = (0, 0);
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
+
+		# RoCEv2: data with a trace and without, a Fast CNP; marks, ioam, border
+		sub rocev2 { pack("n4C2nN2", 1000, 4791, 28, 0, @_[0, 1], 0xffff, 0x11, 1) . "dataicrc" }
+		sub ipv6 { pack("x12nCx3nCC", 0x86dd, 0x60, length $_[1], $_[0], 64) . "\xfd" x 32 . $_[1] }
+		$data = rocev2 4, 0;
+		$trace = pack("C8nC2Nx28C4", 17, 5, 1, 0, 0x31, 38, 0, 0, 1, 7 << 3, 7, 0xf20c0000, 1, 2, 0, 0);
+		$fast = pack("C8", 17, 2, 1, 2, 0, 0, 0x9e, 16) . "\xfd" x 16;
+		for ([7, 1], [15, 1], [1, 255]) {
+			($roce, $cnp) = @$_;
+			for $p (ipv6(17, $data), ipv6(0, $trace . $data), vlan(ipv6 60, $fast . rocev2 0x81, 0), ipv6(43, pack("C4x20", 17, 2, 4, 1) . $data),
+				ipv6(44, pack("C8", 17) . $data), ipv6(51, pack("C12", 17, 1) . $data), ip4(tcp 0x10, option $collect, $empty)) {
+				# only what was forwarded is answered, and the first has no load to tell of
+				$extras = 1;
+				seed(packets(($p) x 4), arrivals $p);
+			}
+		}
+		($extras, $roce, $cnp) = (0, 0, 0);
 
 		# a host: what happens, whether it is signed, the time, una, nxt, packets and
 		# lost, the options; keys, the first signs; the mode

@@ -18,7 +18,7 @@
 #define TLV_PAD1	0
 
 #define IP6_LEN		sizeof(struct ipv6hdr)
-#define IP6_DADDR	offsetof(struct ipv6hdr, daddr)
+#define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -164,7 +164,7 @@ static __always_inline struct walk *walk_headers(struct __sk_buff *skb, __u32 ip
 		return NULL;
 	w = &s->walk;
 	*w = (struct walk) { .at = IP6_LEN, .last = IP6_DADDR };
-	if (bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, nexthdr), &w->next, 1))
+	if (bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, nexthdr), &w->next, 1))
 		return NULL;
 	for (i = 0; i < WALK_STEPS; i++) {
 		if (w->at < w->options)
@@ -241,7 +241,7 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	if (!skb->ingress_ifindex || !w->last ||
 	    bpf_skb_load_bytes(skb, ip + w->last, addr, sizeof(addr)) ||
 	    !is_unicast(addr) ||
-	    bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, saddr), addr,
+	    bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, saddr), addr,
 			       sizeof(addr)) || !is_unicast(addr))
 		return false;
 	c = bpf_map_lookup_elem(&port_response, &zero);
@@ -420,7 +420,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 
 	if (!s || bpf_skb_load_bytes(skb, at, &t, sizeof(t)) ||
 	    bpf_skb_load_bytes(skb, at - 3, &len, 1) ||
-	    bpf_skb_load_bytes(skb, ip + offsetof(struct ipv6hdr, hop_limit),
+	    bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, hop_limit),
 			       &hops, 1)) {
 		count(HPCCPP_PS_ERROR);
 		return;
@@ -453,7 +453,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 			continue;
 		switch (HPCCPP_IOAM_BIT(i)) {
 		case HPCCPP_IOAM_NODE:
-			known = hops << 24 | c->node;
+			known = (__u32)hops << 24 | c->node;
 			break;
 		case HPCCPP_IOAM_IFS:
 			known = (ingress && ingress < 0xffff ? ingress << 16 :
@@ -469,7 +469,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 			known = l->qlen < ~0u ? l->qlen : ~0u;
 			break;
 		case HPCCPP_IOAM_NODE_WIDE:
-			known = hops << 24;
+			known = (__u32)hops << 24;
 			more = c->node;
 			if (c->node == 0xffffff) {
 				known |= 0xffffff;
