@@ -58,7 +58,8 @@ echo TAP version 13
 # --- Congestion ------------------------------------------------------------------------------
 
 printf '# %-24s %7s %9s %9s %7s %7s  %s\n' "" Mbit/s "queue" "p99" drops late "share, least most"
-for tool in ib_write_bw ib_send_bw; do
+# one of the tools takes a minute and a half
+for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, without"
 	congest $tool 2
 	without=$mean_bytes without_goodput=$goodput
