@@ -5,7 +5,7 @@
 # and exit status, and no other; and all examples in them and in README.md.
 #
 #	h1 -100M- s1 ==10M== r		h1 is under hpccpp
-#	doc: eth0, swp1			where README's commands are run
+#	doc: eth0, swp1, swp3		where README's commands are run
 #
 # place: vm
 # timeout: 600
@@ -263,12 +263,15 @@ setup_ns doc
 ip -n "$doc" -batch - <<END
 link add eth0 type veth peer eth1
 link add swp1 type veth peer swp2
+link add swp3 type veth peer swp4
 addr add 10.0.0.2/24 dev eth0
 link set eth0 up
 link set eth1 up
 route add 10.0.0.0/8 via 10.0.0.1
 END
 tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
+tc -n "$doc" qdisc add dev swp3 root tbf rate 100mbit burst 3028 limit 512kb
+tc -n "$doc" qdisc add dev eth0 root fq
 examples "$top/README.md"
 ss_like() # FILE: is what ss prints, where "..." is anything
 {
@@ -307,7 +310,7 @@ for file in "${commands[@]}"; do
 	fi
 	check "README: $(head -n 1 "$file")" run "$doc" "$file"
 done
-check "README: its agents are there" jq -e '(.ports | length) == 1 and (.hosts | length) == 1' \
+check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1 and (.cnps | length) == 1' \
 	<(json show netns "$doc")
 "$HPCCPP" host del cgroup /sys/fs/cgroup
 agents=
