@@ -450,8 +450,8 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 		map = rcu_dereference(SDATA(elem)->smap);
 		mail = (struct hpccpp_mail *)SDATA(elem)->data;
 		if (map && map->map.value_size >= sizeof(*mail) &&
-		    mail->magic == HPCCPP_MAIL_MAGIC)
-			return mail->governed ? mail : NULL;
+		    mail->magic == HPCCPP_MAIL_MAGIC && mail->governed)
+			return mail;
 	}
 	return NULL;
 }
