@@ -61,14 +61,14 @@ printf '# %-24s %7s %9s %9s %7s %7s  %s\n' "" Mbit/s "queue" "p99" drops late "s
 # one of the tools takes a minute and a half
 for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, without"
-	congest $tool 2
+	congest "$tool" 2
 	without=$mean_bytes without_goodput=$goodput
 	assert_ge "$name: queue" "$mean_bytes" 100000 bytes
 	assert_ge "$name: drops" "$late_drops" 100
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 base-rtt $T
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T
 	name="$tool, Fast CNP"
-	congest $tool "$(how_often 6 15)"
+	congest "$tool" "$(how_often 6 15)"
 	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
 	assert_eq "$name: drops after two round trips" "$late_drops" 0
 	assert_ge "$name: throughput" "$goodput" $((without_goodput * 9 / 10)) bit/s
