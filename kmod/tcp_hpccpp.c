@@ -532,15 +532,28 @@ static void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 		what = hpccpp_num_encode(f->p.T) << 12 |
 		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
 		       READ_ONCE(f->net->eta);
-		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
-			  hpccpp_num_encode(W_ai);
 	}
 	/* N varies: what W_ai changes by less than an eighth does not matter */
 	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)
 		return;
+	if (what)
+		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
+			  hpccpp_num_encode(W_ai);
 	f->told = what;
 	f->told_ai = W_ai;
 	tcp_call_bpf_3arg(sk, HPCCPP_SOCK_TELL, what, what, windows);
+}
+
+/* W is new, by telemetry of now. */
+static void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
+{
+	f->last_int = tcp_sk(sk)->tcp_clock_cache;
+	f->silent = 0;
+	f->updates++;
+	hpccpp_count(f->net, HPCCPP_S_UPDATES);
+	f->loaded &= loaded;
+	hpccpp_set_pacing(sk, f);
+	hpccpp_publish(inet_csk_ca(sk), f);
 }
 
 /*
@@ -551,7 +564,7 @@ static void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 {
 	static const struct hpccpp_int none;
-	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u32 value = HPCCPP_WINDOW_VALUE(word);
 	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -596,14 +609,8 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		hpccpp_explain(sk, f, loaded,
 			       (u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT);
 	}
-	f->last_int = tp->tcp_clock_cache;
-	f->silent = 0;
-	f->updates++;
-	hpccpp_count(f->net, HPCCPP_S_UPDATES);
 	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
-	f->loaded &= loaded;
-	hpccpp_set_pacing(sk, f);
-	hpccpp_publish(ca, f);
+	hpccpp_updated(sk, f, loaded);
 	trace_hpccpp_update(sk, f, &f->p, &none, update_wc, true);
 	return true;
 }
@@ -678,7 +685,7 @@ static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
 static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		       const struct hpccpp_int *rec, int n)
 {
-	struct hpccpp_sock *ca = inet_csk_ca(sk);
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache;
@@ -709,13 +716,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 			hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
 				       queue_us);
 		}
-		f->last_int = now;
-		f->silent = 0;
-		f->updates++;
-		hpccpp_count(f->net, HPCCPP_S_UPDATES);
-		f->loaded &= hpccpp_loaded(f, p, rec);
-		hpccpp_set_pacing(sk, f);
-		hpccpp_publish(ca, f);
+		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	}
 	trace_hpccpp_update(sk, f, p, rec, update_wc, used);
 	return used;

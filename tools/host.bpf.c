@@ -720,10 +720,7 @@ static __always_inline void parse_window(struct bpf_sock_ops *skops,
 		return;
 	/* windows have no tags */
 	ours = !tags && cfg->mode == HPCCPP_MODE_RECEIVER;
-	o->kind = HPCCPP_OPT_KIND;
-	o->len = HPCCPP_OPT_HDR;
-	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
-	len = bpf_load_hdr_opt(skops, o, sizeof(*o), 0);
+	len = load_any(skops, o, HPCCPP_EXID_WINDOW, 0);
 	if (len <= 0)
 		return;
 	word = bpf_ntohl(o->rec[0][0]);
@@ -1163,6 +1160,17 @@ static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 					       value));
 }
 
+/* An option "window" of a constant length; says so in a counter. */
+static __always_inline void store_window(struct bpf_sock_ops *skops,
+					 struct opt *o, const int len,
+					 __u32 stat)
+{
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = len;
+	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
+	count(bpf_store_hdr_opt(skops, o, len, 0) ? HPCCPP_HS_ERROR : stat);
+}
+
 static __always_inline void write_window(struct bpf_sock_ops *skops,
 					 struct flow *f, struct opt *o)
 {
@@ -1171,24 +1179,16 @@ static __always_inline void write_window(struct bpf_sock_ops *skops,
 	if (!rx)
 		return;
 	compute(skops, rx, o);
-	o->kind = HPCCPP_OPT_KIND;
-	o->len = HPCCPP_WINDOW_LEN;
-	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
-	count(bpf_store_hdr_opt(skops, o, HPCCPP_WINDOW_LEN, 0) ?
-	      HPCCPP_HS_ERROR : HPCCPP_HS_COMPUTED);
+	store_window(skops, o, HPCCPP_WINDOW_LEN, HPCCPP_HS_COMPUTED);
 	f->due = 0;
 }
 
 static __always_inline void write_request(struct bpf_sock_ops *skops,
 					  struct flow *f, struct opt *o)
 {
-	o->kind = HPCCPP_OPT_KIND;
-	o->len = HPCCPP_REQUEST_LEN;
-	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
 	o->rec[0][0] = bpf_htonl(f->want[0]);
 	o->rec[0][1] = bpf_htonl(f->want[1]);
-	count(bpf_store_hdr_opt(skops, o, HPCCPP_REQUEST_LEN, 0) ?
-	      HPCCPP_HS_ERROR : HPCCPP_HS_REQUESTED);
+	store_window(skops, o, HPCCPP_REQUEST_LEN, HPCCPP_HS_REQUESTED);
 }
 
 /* WRITE_HDR_OPT: write what HDR_OPT_LEN reserved. */
