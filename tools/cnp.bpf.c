@@ -14,12 +14,8 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_cnp.h"
+#include "hpccpp_skb.h"
 
-#define ETH_P_IPV6	0x86DD
-#define ETH_P_8021Q	0x8100
-#define ETH_P_8021AD	0x88A8
-#define TC_ACT_UNSPEC	-1	/* go on with the next filter */
-#define TC_ACT_SHOT	2
 #define E2BIG		7	/* what a full hash answers */
 
 #define NEXT_HBH	0
@@ -130,25 +126,10 @@ static __always_inline bool same_address(const __be32 *a, const __be32 *b)
 static __always_inline __u32 ipv6_offset(struct __sk_buff *skb,
 					 struct ipv6hdr *ip)
 {
-	__u32 off = sizeof(struct ethhdr);
-	__u16 proto = skb->protocol;
-	struct {
-		__be16 tci;
-		__be16 proto;
-	} tag;
-	int i;
+	__u16 proto;
+	__u32 off = ip_offset(skb, &proto);
 
-	/* tags in the packet; one in skb->vlan_tci is not in the way */
-	for (i = 0; i < 2; i++) {
-		if (proto != bpf_htons(ETH_P_8021Q) &&
-		    proto != bpf_htons(ETH_P_8021AD))
-			break;
-		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
-			return 0;
-		proto = tag.proto;
-		off += sizeof(tag);
-	}
-	if (proto != bpf_htons(ETH_P_IPV6) ||
+	if (!off || proto != bpf_htons(ETH_P_IPV6) ||
 	    bpf_skb_load_bytes(skb, off, ip, sizeof(*ip)))
 		return 0;
 	return off;
@@ -402,14 +383,6 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 }
 
 /* --- Ingress -------------------------------------------------------------------- */
-
-static __always_inline __u16 fold16(__u64 sum)
-{
-	sum = (sum >> 32) + (sum & 0xffffffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (sum >> 16) + sum;
-}
 
 /* Of UDP in IPv6, over all; none at all, which UDP there may not have, is wrong. */
 static __always_inline bool checksum_ok(struct ipv6hdr *ip,
@@ -679,6 +652,24 @@ static __always_inline bool find_option(struct __sk_buff *skb,
 	return false;
 }
 
+/* Why a CNP about this flow is not heeded, to be counted; HPCCPP_CS_MAX when it may be */
+static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
+				   const struct hpccpp_cnp_flow *f,
+				   struct ipv6hdr *ip, struct hpccpp_cnp *c,
+				   bool summed, __u64 now)
+{
+	__be32 addr[4];
+
+	__builtin_memcpy(addr, &ip->daddr, sizeof(addr));
+	if (!f || !same_address(addr, f->saddr))
+		return HPCCPP_CS_UNKNOWN;
+	if (!sending(cfg, f, now))
+		return HPCCPP_CS_IDLE;
+	if (summed && !checksum_ok(ip, c))
+		return HPCCPP_CS_CHECKSUM;
+	return icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
+}
+
 /* A Fast CNP: what becomes of it, to be counted */
 static __always_inline __u32 take_fast(struct __sk_buff *skb,
 				       const struct hpccpp_cnp_cfg *cfg,
@@ -692,6 +683,7 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 	struct hpccpp_cnp c;
 	__be32 addr[4];
 	__u32 fixed = 16;	/* of the option's data */
+	__u32 wrong;
 	__u8 cause;
 
 	if (!accepted(&ip->saddr))
@@ -709,15 +701,9 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 
 	key.qpn = bpf_ntohl(c.bth.qpn) & HPCCPP_QPN_MASK;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
-	__builtin_memcpy(addr, &ip->daddr, sizeof(addr));
-	if (!f || !same_address(addr, f->saddr))
-		return HPCCPP_CS_UNKNOWN;
-	if (!sending(cfg, f, now))
-		return HPCCPP_CS_IDLE;
-	if (!checksum_ok(ip, &c))
-		return HPCCPP_CS_CHECKSUM;
-	if (!icrc_ok(ip, &c))
-		return HPCCPP_CS_ICRC;
+	wrong = judge(cfg, f, ip, &c, true, now);
+	if (!f || wrong != HPCCPP_CS_MAX)
+		return wrong;
 
 	__builtin_memcpy(addr, &ip->saddr, sizeof(addr));
 	cause = same_address(addr, key.daddr) ? HPCCPP_CNP_RECEIVER :
@@ -802,8 +788,7 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	struct hpccpp_cnp_qp qp = {};
 	struct hpccpp_cnp_flow *f;
 	struct hpccpp_cnp c;
-	__be32 addr[4];
-	__u32 *qpn;
+	__u32 *qpn, wrong;
 
 	if (bpf_ntohs(ip->payload_len) != sizeof(c) ||
 	    bpf_skb_load_bytes(skb, at, &c, sizeof(c)) ||
@@ -817,16 +802,10 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
 	key.qpn = *qpn;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
-	__builtin_memcpy(addr, &ip->daddr, sizeof(addr));
-	if (!f || !same_address(addr, f->saddr))
-		return HPCCPP_CS_UNKNOWN;
-	if (!sending(cfg, f, now))
-		return HPCCPP_CS_IDLE;
 	/* RoCEv2's own packets may do without a checksum: the ICRC is there */
-	if (c.check && !checksum_ok(ip, &c))
-		return HPCCPP_CS_CHECKSUM;
-	if (!icrc_ok(ip, &c))
-		return HPCCPP_CS_ICRC;
+	wrong = judge(cfg, f, ip, &c, c.check, now);
+	if (!f || wrong != HPCCPP_CS_MAX)
+		return wrong;
 	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, now) ?
 	       HPCCPP_CS_ORDINARY : HPCCPP_CS_REPEATED;
 }

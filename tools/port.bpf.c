@@ -22,19 +22,15 @@
 
 #include "hpccpp_agent.h"
 #include "hpccpp_roce.h"
+#include "hpccpp_skb.h"
 
 #define ETH_P_IP	0x0800
-#define ETH_P_IPV6	0x86DD
-#define ETH_P_8021Q	0x8100
-#define ETH_P_8021AD	0x88A8
 #define IP_OFFSET	0x1fff
 #define IP_MF		0x2000
 #define IP_DF		0x4000
 #define ETH_HLEN	14
 #define AF_INET		2
 #define AF_INET6	10
-#define TC_ACT_UNSPEC	-1	/* go on with the next filter */
-#define TC_ACT_SHOT	2
 #define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
 #define TCPHDR_SYN	0x02
@@ -97,30 +93,6 @@ static __always_inline void count(__u32 stat)
 
 	if (c)
 		(*c)++;
-}
-
-/* Offset of the IP header, behind tags, and the protocol there; 0 for an error. */
-static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
-{
-	__u32 off = sizeof(struct ethhdr);
-	struct {
-		__be16 tci;
-		__be16 proto;
-	} tag;
-	int i;
-
-	*proto = skb->protocol;
-	/* tags in the packet; one in skb->vlan_tci is not in the way */
-	for (i = 0; i < 2; i++) {
-		if (*proto != bpf_htons(ETH_P_8021Q) &&
-		    *proto != bpf_htons(ETH_P_8021AD))
-			break;
-		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
-			return 0;
-		*proto = tag.proto;
-		off += sizeof(tag);
-	}
-	return off;
 }
 
 /*
@@ -424,14 +396,6 @@ error:
 	return false;
 }
 
-static __always_inline __u16 fold16(__u64 sum)
-{
-	sum = (sum >> 32) + (sum & 0xffffffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (sum >> 16) + sum;
-}
-
 /* Of both families: what stands around a response, and around the ACK made of it */
 struct addresses {
 	__be32 src[4];
@@ -514,6 +478,50 @@ static __always_inline bool limited(struct hpccpp_port_response *c)
 	return over;
 }
 
+/* May this flow be answered now? Counts why not. */
+static __always_inline bool may_answer(struct hpccpp_port_response *c,
+				       const struct hpccpp_port *p, __u32 flow)
+{
+	if (answered(flow, bpf_ktime_get_ns() / (p->cfg.base_rtt * 1000ULL))) {
+		count(HPCCPP_PS_SUPPRESSED);
+		return false;
+	}
+	if (limited(c)) {
+		count(HPCCPP_PS_LIMITED);
+		return false;
+	}
+	return true;
+}
+
+/* A copy to our ingress, which knows it by its mark. */
+static __always_inline bool send_copy(struct __sk_buff *skb,
+				      const struct hpccpp_port_response *c)
+{
+	__u32 mark = skb->mark;
+	bool sent;
+
+	skb->mark = c->mark;
+	sent = !bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	if (!sent)
+		count(HPCCPP_PS_ERROR);
+	skb->mark = mark;
+	return sent;
+}
+
+/* What was made of a copy leaves by the route to its destination. */
+static __always_inline int send_off(struct __sk_buff *skb,
+				    struct bpf_fib_lookup *fib, __u32 stat)
+{
+	long err = bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+
+	if (err != BPF_FIB_LKUP_RET_SUCCESS && err != BPF_FIB_LKUP_RET_NO_NEIGH) {
+		count(HPCCPP_PS_ERROR);
+		return TC_ACT_SHOT;
+	}
+	count(stat);
+	return bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
+}
+
 /*
  * What a copy brings to make_cnp() in skb->cb[], and the first is 0 in what is to
  * become a response, which has its record in the others.
@@ -528,7 +536,7 @@ static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 				    const struct hpccpp_port *p,
 				    const struct hpccpp_int *r)
 {
-	__u32 zero = 0, mark = skb->mark;
+	__u32 zero = 0;
 	struct hpccpp_port_response *c;
 	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
 	__u8 bits[2];		/* data offset, flags */
@@ -547,23 +555,13 @@ static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 	/* no address of this family to send from */
 	if (!*(v4 ? (__u32 *)c->addr4 : (__u32 *)c->addr6))
 		return;
-	if (answered(bpf_get_hash_recalc(skb), bpf_ktime_get_ns() /
-		     (p->cfg.base_rtt * 1000ULL))) {
-		count(HPCCPP_PS_SUPPRESSED);
+	if (!may_answer(c, p, bpf_get_hash_recalc(skb)))
 		return;
-	}
-	if (limited(c)) {
-		count(HPCCPP_PS_LIMITED);
-		return;
-	}
 	skb->cb[0] = bpf_htonl(hpccpp_int_w0(r));
 	skb->cb[1] = bpf_htonl(hpccpp_int_w1(r));
 	skb->cb[2] = bpf_htonl(hpccpp_int_w2(r));
 	skb->cb[CB_UDP] = 0;
-	skb->mark = c->mark;
-	if (bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS))
-		count(HPCCPP_PS_ERROR);
-	skb->mark = mark;
+	send_copy(skb, c);
 }
 
 #include "port_roce.h"
@@ -741,11 +739,7 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	}
 	if (err)
 		goto error;
-	err = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
-	if (err != BPF_FIB_LKUP_RET_SUCCESS && err != BPF_FIB_LKUP_RET_NO_NEIGH)
-		goto error;
-	count(HPCCPP_PS_RESPONDED);
-	return bpf_redirect_neigh(fib.ifindex, NULL, 0, 0);
+	return send_off(skb, &fib, HPCCPP_PS_RESPONDED);
 error:
 	count(HPCCPP_PS_ERROR);
 	return TC_ACT_SHOT;

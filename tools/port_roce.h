@@ -233,10 +233,9 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 				     const struct walk *w,
 				     const struct hpccpp_port *p)
 {
-	__u32 zero = 0, mark = skb->mark;
+	__u32 zero = 0;
 	struct hpccpp_port_response *c;
 	__be32 addr[4];
-	bool sent;
 
 	if (!skb->ingress_ifindex || !w->last ||
 	    bpf_skb_load_bytes(skb, ip + w->last, addr, sizeof(addr)) ||
@@ -248,24 +247,12 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	if (!c || !c->mark)
 		return false;
 	/* queue pairs of two hosts may share a UDP port */
-	if (answered(bpf_get_hash_recalc(skb) ^ qpn * 0x9e3779b1, bpf_ktime_get_ns() /
-		     (p->cfg.base_rtt * 1000ULL))) {
-		count(HPCCPP_PS_SUPPRESSED);
+	if (!may_answer(c, p, bpf_get_hash_recalc(skb) ^ qpn * 0x9e3779b1))
 		return false;
-	}
-	if (limited(c)) {
-		count(HPCCPP_PS_LIMITED);
-		return false;
-	}
 	skb->cb[CB_UDP] = w->udp;
 	skb->cb[CB_TRACE] = w->trace;
 	skb->cb[CB_LAST] = w->last;
-	skb->mark = c->mark;
-	sent = !bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
-	if (!sent)
-		count(HPCCPP_PS_ERROR);
-	skb->mark = mark;
-	return sent;
+	return send_copy(skb, c);
 }
 
 /*
@@ -392,11 +379,7 @@ static __always_inline int make_cnp(struct __sk_buff *skb)
 		goto error;
 	__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
 	__builtin_memcpy(fib.ipv6_dst, a.dst, sizeof(a.dst));
-	err = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
-	if (err != BPF_FIB_LKUP_RET_SUCCESS && err != BPF_FIB_LKUP_RET_NO_NEIGH)
-		goto error;
-	count(HPCCPP_PS_CNP_SENT);
-	return bpf_redirect_neigh(fib.ifindex, NULL, 0, 0);
+	return send_off(skb, &fib, HPCCPP_PS_CNP_SENT);
 error:
 	count(HPCCPP_PS_ERROR);
 	return TC_ACT_SHOT;

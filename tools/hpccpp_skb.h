@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What TC programs of ours do alike with a packet. For eBPF, after vmlinux.h and
+ * bpf_helpers.h.
+ */
+#ifndef HPCCPP_SKB_H
+#define HPCCPP_SKB_H
+
+#define ETH_P_IPV6	0x86DD
+#define ETH_P_8021Q	0x8100
+#define ETH_P_8021AD	0x88A8
+#define TC_ACT_UNSPEC	-1	/* go on with the next filter */
+#define TC_ACT_SHOT	2
+
+/* Offset of the IP header, behind tags, and the protocol there; 0 for an error. */
+static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
+{
+	__u32 off = sizeof(struct ethhdr);
+	struct {
+		__be16 tci;
+		__be16 proto;
+	} tag;
+	int i;
+
+	*proto = skb->protocol;
+	/* tags in the packet; one in skb->vlan_tci is not in the way */
+	for (i = 0; i < 2; i++) {
+		if (*proto != bpf_htons(ETH_P_8021Q) &&
+		    *proto != bpf_htons(ETH_P_8021AD))
+			break;
+		if (bpf_skb_load_bytes(skb, off, &tag, sizeof(tag)))
+			return 0;
+		*proto = tag.proto;
+		off += sizeof(tag);
+	}
+	return off;
+}
+
+/* A sum of 16-bit words, as the Internet checksum has it */
+static __always_inline __u16 fold16(__u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (sum >> 16) + sum;
+}
+
+#endif /* HPCCPP_SKB_H */
