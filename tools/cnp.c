@@ -5,7 +5,6 @@
  * ends; that on egress is also how it is found again.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -140,26 +139,13 @@ static int check_qdiscs(const struct plan *p)
 	return ret;
 }
 
-/* Where our filters are; libbpf wants the padding to be zero too. */
-#define FILTER_AT(name) \
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
-			    .priority = HPCCPP_CNP_PRIO)
-
-static int detach_filter(int ifindex, enum bpf_tc_attach_point point)
-{
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
-			    .attach_point = point);
-	FILTER_AT(opts);
-
-	return bpf_tc_detach(&hook, &opts);
-}
-
 /* Our program on a device, an fd or -1 */
 static int find_cnp(int ifindex, int *prog)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
 			    .attach_point = BPF_TC_EGRESS);
-	FILTER_AT(opts);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = HPCCPP_CNP_PRIO);
 
 	*prog = -1;
 	if (bpf_tc_query(&hook, &opts))
@@ -167,46 +153,34 @@ static int find_cnp(int ifindex, int *prog)
 	return prog_open(opts.prog_id, PROG_NAME, prog);
 }
 
-/* As attach_filter() of a port: no signal is to end us between clsact and filters. */
-static int attach_filters(struct cnp_bpf *skel, struct plan *p)
-{
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = p->ifindex,
-			    .attach_point = BPF_TC_EGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, in, .ifindex = p->ifindex,
-			    .attach_point = BPF_TC_INGRESS);
-	FILTER_AT(opts);
-	FILTER_AT(in_opts);
-	sigset_t all, old;
-	__u32 zero = 0;
-	int err;
+struct to_write {
+	struct cnp_bpf *skel;
+	struct plan *p;
+};
 
-	opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_cnp_out);
-	in_opts.prog_fd = bpf_program__fd(skel->progs.hpccpp_cnp_in);
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	err = bpf_tc_hook_create(&hook);
-	p->cfg.own_clsact = !err;
-	if (err == -EEXIST)
-		err = 0;
-	if (!err) {
-		err = bpf_map__update_elem(skel->maps.cnp, &zero, sizeof(zero),
-					   &p->cfg, sizeof(p->cfg), BPF_ANY);
-		if (!err)
-			err = bpf_tc_attach(&in, &in_opts);
-		if (!err) {
-			err = bpf_tc_attach(&hook, &opts);
-			if (err)
-				detach_filter(p->ifindex, BPF_TC_INGRESS);
-		}
-		if (err && p->cfg.own_clsact)
-			remove_clsact(p->dev, p->ifindex);
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (err == -EEXIST)
+static int write_cfg(void *arg, bool own_clsact)
+{
+	struct to_write *w = arg;
+	__u32 zero = 0;
+
+	w->p->cfg.own_clsact = own_clsact;
+	return bpf_map__update_elem(w->skel->maps.cnp, &zero, sizeof(zero),
+				    &w->p->cfg, sizeof(w->p->cfg), BPF_ANY);
+}
+
+static int attach(struct cnp_bpf *skel, struct plan *p)
+{
+	struct to_write w = { skel, p };
+	int ret;
+
+	ret = attach_filters(p->dev, p->ifindex, HPCCPP_CNP_PRIO,
+			     bpf_program__fd(skel->progs.hpccpp_cnp_in),
+			     bpf_program__fd(skel->progs.hpccpp_cnp_out),
+			     write_cfg, &w);
+	if (ret == -EEXIST)
 		return system_error("%s has another's filter at preference %u, where the agent's goes",
 				    p->dev, HPCCPP_CNP_PRIO);
-	return err ? errno_error(err, "cannot attach to %s", p->dev) :
-		     EXIT_DONE;
+	return ret;
 }
 
 static int load(struct plan *p)
@@ -230,7 +204,7 @@ static int load(struct plan *p)
 		ret = bpf_map__update_elem(skel->maps.cnp_accept, &p->accept[i],
 					   sizeof(p->accept[i]), &one,
 					   sizeof(one), BPF_ANY);
-	ret = ret ? load_error(ret, "cnp") : attach_filters(skel, p);
+	ret = ret ? load_error(ret, "cnp") : attach(skel, p);
 	cnp_bpf__destroy(skel);
 	return ret;
 }
@@ -346,17 +320,6 @@ static int cnp_add(int argc, char **argv)
 	return load(&p);
 }
 
-static int read_cfg(int prog, struct hpccpp_cnp_cfg *cfg)
-{
-	int map = prog_map(prog, "cnp", sizeof(*cfg));
-	__u32 zero = 0;
-	int err = map < 0 || bpf_map_lookup_elem(map, &zero, cfg);
-
-	if (map >= 0)
-		close(map);
-	return err ? prog_map_error("cnp") : EXIT_DONE;
-}
-
 static int cnp_delete(int argc, char **argv)
 {
 	const char *dev = NULL, *netns = NULL;
@@ -366,7 +329,6 @@ static int cnp_delete(int argc, char **argv)
 	};
 	struct hpccpp_cnp_cfg cfg = {};
 	int ifindex, prog, ret, map;
-	sigset_t all, old;
 	__u32 zero = 0;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
@@ -389,16 +351,8 @@ static int cnp_delete(int argc, char **argv)
 		close(map);
 	}
 	close(prog);
-	/* both or none: the command finds an agent by its egress filter */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	ret = detach_filter(ifindex, BPF_TC_EGRESS);
-	if (!ret)
-		ret = detach_filter(ifindex, BPF_TC_INGRESS);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (ret && ret != -ENOENT)
-		return errno_error(ret, "cannot remove the agent on %s", dev);
-	return cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, true,
+			      cfg.own_clsact);
 }
 
 static void put_address(struct json_object *row, const char *key,
@@ -489,7 +443,7 @@ static int add_row(const char *dev, int prog, struct json_object *rows)
 	__u16 types[2];
 	int map, ret;
 
-	ret = read_cfg(prog, &cfg);
+	ret = prog_entry(prog, "cnp", &cfg, sizeof(cfg));
 	if (!ret)
 		ret = prog_stats(prog, "cnp_stats", stats, HPCCPP_CS_MAX);
 	if (ret)
@@ -520,56 +474,29 @@ static int add_row(const char *dev, int prog, struct json_object *rows)
 	return ret;
 }
 
-/* Of one device, or of all with NULL. */
+static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
+		   const char *dev, struct json_object *rows)
+{
+	int prog, ret;
+
+	(void)list;
+	(void)n;
+	ret = find_cnp(ifindex, &prog);
+	if (prog < 0)
+		return ret;
+	ret = add_row(dev, prog, rows);
+	close(prog);
+	return ret;
+}
+
 int cnp_rows(const char *dev, struct json_object *rows)
 {
-	struct qdisc *list = NULL;
-	char name[IF_NAMESIZE];
-	int ifindex = 0, prog;
-	size_t n = 0, i;
-	int ret;
-
-	ret = find_dev(dev, NULL, &ifindex);
-	if (!ret)
-		ret = qdisc_list(&list, &n);
-	if (ret)
-		return ret;
-	for (i = 0; i < n && !ret; i++) {
-		if (list[i].parent != TC_H_INGRESS ||
-		    (dev && list[i].ifindex != ifindex) ||
-		    !if_indextoname(list[i].ifindex, name))
-			continue;
-		ret = find_cnp(list[i].ifindex, &prog);
-		if (prog < 0)
-			continue;
-		ret = add_row(name, prog, rows);
-		close(prog);
-	}
-	free(list);
-	return ret;
+	return dev_rows(dev, rows, add_cnp);
 }
 
 static int cnp_show(int argc, char **argv)
 {
-	const char *dev = NULL, *netns = NULL;
-	struct argument args[] = {
-		{ .name = "dev", .value = &dev, .max = 1 },
-		{ .name = "netns", .value = &netns, .max = 1 },
-	};
-	struct json_object *rows;
-	int ret;
-
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret)
-		ret = netns_enter(netns);
-	if (ret)
-		return ret;
-	rows = json_object_new_array();
-	ret = cnp_rows(dev, rows);
-	if (!ret)
-		print_rows(cnp_fields, rows);
-	json_object_put(rows);
-	return ret;
+	return show_devs(cnp_fields, cnp_rows, argc, argv);
 }
 
 int cnp_main(int argc, char **argv)

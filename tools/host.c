@@ -466,23 +466,9 @@ struct json_object *read_prefixes(int map)
 	return all;
 }
 
-/* The one entry of an agent's map */
-static int read_entry(int prog, const char *name, void *value, size_t size)
-{
-	int map = prog_map(prog, name, size);
-	__u32 zero = 0;
-	int err;
-
-	if (map < 0)
-		return prog_map_error(name);
-	err = bpf_map_lookup_elem(map, &zero, value);
-	close(map);
-	return err ? prog_map_error(name) : EXIT_DONE;
-}
-
 static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
 {
-	int ret = read_entry(prog, "host", cfg, sizeof(*cfg));
+	int ret = prog_entry(prog, "host", cfg, sizeof(*cfg));
 
 	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
 	return ret;
@@ -491,7 +477,7 @@ static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
 /* How many there are, and no more */
 static int count_keys(int prog, struct hpccpp_host_keys *keys)
 {
-	int ret = read_entry(prog, "host_keys", keys, sizeof(*keys));
+	int ret = prog_entry(prog, "host_keys", keys, sizeof(*keys));
 
 	explicit_bzero(keys->key, sizeof(keys->key));
 	return ret;

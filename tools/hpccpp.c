@@ -380,6 +380,20 @@ int prog_map_error(const char *name)
 			    name);
 }
 
+/* The one entry of a map */
+int prog_entry(int prog, const char *name, void *value, size_t size)
+{
+	int map = prog_map(prog, name, size);
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return prog_map_error(name);
+	err = bpf_map_lookup_elem(map, &zero, value);
+	close(map);
+	return err ? prog_map_error(name) : EXIT_DONE;
+}
+
 /* Sums of a per-CPU array of counters. */
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 {

@@ -85,7 +85,10 @@ int netns_enter(const char *name);
 int lock_netns(void);
 int find_dev(const char *dev, const char *netns, int *ifindex);
 __u64 ethtool_rate(const char *dev);
-int remove_clsact(const char *dev, int ifindex);
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
+		   int (*write)(void *arg, bool own_clsact), void *arg);
+int detach_filters(const char *what, const char *dev, int ifindex,
+		   __u32 priority, bool in, bool own_clsact);
 
 /* output.c: rows, and how an object's fields are printed */
 enum field_form {
@@ -125,6 +128,13 @@ void print_table(const struct field *fields, struct json_object *rows);
 void print_rows(const struct field *fields, struct json_object *rows);
 
 /* Objects: what there is in this namespace is added to the rows. */
+struct qdisc;
+int dev_rows(const char *dev, struct json_object *rows,
+	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows));
+int show_devs(const struct field *fields,
+	      int (*read)(const char *dev, struct json_object *rows),
+	      int argc, char **argv);
 extern const struct field port_fields[];
 extern const struct field host_fields[];
 extern const struct field flow_fields[];
@@ -144,6 +154,7 @@ int flow_probe(void);
 int prog_open(__u32 id, const char *name, int *fd);
 int prog_map(int prog, const char *name, size_t value_size);
 int prog_map_error(const char *name);
+int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
 
 /* qdisc.c */

@@ -518,7 +518,7 @@ static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
 }
 
 /* A clsact of ours goes with its last filter, which may be somebody's. */
-int remove_clsact(const char *dev, int ifindex)
+static int remove_clsact(const char *dev, int ifindex)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
 			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
@@ -533,14 +533,84 @@ int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
-static int detach_filter(int ifindex, enum bpf_tc_attach_point point)
+/* Where our filters are; libbpf wants the padding to be zero too. */
+#define FILTER_AT(name, prio) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
+			    .priority = prio)
+#define HOOK(name, dev, point) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, name, .ifindex = dev, \
+			    .attach_point = point)
+
+static int detach_filter(int ifindex, __u32 priority,
+			 enum bpf_tc_attach_point point)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
-			    .attach_point = point);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
-			    .priority = HPCCPP_TC_PRIO);
+	HOOK(hook, ifindex, point);
+	FILTER_AT(opts, priority);
 
 	return bpf_tc_detach(&hook, &opts);
+}
+
+/*
+ * Programs to both hooks of a device, or to egress alone when in is -1. Before that
+ * write() is told whether the clsact is ours, for who detaches. Returns -EEXIST
+ * when another's filter has the place, with nothing said.
+ *
+ * From making a clsact to attaching no signal is to end us: nobody would
+ * remember that the clsact was ours.
+ */
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
+		   int (*write)(void *arg, bool own_clsact), void *arg)
+{
+	HOOK(egress, ifindex, BPF_TC_EGRESS);
+	HOOK(ingress, ifindex, BPF_TC_INGRESS);
+	FILTER_AT(opts, priority);
+	FILTER_AT(in_opts, priority);
+	sigset_t all, old;
+	bool own;
+	int err;
+
+	opts.prog_fd = out;
+	in_opts.prog_fd = in;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	err = bpf_tc_hook_create(&egress);
+	own = !err;
+	if (err == -EEXIST)
+		err = 0;
+	if (!err) {
+		err = write(arg, own);
+		if (!err && in >= 0)
+			err = bpf_tc_attach(&ingress, &in_opts);
+		if (!err) {
+			err = bpf_tc_attach(&egress, &opts);
+			if (err && in >= 0)
+				detach_filter(ifindex, priority, BPF_TC_INGRESS);
+		}
+		if (err && own)
+			remove_clsact(dev, ifindex);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (!err || err == -EEXIST)
+		return err;
+	return errno_error(err, "cannot attach to %s", dev);
+}
+
+/* Both or none, of what: the command finds it by its egress filter. */
+int detach_filters(const char *what, const char *dev, int ifindex,
+		   __u32 priority, bool in, bool own_clsact)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	err = detach_filter(ifindex, priority, BPF_TC_EGRESS);
+	if (!err && in)
+		err = detach_filter(ifindex, priority, BPF_TC_INGRESS);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (err && err != -ENOENT)
+		return errno_error(err, "cannot remove the %s on %s", what, dev);
+	return own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
 }
 
 /* Takes it more than the smallest program? */
@@ -562,49 +632,32 @@ static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struc
 	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
 }
 
-/*
- * From making a clsact to attaching no signal is to end us: nobody would
- * remember that the clsact was ours.
- */
-static int attach_filter(struct port_bpf *skel, const struct plan *p,
-			 struct hpccpp_port_cfg *cfg)
-{
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = p->ifindex,
-			    .attach_point = BPF_TC_EGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, in, .ifindex = p->ifindex,
-			    .attach_point = BPF_TC_INGRESS);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
-			    .priority = HPCCPP_TC_PRIO);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, in_opts, .handle = HPCCPP_TC_HANDLE,
-			    .priority = HPCCPP_TC_PRIO);
-	sigset_t all, old;
-	int err;
+struct to_write {
+	struct port_bpf *skel;
+	struct hpccpp_port_cfg *cfg;
+};
 
-	in_opts.prog_fd = bpf_program__fd(ingress_prog(skel, p));
-	opts.prog_fd = bpf_program__fd(egress_prog(skel, p, cfg));
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	err = bpf_tc_hook_create(&hook);
-	cfg->own_clsact = !err;
-	if (err == -EEXIST)
-		err = 0;
-	if (!err) {
-		err = write_cfg(bpf_map__fd(skel->maps.port), cfg);
-		if (!err && cfg->ingress)
-			err = bpf_tc_attach(&in, &in_opts);
-		if (!err) {
-			err = bpf_tc_attach(&hook, &opts);
-			if (err && cfg->ingress)
-				detach_filter(p->ifindex, BPF_TC_INGRESS);
-		}
-		if (err && cfg->own_clsact)
-			remove_clsact(p->dev, p->ifindex);
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (err == -EEXIST)
+static int write_port(void *arg, bool own_clsact)
+{
+	struct to_write *w = arg;
+
+	w->cfg->own_clsact = own_clsact;
+	return write_cfg(bpf_map__fd(w->skel->maps.port), w->cfg);
+}
+
+static int attach(struct port_bpf *skel, const struct plan *p,
+		  struct hpccpp_port_cfg *cfg)
+{
+	struct to_write w = { skel, cfg };
+	int ret;
+
+	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO,
+			     cfg->ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
+			     bpf_program__fd(egress_prog(skel, p, cfg)),
+			     write_port, &w);
+	if (ret == -EEXIST)
 		return system_error("a port exists already on %s", p->dev);
-	return err ? errno_error(err, "cannot attach to %s", p->dev) :
-		     EXIT_DONE;
+	return ret;
 }
 
 static int bind_maps(const struct port_bpf *skel, const struct plan *p,
@@ -647,7 +700,7 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 		ret = bind_maps(skel, p, cfg);
 	if (!ret)
 		ret = write_responses(skel, p);
-	ret = ret ? load_error(ret, "port") : attach_filter(skel, p, cfg);
+	ret = ret ? load_error(ret, "port") : attach(skel, p, cfg);
 	port_bpf__destroy(skel);
 	return ret;
 }
@@ -860,25 +913,15 @@ static int detach(const char *dev, int ifindex, int prog)
 {
 	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
 	struct hpccpp_port port = {};
-	sigset_t all, old;
 	__u32 zero = 0;
-	int err;
 
 	/* An agent of another version goes too, but its clsact stays. */
 	if (map >= 0) {
 		bpf_map_lookup_elem(map, &zero, &port);
 		close(map);
 	}
-	/* both or none: the command finds a port by its egress filter */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	err = detach_filter(ifindex, BPF_TC_EGRESS);
-	if (!err && port.cfg.ingress)
-		err = detach_filter(ifindex, BPF_TC_INGRESS);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (err && err != -ENOENT)
-		return errno_error(err, "cannot remove the port on %s", dev);
-	return port.cfg.own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO,
+			      port.cfg.ingress, port.cfg.own_clsact);
 }
 
 static int port_delete(int argc, char **argv)
@@ -1074,13 +1117,28 @@ static int add_rows(const struct qdisc *list, size_t n, int ifindex,
 	return ret;
 }
 
-/* Of one device, or of all with NULL. */
-int port_rows(const char *dev, struct json_object *rows)
+static int add_port(const struct qdisc *list, size_t n, int ifindex,
+		    const char *dev, struct json_object *rows)
+{
+	struct filters f;
+	int prog, ret;
+
+	ret = find_port(list, n, ifindex, &f, &prog);
+	if (prog < 0)
+		return ret;
+	ret = add_rows(list, n, ifindex, dev, prog, rows);
+	close(prog);
+	return ret;
+}
+
+/* What add() finds on one device, or with NULL on all that may have filters */
+int dev_rows(const char *dev, struct json_object *rows,
+	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows))
 {
 	struct qdisc *list = NULL;
 	char name[IF_NAMESIZE];
-	int ifindex = 0, prog;
-	struct filters f;
+	int ifindex = 0;
 	size_t n = 0, i;
 	int ret;
 
@@ -1090,18 +1148,18 @@ int port_rows(const char *dev, struct json_object *rows)
 	if (ret)
 		return ret;
 	for (i = 0; i < n && !ret; i++) {
-		if (list[i].parent != TC_H_INGRESS ||
-		    (dev && list[i].ifindex != ifindex) ||
-		    !if_indextoname(list[i].ifindex, name))
-			continue;
-		ret = find_port(list, n, list[i].ifindex, &f, &prog);
-		if (prog < 0)
-			continue;
-		ret = add_rows(list, n, list[i].ifindex, name, prog, rows);
-		close(prog);
+		if (list[i].parent == TC_H_INGRESS &&
+		    (!dev || list[i].ifindex == ifindex) &&
+		    if_indextoname(list[i].ifindex, name))
+			ret = add(list, n, list[i].ifindex, name, rows);
 	}
 	free(list);
 	return ret;
+}
+
+int port_rows(const char *dev, struct json_object *rows)
+{
+	return dev_rows(dev, rows, add_port);
 }
 
 /*
@@ -1134,7 +1192,10 @@ int port_probe(void)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-static int port_show(int argc, char **argv)
+/* `OBJECT show [ dev DEV ] [ netns NETNS ]` */
+int show_devs(const struct field *fields,
+	      int (*read)(const char *dev, struct json_object *rows),
+	      int argc, char **argv)
 {
 	const char *dev = NULL, *netns = NULL;
 	struct argument args[] = {
@@ -1150,11 +1211,16 @@ static int port_show(int argc, char **argv)
 	if (ret)
 		return ret;
 	rows = json_object_new_array();
-	ret = port_rows(dev, rows);
+	ret = read(dev, rows);
 	if (!ret)
-		print_rows(port_fields, rows);
+		print_rows(fields, rows);
 	json_object_put(rows);
 	return ret;
+}
+
+static int port_show(int argc, char **argv)
+{
+	return show_devs(port_fields, port_rows, argc, argv);
 }
 
 int port_main(int argc, char **argv)
