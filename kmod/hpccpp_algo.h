@@ -377,6 +377,27 @@ static inline bool hpccpp_new_ack(struct hpccpp_state *s,
 	return true;
 }
 
+/*
+ * Section 6.1: the record of a probe says how loaded the path is without this flow,
+ * which has idled. It goes on with what lines 12-20 make of that and the load that W_c
+ * would add; by the U of others alone it would add its W_c to a link that is full.
+ */
+static inline void hpccpp_resume(struct hpccpp_state *s,
+				 const struct hpccpp_params *p)
+{
+	const struct hpccpp_link *l = hpccpp_find_link(s, s->bottleneck);
+	__u32 U = s->U;
+	__u64 own = 0;
+
+	if (l->seen && l->id == s->bottleneck)
+		own = hpccpp_div((__u64)s->W_c << HPCCPP_ONE_SHIFT,
+				 hpccpp_bdp(l->B, p->T));
+	s->U += own < HPCCPP_U_LIMIT ? own : HPCCPP_U_LIMIT;
+	s->inc_stage = 0;
+	hpccpp_compute_wind(s, p, true);
+	s->U = U;
+}
+
 /* Line 27: R = W/T, bytes/s */
 static inline __u64 hpccpp_rate(__u32 W, __u32 T)
 {

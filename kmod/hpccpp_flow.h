@@ -48,7 +48,7 @@ struct hpccpp_flow {
 	__u8  blind_rounds;	/* round trips in a row that it did not explain */
 	__u8  loaded;		/* U >= eta since round_seq */
 	__u8  rx;		/* the agent has receivers compute W */
-	__u8  pad;
+	__u8  probing;		/* its first packets after idling are a probe */
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

@@ -85,6 +85,11 @@
  *     twice, and many flows do it together: their load swings with a period
  *     of about 9 T. "At most once per round trip" (section 6.1) holds. W
  *     counts as at most twice what is in flight.
+ * 10. The probe packet of section 6.1 (net.hpccpp.probe) is data: the first two
+ *     packets of a flow that has idled for longer than its telemetry is worth.
+ *     They take the data's path and queue because they are of it, and what is no
+ *     larger than they are waits for nothing. All else does, until their ACK
+ *     says how loaded the path is: hpccpp_resume().
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
@@ -178,6 +183,7 @@ enum hpccpp_stat {
 	HPCCPP_S_MD_CWR,		/* on an ECN mark, or what TCP calls CWR */
 	HPCCPP_S_EXPLAINED,		/* loss and marks that INT explains */
 	HPCCPP_S_UNDO,			/* decreases taken back */
+	HPCCPP_S_PROBES,		/* probes sent after idling */
 	HPCCPP_S_MAX,
 };
 
@@ -201,6 +207,7 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_MD_CWR]	= "md_cwr",
 	[HPCCPP_S_EXPLAINED]	= "explained",
 	[HPCCPP_S_UNDO]		= "undo",
+	[HPCCPP_S_PROBES]	= "probes",
 };
 
 struct hpccpp_stats {
@@ -216,6 +223,7 @@ struct hpccpp_net {
 	int w_ai_min;			/* 1/1000 of a full packet */
 	int base_rtt_us;		/* 0: difference 1 */
 	int hold;			/* percent of W: difference 9 */
+	int probe;			/* T of idling; 0: never: difference 10 */
 	unsigned long min_rate;		/* bit/s */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
@@ -431,6 +439,8 @@ static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	else if (inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
 		/* what the loss took comes back with the ACKs' own clock */
 		cwnd = min(cwnd, tcp_snd_cwnd(tp) + acked);
+	if (f->probing)
+		cwnd = HPCCPP_CWND_MIN;
 	cwnd = max(cwnd, HPCCPP_CWND_MIN);
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
@@ -549,6 +559,7 @@ static void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 {
 	f->last_int = tcp_sk(sk)->tcp_clock_cache;
 	f->silent = 0;
+	f->probing = 0;
 	f->updates++;
 	hpccpp_count(f->net, HPCCPP_S_UPDATES);
 	f->loaded &= loaded;
@@ -703,10 +714,16 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		hpccpp_enter(sk, f, rec, n);
 		update_wc = false;
 	}
+	if (f->probing)
+		update_wc = false;
 	used = hpccpp_new_ack(&f->s, p, rec, n, now, update_wc);
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
+	if (used && f->probing) {
+		hpccpp_resume(&f->s, p);
+		f->last_update_seq = tp->snd_nxt;
+	}
 	if (used) {
 		if (update_wc) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
@@ -815,6 +832,7 @@ static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	/* Reno answers from here on, and md_seq may wrap before INT is back */
 	f->in_md = 0;
 	f->prior_W = 0;
+	f->probing = 0;
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
@@ -887,6 +905,9 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	if (!hpccpp_update(sk, f)) {
 		if (hpccpp_flow(sk) != f)
 			return;
+		/* the probe's own ACK has brought nothing */
+		if (rs->acked_sacked > 0)
+			f->probing = 0;
 		f->silent++;
 		if (hpccpp_is_silent(sk, f)) {
 			hpccpp_fallback(sk, f);
@@ -901,6 +922,16 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		hpccpp_tell(sk, f);
 }
 
+/* Nothing is in flight, and nothing has been for longer than INT is worth. */
+static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 probe = READ_ONCE(f->net->probe);
+
+	return probe && !tp->packets_out && !f->probing &&
+	       tp->tcp_clock_cache - f->last_int > probe * f->T * 1000;
+}
+
 /*
  * Telemetry that did not come with an ACK of data acts within the round trip.
  * TCP asks for the size of its bursts here; ours come from the pacing rate.
@@ -909,9 +940,15 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (f && hpccpp_update(sk, f)) {
+	if (!f)
+		return 1;
+	if (hpccpp_update(sk, f)) {
 		hpccpp_count(f->net, HPCCPP_S_INT_TX);
 		hpccpp_set_cwnd(sk, f, 0);
+	} else if (hpccpp_flow(sk) == f && hpccpp_has_idled(sk, f)) {
+		f->probing = 1;
+		hpccpp_count(f->net, HPCCPP_S_PROBES);
+		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
 	}
 	return 1;
 }
@@ -1182,6 +1219,8 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* after a decrease W_c stays for this much more of W, percent */
 	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
+	/* T of idling after which a flow probes the path; 0: never */
+	HPCCPP_KNOB(probe, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	/* R does not fall under this, bit/s */
 	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
 	{ }

@@ -590,6 +590,46 @@ static void line_18_19_reference_follows(void **state)
 	assert_int_equal(s.inc_stage, 3);
 }
 
+/* W_c as a part of the link's bdp, 125000 bytes, joins the U of others */
+static void resume_counts_its_own_load(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s = {
+		.W_c = 62500, .inc_stage = 3, .bottleneck = 7,
+		.L[2] = { .B = 1250000000, .seen = 1, .id = 7 },
+		.L[0] = { .B = 125000000, .seen = 1, .id = 1 },
+		.L[1] = { .B = 125000000, .seen = 1, .id = 2 },
+	};
+
+	p.T = 100;
+	s.U = HPCCPP_ONE / 2;			/* and a half of its own */
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, 62500 * 95 / 100 + p.W_ai - 1,
+			62500 * 95 / 100 + p.W_ai + 1);
+	assert_int_equal(s.W_c, s.W);
+	assert_int_equal(s.U, HPCCPP_ONE / 2);
+
+	s.U = 0;				/* nobody else: there is room */
+	s.W_c = 62500;
+	hpccpp_resume(&s, &p);
+	assert_int_equal(s.W, 62500 + p.W_ai);
+	assert_int_equal(s.inc_stage, 1);
+
+	s.bottleneck = 8;			/* not a link that we know */
+	s.W_c = 62500;
+	s.U = p.eta * 2;
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, 31250 + p.W_ai - 1, 31250 + p.W_ai + 1);
+
+	s.bottleneck = 7;			/* the widest everything */
+	s.W_c = ~0U;
+	s.U = HPCCPP_U_LIMIT;
+	s.L[2].B = 1;
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, p.W_min, p.W_max);
+	assert_int_equal(s.U, HPCCPP_U_LIMIT);
+}
+
 static void line_20_W_is_bounded(void **state)
 {
 	struct hpccpp_params p = params_95;
@@ -1893,6 +1933,7 @@ int main(void)
 		cmocka_unit_test(line_16_17_additive),
 		cmocka_unit_test(line_18_19_reference_follows),
 		cmocka_unit_test(line_20_W_is_bounded),
+		cmocka_unit_test(resume_counts_its_own_load),
 		cmocka_unit_test(line_20_small_W_moves),
 		cmocka_unit_test(line_21_26_once_per_round_trip),
 		cmocka_unit_test(line_22_24_last_update_seq),

@@ -15,7 +15,7 @@ RATE=50mbit
 . "${BASH_SOURCE%/*}/lib.sh"
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 89
+ktap_plan 96
 topo_line 1 1
 agents_on
 
@@ -54,6 +54,7 @@ w_ai 0 0 1048576
 w_ai_min 12 0 1000
 base_rtt_us 0 0 4000000
 hold 50 0 100
+probe 0 0 1000
 min_rate 1000000 0 1000000000
 END
 set_knob eta 50
@@ -189,7 +190,7 @@ flow_tests 5 ss_and_flow_show
 flow_end "knobs and trace under traffic"
 
 names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int int_tx updates windows no_agent
-	no_memory before_init enter fallback blind no_int md_loss md_rto md_cwr explained undo)
+	no_memory before_init enter fallback blind no_int md_loss md_rto md_cwr explained undo probes)
 "${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
 check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \
 	<(printf '%s\n' "${names[@]}") <(cut -d' ' -f1 "$tmp/counters")

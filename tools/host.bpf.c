@@ -808,7 +808,10 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 }
 
-/* Is it this data segment that asks? With "every rtt" when the last was acked. */
+/*
+ * Is it this data segment that asks? With "every rtt" when the last was acked. The
+ * first of a flight does in any case: it may be a probe.
+ */
 static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
 				   const struct hpccpp_host_cfg *cfg)
 {
@@ -819,7 +822,7 @@ static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
 		f->asked = skops->snd_nxt;
 		return true;
 	}
-	if (++f->segs < cfg->every)
+	if (++f->segs < cfg->every && skops->packets_out)
 		return false;
 	f->segs = 0;
 	return true;

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A flow that has idled probes the path before it sends more, and goes on: with the
+# answer, and when none comes.
+#
+#	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
+#
+# place: vm uml
+# timeout: 300
+# shellcheck disable=SC2154,SC2128 # set by name in lib.sh
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+trace=/sys/kernel/tracing
+event=$trace/events/hpccpp/hpccpp_update/enable
+
+set_probe() { nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.probe="$1"; }
+
+# bursts FAMILY: 20 KB, 14 packets, every 40 ms, which is more than 8 T. Leaves
+# probed, resumes and alone: probes, updates after 15 ms without any, and of these
+# those that came while less than a packet more was in flight: with the first of two
+# ACKs, or the one that there is.
+bursts()
+{
+	local server probes address="addr$1[r]"
+	probes=$(counter "$h1" probes)
+	in_ns_bg "$r" iperf3 -s -1 -p $((++next_port)) >"$tmp/server"
+	server=$!
+	busywait 10 listening "$r" $next_port
+	echo >$trace/trace
+	echo 1 >$event
+	in_ns "$h1" iperf3 -J -c "${!address}" -p $next_port -n 400k -b 4M -l 20k -C hpccpp >"$tmp/client"
+	echo 0 >$event
+	wait "$server"
+	probed=$(($(counter "$h1" probes) - probes))
+	# the connection that has data: iperf3 has one for control, too
+	read -r resumes alone < <(sed -nE \
+		's/.* ([0-9.]+): hpccpp_update: .* sk=([^ ]+) .* used=1 .* snd_una=([0-9]+) snd_nxt=([0-9]+).*/\2 \1 \3 \4/p' \
+		$trace/trace | awk '
+		{
+			n[$1]++
+			if ($1 in last && $2 - last[$1] > .015) {
+				resumes[$1]++
+				alone[$1] += $4 - $3 < 1500
+			}
+			last[$1] = $2
+		}
+		END {
+			for (sk in n)
+				if (n[sk] > n[most]) most = sk
+			print resumes[most] + 0, alone[most] + 0
+		}')
+}
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+ktap_plan 14
+topo_line 1 1
+agents_on
+for family in 4 6; do
+	set_probe 0
+	bursts $family
+	assert_eq "IPv$family, off: probes" "$probed" 0
+	assert_ge "IPv$family, off: bursts" "$resumes" 10
+	assert_le "IPv$family, off: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes / 5)) times
+	set_probe 8
+	bursts $family
+	assert_ge "IPv$family, 8 T: probes" "$probed" 10
+	assert_ge "IPv$family, 8 T: bursts" "$resumes" 10
+	assert_ge "IPv$family, 8 T: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes * 4 / 5)) times
+done
+
+# Nobody answers any more: what waits must not wait for that.
+host_off "$r"
+bursts 4
+# all but what the last write had left to come when the server was asked
+assert_ge "no answer: what arrives" "$(jq '.end.sum_received.bytes' "$tmp/client")" 380000 bytes
+assert_le "no answer: longest time for 400 KB" \
+	"$(jq '.end.sum_received.seconds * 1000 | floor' "$tmp/client")" 1200 ms
+ktap_finish
