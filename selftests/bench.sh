@@ -23,6 +23,7 @@ part=(
 	'incast hpccpp-(8|60)x10k-32mb'
 	'incast hpccpp-(8|32)x500k-[14]mb'
 	'int-response 60x500k-4mb-'
+	'probe (1|4)flows-busy4'
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'parking hpccpp-(asymmetric|receiver|nic)'
 	'layout hpccpp'
@@ -33,7 +34,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response fabric parking layout mixed sparse rx sweep"
+scenarios="long step incast int-response probe fabric parking layout mixed sparse rx sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

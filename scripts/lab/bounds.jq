@@ -85,6 +85,16 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	check($m.completion_over_ideal; "<="; $without.metrics.completion_over_ideal + 0.02;
 		"completion over ideal, that without responses and 0.02, \(name)")),
 
+(runs("probe") | select(.params.probe != 0) | . as $run | .metrics as $m |
+	first(runs("probe") | select(same(.; $run; ["flows", "busy"]) and .params.probe == 0)) as $without |
+	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
+	check($m.drops; "<="; 0; "drops, \(name)"),
+	check($m.resumed_last_us; "<="; $without.metrics.resumed_last_us + 5 * .params.rtt;
+		"us until all that resumed is there, that without a probe and 5 RTTs, \(name)"),
+	if .params.busy != 0 then
+		check($m.queue_peak; "<="; $without.metrics.queue_peak * 0.6; "queue peak, packets, 0.6 of that without a probe, \(name)")
+	else note($m.queue_peak; "queue peak, packets, on a link that was idle, \(name)") end),
+
 (runs("fabric"), runs("clos") | select(.cc | startswith("hpccpp")) | . as $run | .metrics as $m |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	(rival($run; "dctcp") as $dctcp |

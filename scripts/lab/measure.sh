@@ -249,6 +249,32 @@ slowdown()
 	rm "$dir/sorted"
 }
 
+# From when they resume: the queue's peak, and until when their last byte has come.
+resume()
+{
+	local again
+	read -r _ again <"$dir/events"
+	awk -v again="$again" -v wire=$wire '
+		/^#/ { next }
+		$3 < again { if ($3 > again / 2 && $4 > before) before = $4; next }
+		$4 > peak { peak = $4 }
+		END { print "queue_before", before / wire; print "queue_peak", peak / wire }' "$dir/queue"
+	awk -v again="$again" -v rtt=$rtt -v mbit="$mbit" -v mtu="${p[mtu]}" '
+		/^#/ || $4 == "-" { next }
+		{
+			bytes = $4 / 2
+			bits += (bytes + int((bytes + mtu - 53) / (mtu - 52)) * 66) * 8
+			if ($6 == "-") missing++
+			else { t = $5 + $6 - again; sum += t; n++; if (t > last) last = t }
+		}
+		END {
+			print "unfinished", missing + 0
+			print "resumed_mean_us", n ? sum / n / 1000 : 0
+			print "resumed_last_us", last / 1000
+			print "ideal_us", (rtt + bits * 1000 / mbit) / 1000
+		}' "$dir/flows"
+}
+
 # Of all ports: the time-weighted mean, and the worst port
 ports()
 {
@@ -333,7 +359,7 @@ mixed()
 }
 
 case $scenario in
-step|incast|int-response)
+step|incast|int-response|probe)
 	if grep '^#.*lost' "$dir/queue" >&2; then
 		echo "$1: the trace of the queue is not whole" >&2
 		exit 1
@@ -346,6 +372,7 @@ esac
 	long|sparse|sweep|rx)	link; jain ;;
 	step)			link; events; fair ;;
 	incast|int-response)	link; incast ;;
+	probe)			link; resume ;;
 	fabric|clos)		slowdown; ports ;;
 	parking)		parking ;;
 	layout)			parking; ports ;;

@@ -135,6 +135,20 @@ plan_int-response()
 	done
 }
 
+# Flows that idled resume beside others or alone, with a probe and without.
+plan_probe()
+{
+	local flows busy probe
+	for flows in 16 4 1; do
+		for busy in 4 0; do
+			for probe in 0 8; do
+				echo "probe ${flows}flows-busy$busy-probe$probe" flows=$flows size=200000 \
+					busy=$busy probe=$probe
+			done
+		done
+	done
+}
+
 plan_mixed()
 {
 	local other

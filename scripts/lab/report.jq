@@ -234,6 +234,17 @@ def int_response:
 			[$run.params.flows, $run.params.buffer / 1e6, (if $run.params.respond == 0 then "none" else $run.params.respond end),
 			 .queue_peak, .drops, .retransmissions, .timeouts, .stall_us, .completion_over_ideal, (.utilisation_until_drained | share)]]);
 
+def probe:
+	runs("probe") | select(. != []) | . as $runs |
+	section("probe"; "probe: flows that idled resume"),
+	p("Flows of 200 KB send one by one on an idle link, and so keep a window of all of it. Then 4 others come and stay, or nobody; 8 ms later all resume with 200 KB at once. With a probe (section 6.1 of the draft; net.hpccpp.probe=8) the first two packets of each ask how loaded the path is before the rest leaves. On an idle link nobody can know that the others resume as well."),
+	star,
+	table([["", 3], ["queue, packets", 2], ["until their last byte, µs", 3], ["", 1]];
+		["flows", "others", "probe", "before", "peak", "mean", "last", "ideal", "drops"];
+		[$runs | sort_by([.params.flows, -.params.busy, .params.probe])[] | . as $run | .metrics |
+			[$run.params.flows, $run.params.busy, (if $run.params.probe == 0 then "none" else "after \($run.params.probe) T" end),
+			 .queue_before, .queue_peak, .resumed_mean_us, .resumed_last_us, .ideal_us, .drops]]);
+
 def layout:
 	runs("layout") | select(. != []) | . as $runs |
 	section("layout"; "layout: records of a long path"),
@@ -394,12 +405,12 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "fabric", "clos", "parking", "layout", "mixed", "sparse", "rx", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "sparse", "rx", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
 contents,
-intro, summary, long, step, incast, int_response,
+intro, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),

@@ -39,6 +39,8 @@ declare -A p=(
 	[stage]=5 [eta]=95
 	[every]=1	# segments of which one asks for telemetry
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
+	[probe]=0	# net.hpccpp.probe
+	[busy]=0	# flows without end beside those that resume
 	[mode]=sender	# who computes the window, or receiver
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
@@ -86,7 +88,7 @@ network()
 	[[ $cc != dctcp && ${p[other]} != dctcp ]] || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
-			sysctl "net.hpccpp.eta=${p[eta]}")
+			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}")
 	fi
 	# A limit of all namespaces together, made for a machine that is one host.
 	sysctl -qw net.ipv4.tcp_mem="4000000 4000000 4000000" fs.file-max=4000000 fs.nr_open=2000000
@@ -202,6 +204,23 @@ scenario_incast()
 }
 
 scenario_int-response() { scenario_incast; }
+
+# One by one they send to r1, alone. Then others come who stay; and when these have
+# settled all resume at once.
+scenario_probe()
+{
+	local i again=12000000 end=20000000
+	star $((flows + p[busy])) port s1 r1 trace 8000000
+	agents
+	echo "resume $again" >"$out/events"
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((i * 100000)) h$i r1 ${p[size]}@$again $cc"
+	done >/tmp/list
+	for ((i = 1; i <= p[busy]; i++)); do
+		echo "$((4000000 + i * 1700)) h$((flows + i)) r1 - $end $cc"
+	done >>/tmp/list
+	run_flows -w 1000:$end -e $end -i "$rtt_ns" -s "$out/rates" </tmp/list
+}
 
 # Poisson arrivals between all hosts.
 scenario_fabric()

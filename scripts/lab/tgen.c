@@ -7,10 +7,11 @@
  *
  * FLOWS (default: standard input) has a line for each connection:
  *
- *	START_NS SRC DST BYTES|- [STOP_NS] CC
+ *	START_NS SRC DST BYTES[@NS]|- [STOP_NS] CC
  *
  * SRC and DST name namespaces, CC a congestion control for both ends. At START_NS
- * of the run SRC connects to DST and sends BYTES, or "-" without end. At STOP_NS a
+ * of the run SRC connects to DST and sends BYTES, with @NS once more at NS, or "-"
+ * without end. At STOP_NS a
  * connection is reset: its sender sends nothing after it. Empty lines and what
  * follows a # are skipped. Or a line for many, from every host of -p FILE to others
  * of them, each as likely as the next:
@@ -127,6 +128,7 @@ enum kind { LISTEN, SEND, RECEIVE, TIMER };
 
 struct flow {
 	uint64_t start, stop, size;	/* size NEVER: without end */
+	uint64_t again;			/* when the second half is sent */
 	uint32_t src, dst, cc;
 	uint32_t closed;		/* of generators[], + 1: another follows */
 	int tx, rx;			/* sockets, -1: not open */
@@ -139,7 +141,7 @@ struct flow {
 	uint32_t retrans, timeouts;
 };
 
-enum what { START, STOP, FROM, TO, END };
+enum what { START, AGAIN, STOP, FROM, TO, END };
 
 struct event {
 	uint64_t at;
@@ -345,7 +347,7 @@ static struct flow *new_flow(uint32_t src, uint32_t dst, uint64_t size,
 	flows_left++;
 	w = &flows[n_flows++];
 	*w = (struct flow) {
-		.start = start, .stop = NEVER, .size = size,
+		.start = start, .stop = NEVER, .size = size, .again = NEVER,
 		.src = src, .dst = dst, .cc = cc, .tx = -1, .rx = -1,
 		.at_from = NEVER, .at_to = NEVER,
 		.connected = NEVER, .end = NEVER,
@@ -604,14 +606,22 @@ static void add_generator(char **word)
 
 static void add_one(char **word, int n, unsigned int line)
 {
+	char *at = strchr(word[3], '@');
 	struct flow *w;
 
+	if (at)
+		*at++ = '\0';
 	w = new_flow(find_host(word[1], true), find_host(word[2], true),
 		     strcmp(word[3], "-") ? parse("BYTES", word[3]) : NEVER,
 		     parse("START_NS", word[0]), find_cc(word[n - 1]));
 	if (n == 6)
 		w->stop = parse("STOP_NS", word[4]);
-	if (!w->size || w->src == w->dst || w->stop <= w->start)
+	if (at) {
+		w->again = parse_range("@NS", at, w->start + 1, MAX_NS);
+		w->size *= 2;
+	}
+	if (!w->size || (at && w->size > MAX_SIZE) || w->src == w->dst ||
+	    w->stop <= w->start)
 		error(2, 0, "flow list, line %u: nothing to send", line);
 	if (w->size == NEVER && w->stop == NEVER && end == NEVER)
 		error(2, 0, "flow list, line %u: no end (-e)", line);
@@ -647,7 +657,7 @@ static void read_flows(const char *name)
 			add_generator(word);
 		} else {
 			if (n < 5 || n > 6)
-				error(2, 0, "flow list, line %u: START_NS SRC DST BYTES|- [STOP_NS] CC",
+				error(2, 0, "flow list, line %u: START_NS SRC DST BYTES[@NS]|- [STOP_NS] CC",
 				      number_of_line);
 			add_one(word, n, number_of_line);
 		}
@@ -686,6 +696,7 @@ static void plan(void)
 
 	for (i = 0; i < n_flows; i++) {
 		add_event(flows[i].start, START, i);
+		add_event(flows[i].again, AGAIN, i);
 		add_event(flows[i].stop, STOP, i);
 	}
 	add_event(from, FROM, 0);
@@ -857,7 +868,8 @@ static void stop_flow(struct flow *w)
 static void send_some(uint32_t i, uint32_t what)
 {
 	struct flow *w = &flows[i];
-	uint64_t left = w->size - w->sent;
+	uint64_t due = w->again == NEVER ? w->size : w->size / 2;
+	uint64_t left = due - w->sent;
 	ssize_t n;
 
 	if (w->tx < 0)
@@ -880,8 +892,18 @@ static void send_some(uint32_t i, uint32_t what)
 		error(1, errno, "flow %u: send", i);
 	if (n > 0)
 		w->sent += n;
-	if (w->sent == w->size)
+	if (w->sent == due)
 		watch_else(w->tx, 0, TAG(SEND, i));
+}
+
+/* The second half is due, and the first may still be on its way. */
+static void send_again(uint32_t i)
+{
+	struct flow *w = &flows[i];
+
+	w->again = NEVER;
+	if (w->tx >= 0 && w->sent == w->size / 2)
+		watch_else(w->tx, EPOLLOUT, TAG(SEND, i));
 }
 
 /* What a generator has next for a host whose last flow ended at that time. */
@@ -999,6 +1021,9 @@ static void happen(const struct event *e)
 	switch (e->what) {
 	case START:
 		start_flow(e->flow);
+		break;
+	case AGAIN:
+		send_again(e->flow);
 		break;
 	case STOP:
 		stop_flow(&flows[e->flow]);
