@@ -27,14 +27,16 @@ part=(
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'parking hpccpp-(asymmetric|receiver|nic)'
 	'layout hpccpp'
-	'mixed with-bare'
+	'blind-hop'
+	'integrity (none|full)'
 	'sparse 16x25g-'
-	'rx receiver-(16flows |200flows)'
+	'rx receiver-16flows'
+	'flows-n 200flows'
 	'sweep (eta90|eta100|rtt1000us|64flows|400000mbit).*stage5'
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric parking layout mixed sparse rx sweep"
+scenarios="long step incast int-response probe fabric parking layout blind-hop integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

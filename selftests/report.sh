@@ -17,7 +17,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric parking layout mixed sparse rx sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -32,6 +32,9 @@ runs()
 		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
 		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
 		"int-response": { queue_peak: 3000, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
+		probe: { queue_peak: 500, queue_before: 3, resumed_last_us: 340, resumed_mean_us: 300, ideal_us: 275, unfinished: 0 },
+		"blind-hop": { utilisation: 0.98, queue_mean: 500, queue_p99: 600, queue_max: 660, jain: 1, marks: 0, blind: 4, without_bytes: 0 },
+		integrity: { shares_mbit: [45000, 45001], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, queue_max: 7, jain: 1 },
 		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
 			smallest_p99: 1.3, largest_p99: 3, unfinished: 0 },
@@ -39,6 +42,7 @@ runs()
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
 		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
+		"flows-n": { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		rx: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		sweep: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1, without_bytes: 0 },
 		scale: { bytes_per_flow: 500, instructions_per_ack: 1234.5 }
@@ -96,11 +100,11 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response fabric parking layout mixed sparse rx sweep scale repeat" ]
+	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep scale repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
-check "each figure has a plot, or says that its trace is missing: 2 of mixed" \
-	[ "$(count '<figure>') $(count 'no trace to plot')" = "$(($(count '<svg role="img"') + 2)) 2" ]
+check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
+	[ "$(count '<figure>') $(count 'no trace to plot')" = "$(($(count '<svg role="img"') + 1)) 1" ]
 failing=$(count '^not ok' "$tmp/a/bounds")
 check "what does not hold is shown, by itself and among all" \
 	[ "$failing:$(count 'class="t no"')" = "$failing:$((2 * (failing ? failing : 1)))" ]

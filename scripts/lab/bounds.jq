@@ -34,7 +34,7 @@ def name: "\(.scenario) \(.name)";
 # W_ai in bytes: W_init (1 - eta) / N, net.hpccpp.w_ai_min at least
 def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 12 / 1000] | max;
 
-(runs("long"), (runs("rx") | select(.params.mode == "receiver" and .params.flows <= 64)) |
+(runs("long"), ((runs("rx"), runs("flows-n")) | select(.params.mode == "receiver" and .params.flows <= 64)) |
 	select(.cc == "hpccpp") | . as $run | .metrics as $m |
 	if $m.bdp >= 40 then
 		check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
@@ -112,9 +112,33 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 (runs("mixed") | .metrics as $m |
 	check($m.least_R_mbit; ">="; 1; "least R, Mbit/s, \(name)"),
 	check($m.least_mbit; ">="; 1; "least goodput of a flow beside the others, Mbit/s, \(name)"),
-	(select(.params.other != "bare") | check($m.leave_back; "<="; 20; "back after the others left, RTTs, \(name)")),
+	check($m.leave_back; "<="; 20; "back after the others left, RTTs, \(name)"),
 	note($m.share_ours; "share of the link, hpccpp, \(name)"),
 	note($m.share_others; "share of the link, the others, \(name)")),
+
+(runs("blind-hop") | .params.flows as $flows | .metrics as $m |
+	check($m.blind; ">="; $flows; "times that a flow noticed, \(name)"),
+	check($m.utilisation; ">="; 0.9; "utilisation, \(name)"),
+	check($m.without_bytes; "<="; 0; "flows without bytes, \(name)"),
+	note($m.jain; "Jain, \(name)"),
+	note($m.queue_mean; "queue mean, packets, \(name)"),
+	note($m.drops; "drops, \(name)")),
+
+# What a lie may gain or spoil is bounded as kmod/hpccpp_wire.rst says.
+(runs("integrity") | .metrics as $m |
+	first(runs("integrity") | select(.params.lie == "none" and .params.key == 0)) as $open |
+	if .params.lie == "none" and .params.key == 1 then
+		check($m.utilisation; ">="; $open.metrics.utilisation - 0.01; "utilisation, that without a key less 0.01, \(name)"),
+		check($m.queue_p99; "<="; $open.metrics.queue_p99 + 2; "queue p99, packets, that without a key and 2, \(name)")
+	elif .params.lie == "full" and .params.key == 0 then
+		check($m.shares_mbit[0]; ">="; 0.85 * .params.mbit; "goodput of the honest flow, Mbit/s, \(name)")
+	elif .params.lie != "none" then
+		check($m.shares_mbit[0]; ">="; 1; "goodput of the honest flow, Mbit/s, \(name)"),
+		(select(.params.key == 0) |
+			check($m.drops; "<="; 0; "drops, \(name)"),
+			check($m.queue_p99; "<="; $m.bdp; "queue p99, packets, \(name)"))
+	else check($m.jain; ">="; 0.98; "Jain, \(name)") end,
+	note(($m.shares_mbit | map(tostring) | join(" ")); "goodput of the honest flow and the other, Mbit/s, \(name)")),
 
 (runs("sparse") | select(.params.every != 1) | . as $run | .metrics as $m |
 	first(runs("sparse") | select(same(.; $run; ["flows", "mbit", "rtt"]) and .params.every == 1)) as $dense |
@@ -122,8 +146,8 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	check($m.queue_p99 - $dense.metrics.queue_p99; "<="; 8; "queue p99 more than with every segment, packets, \(name)"),
 	note($m.jain; "Jain, \(name)")),
 
-(runs("rx") | select(.params.n == 0) | . as $run | .metrics as $m |
-	first(runs("rx") | select(same(.; $run; ["flows", "mode"]) and .params.n != 0)) as $fixed |
+(runs("flows-n") | select(.params.n == 0) | . as $run | .metrics as $m |
+	first(runs("flows-n") | select(same(.; $run; ["flows"]) and .params.n != 0)) as $fixed |
 	check($m.jain - $fixed.metrics.jain; ">="; -0.002; "Jain more than with N fixed, \(name)"),
 	(select(.params.flows > $fixed.params.n) |
 		check($m.queue_mean; "<="; $fixed.metrics.queue_mean; "queue mean, packets, that with N fixed too small, \(name)"))),

@@ -283,12 +283,27 @@ ports()
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
 }
 
+# What each flow got, of 4000 round trips in the second half of these.
+shares()
+{
+	awk -v end=$((rtt * 2000)) '!/^#/ { s = s " " $9 * 8000 / end }
+		END { print "shares_mbit" s }' "$dir/flows"
+}
+
+# Those of the module, of all senders together.
+counters() # NAME...
+{
+	local name
+	for name; do
+		awk -v name="$name" '$1 == name { n += $2 } END { print name, n + 0 }' "$dir/counters"
+	done
+}
+
 # Shares, and which link each flow's updates name.
 parking()
 {
 	jain
-	awk -v end=$((rtt * 2000)) '!/^#/ { s = s " " $9 * 8000 / end }
-		END { print "shares_mbit" s }' "$dir/flows"
+	shares
 	[[ -e $dir/updates ]] || return 0
 	awk 'FILENAME ~ /real$/ {
 			for (i = 2; i <= NF; i++)
@@ -369,7 +384,9 @@ esac
 	bdp
 	losses
 	case $scenario in
-	long|sparse|sweep|rx)	link; jain ;;
+	long|sparse|sweep|rx|flows-n) link; jain ;;
+	integrity)		link; jain; shares ;;
+	blind-hop)		link; jain; counters blind ;;
 	step)			link; events; fair ;;
 	incast|int-response)	link; incast ;;
 	probe)			link; resume ;;

@@ -152,8 +152,29 @@ plan_probe()
 plan_mixed()
 {
 	local other
-	for other in cubic dctcp bare; do
+	for other in cubic dctcp; do
 		echo "mixed with-$other" other=$other flows=4 mbit=10000 rtt=20 ms=100 buffer=1000000
+	done
+}
+
+# The bottleneck has no port agent; it drops, or marks at DCTCP's K.
+plan_blind-hop()
+{
+	local other
+	for other in bare marks; do
+		echo "blind-hop $other" other=$other flows=4 mbit=10000 rtt=20 ms=100 buffer=1000000
+	done
+}
+
+# Two flows, of which one hears lies; with a key of which the liar has none, too.
+plan_integrity()
+{
+	local lie key
+	for lie in none idle full; do
+		for key in 0 1; do
+			echo "integrity $lie-key$key" lie=$lie key=$key flows=2 rtt=20 ms=80 \
+				buffer=4000000
+		done
 	done
 }
 
@@ -171,14 +192,23 @@ plan_sparse()
 	done
 }
 
-# The window computed by the sender, by the receiver, and there with N as it counts.
+# The window computed by the sender, and by the receiver.
 plan_rx()
 {
 	local flows
 	for flows in 200 64 16 4 2 1; do
 		echo "rx sender-${flows}flows" mode=sender flows=$flows
 		echo "rx receiver-${flows}flows" mode=receiver flows=$flows
-		echo "rx receiver-${flows}flows-counted" mode=receiver flows=$flows n=0
+	done
+}
+
+# N of W_ai fixed, and as the receiver counts.
+plan_flows-n()
+{
+	local flows
+	for flows in 200 64 16 4 2; do
+		echo "flows-n ${flows}flows-fixed" mode=receiver flows=$flows
+		echo "flows-n ${flows}flows-counted" mode=receiver flows=$flows n=0
 	done
 }
 

@@ -310,18 +310,39 @@ def parking:
 def mixed:
 	runs("mixed") | select(. != []) | sort_by(.name) | . as $runs |
 	section("mixed"; "mixed: beside other congestion controls"),
-	p("4 flows of hpccpp and 4 of another congestion control share 10 Gbit/s, 20 µs, a buffer of 1 MB; the others leave after half of the time. Flows that fill queues take nearly all from one that keeps them empty: what counts is that hpccpp’s are never stuck, and take the link again when the others are gone. “bare”: hpccpp alone, and the bottleneck has no agent and so says nothing: only the hosts’ own ports do."),
+	p("4 flows of hpccpp and 4 of another congestion control share 10 Gbit/s, 20 µs, a buffer of 1 MB; the others leave after half of the time. Flows that fill queues take nearly all from one that keeps them empty: what counts is that hpccpp’s are never stuck, and take the link again when the others are gone."),
 	star,
 	plots($runs[] | . as $run |
-		plot("mixed-\(.name)"; (if .params.other == "bare" then "no agent at the bottleneck" else "with \(.params.other)" end); "ms"; "goodput, Gbit/s"; "set xrange [0:\(.params.ms)]; set yrange [0:\(.params.mbit / 1000 * 1.05)]";
+		plot("mixed-\(.name)"; "with \(.params.other)"; "ms"; "goodput, Gbit/s"; "set xrange [0:\(.params.ms)]; set yrange [0:\(.params.mbit / 1000 * 1.05)]";
 			[{ title: "4 × hpccpp", style: ("hpccpp" | style), file: "mixed-\(.name)", using: "1:2",
-				trace: "mixed mixed-\(.name) mixed/\(.name) \(.params.ms)" }] +
-			[select(.params.other != "bare") | { title: "4 × \(.params.other)", style: (.params.other | style), file: "mixed-\($run.name)", using: "1:3" }])),
+				trace: "mixed mixed-\(.name) mixed/\(.name) \(.params.ms)" },
+			 { title: "4 × \(.params.other)", style: (.params.other | style), file: "mixed-\($run.name)", using: "1:3" }])),
 	table([["", 1], ["goodput, share of the link", 3], ["hpccpp", 3], ["queue, packets", 3], ["", 1]];
 		["with", "hpccpp", "the others", "hpccpp after", "least flow, Mbit/s", "least R, Mbit/s", "back after, RTTs", "mean", "p99", "max", "drops"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.other, (.share_ours | share), (.share_others | share), (.share_after | share), .least_mbit, .least_R_mbit,
 			 (.leave_back | worst), .queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops]]);
+
+def blind_hop:
+	runs("blind-hop") | select(. != []) | sort_by(.name) | . as $runs |
+	section("blind-hop"; "blind-hop: a bottleneck that says nothing"),
+	p("4 flows of hpccpp, and the bottleneck has no agent: only the hosts’ own ports say how loaded they are. The flows notice that this does not explain what they see, and are Reno’s for as long. With “marks” it marks from DCTCP’s K on, which Reno answers."),
+	star,
+	table([["", 2], ["queue, packets", 3], ["", 4]];
+		["", "utilisation", "mean", "p99", "max", "Jain", "drops", "marks", "times noticed"];
+		[$runs[] | . as $run | .metrics |
+			[$run.params.other, (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, (.jain | share), .drops, .marks, .blind]]);
+
+def integrity:
+	runs("integrity") | select(. != []) | . as $runs |
+	section("integrity"; "integrity: one of two flows hears lies"),
+	p("All that the second flow hears of its path is changed on the way: idle (U = 0) or full (U at its most). With a key its agent requires tags, and ignores what has been changed: it is without telemetry then, and Reno’s."),
+	star,
+	table([["", 2], ["goodput, Mbit/s", 2], ["", 1], ["queue, packets", 3], ["", 1]];
+		["lie", "key", "honest", "other", "utilisation", "mean", "p99", "max", "drops"];
+		[$runs | sort_by([.params.lie != "none", .params.lie, .params.key])[] | . as $run | .metrics |
+			[$run.params.lie, (if $run.params.key == 1 then "required" else "none" end), .shares_mbit[0], .shares_mbit[1],
+			 (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops]]);
 
 def sparse:
 	runs("sparse") | select(. != []) | . as $runs |
@@ -335,17 +356,23 @@ def sparse:
 				([$group[] | select(.params.every == $e)][0] // {}) | . as $run | .metrics |
 				(.utilisation | share), (.queue_p99 | p99($run)), (.jain | share)]]);
 
+# $ways: [title, what the names of its runs match], side by side
+def two_ways($runs; $ways):
+	table([["", 1]] + ($ways | map([.[0], 4])); ["flows"] + ($ways | map("utilisation", "queue mean", "p99", "Jain"));
+		[$runs | by([.params.flows]) | . as $group |
+			[.[0].params.flows] + [$ways[][1] | . as $w |
+				(first($group[] | select(.name | test($w))) // {}) |
+				. as $run | .metrics | (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), (.jain | share)]]);
 def rx:
 	runs("rx") | select(. != []) | . as $runs |
-	["sender-", "receiver-", "counted"] as $ways |
 	section("rx"; "rx: the receiver computes the window"),
-	p("The window computed by the sender, or once per RTT by the receiver (section 6.2 of the draft), with N 64 or as the receiver counts the flows."),
-	star,
-	table([["", 1]] + (["sender", "receiver", "receiver, N counted"] | map([., 4])); ["flows"] + ($ways | map("utilisation", "queue mean", "p99", "Jain"));
-		[$runs | by([.params.flows]) | . as $group |
-			[.[0].params.flows] + [$ways[] | . as $w |
-				(first($group[] | select(if $w == "counted" then .params.n == 0 else .params.n != 0 and (.name | startswith($w)) end)) // {}) |
-				. as $run | .metrics | (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), (.jain | share)]]);
+	p("The window computed by the sender, or once per RTT by the receiver (section 6.2 of the draft), N 64."),
+	star, two_ways($runs; [["sender", "^sender"], ["receiver", "^receiver"]]);
+def flows_n:
+	runs("flows-n") | select(. != []) | . as $runs |
+	section("flows-n"; "flows-n: the receiver counts the flows"),
+	p("N of W_ai fixed at 64, or as the receiver counts the flows that share its last hop (section 6.2); the receiver computes the window."),
+	star, two_ways($runs; [["N 64", "fixed"], ["N counted", "counted"]]);
 
 def sweep:
 	def family: .name | if startswith("eta") then "eta" elif startswith("rtt") then "rtt" elif test("^[0-9]+mbit") then "mbit" else "flows" end;
@@ -405,7 +432,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "sparse", "rx", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "blind-hop", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -417,4 +444,4 @@ workloads("fabric"; "fabric: a leaf-spine fabric under load";
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, layout, mixed, sparse, rx, sweep, scale, repeat
+parking, layout, mixed, blind_hop, integrity, sparse, rx, flows_n, sweep, scale, repeat

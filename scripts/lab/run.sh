@@ -45,7 +45,9 @@ declare -A p=(
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
 	[size]=0	# bytes of a flow
-	[other]=none	# who shares the port
+	[other]=none	# who shares the port; bare, marks: nobody, it has no agent
+	[key]=0		# 1: echoes are signed, and have to be
+	[lie]=none	# what the second flow hears of its path: idle, full
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
@@ -85,7 +87,7 @@ network()
 		shape+=("$1")
 		shift
 	done
-	[[ $cc != dctcp && ${p[other]} != dctcp ]] || args+=(ecn 1)
+	[[ $cc != dctcp && ${p[other]} != dctcp && ${p[other]} != marks ]] || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
 			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}")
@@ -107,6 +109,10 @@ agents()
 	[[ ${p[every]} == 1 ]] || args+=(every "${p[every]}")
 	[[ ${p[mode]} == sender ]] || args+=(mode "${p[mode]}")
 	[[ $cc == hpccpp ]] || return 0
+	if [[ ${p[key]} == 1 ]]; then
+		( umask 077; echo 000102030405060708090a0b0c0d0e0f >/tmp/key )
+		args+=(key-file /tmp/key require)
+	fi
 	"$HPCCPP" host add cgroup /sys/fs/cgroup "${args[@]}"
 	while read -r ns dev rate; do
 		: $((++id))
@@ -127,11 +133,14 @@ agents()
 star()
 {
 	local k=()
-	[[ $cc != dctcp && ${p[other]} != dctcp ]] || k=(mark "$(mark "$mbit")")
+	[[ $cc != dctcp && ${p[other]} != dctcp && ${p[other]} != marks ]] ||
+		k=(mark "$(mark "$mbit")")
 	network star "$1" rate "${mbit}m" delay_ns "$(star_delay)" buffer "${p[buffer]}" \
 		"${k[@]}" "${@:2}"
 	port s1 "p$(($1 + 1))"
 }
+
+address() { nsenter --net="/run/netns/$1" ip -4 -o addr show scope global | sed -E 's/.* inet ([0-9.]+).*/\1/'; } # HOST
 
 port() { echo "$(stat -Lc %i "/run/netns/$1") $2" >"$out/port"; } # NETNS DEV
 
@@ -165,6 +174,12 @@ scenario_long()
 	((end)) || end=$((rtt * 2000 * 1000 > 20000000 ? rtt * 2000 * 1000 : 20000000))
 	star "$hosts" port s1 r1 trace 20000
 	agents
+	case ${p[lie]} in
+	none)	;;
+	idle)	lie h2 0 0x123456 ;;
+	full)	lie h2 0xff 0x123456 ;;
+	*)	echo "$name: lie '${p[lie]}'?" >&2; exit 2 ;;
+	esac
 	# Not all at once: a start each 1.7 us.
 	for ((i = 0; i < flows; i++)); do
 		echo "$(((i + 1) * 1700)) h$((i % hosts + 1)) r1 - $end $cc"
@@ -174,6 +189,8 @@ scenario_long()
 scenario_sparse() { scenario_long; }
 scenario_sweep() { scenario_long; }
 scenario_rx() { scenario_long; }
+scenario_flows-n() { scenario_long; }
+scenario_integrity() { scenario_long; }
 
 # Flow 1; 2 joins; 1 leaves. Then, with more, they join and leave one by one.
 scenario_step()
@@ -253,7 +270,7 @@ real()
 	ids=$("$lab/testbed" ports all | awk -v ports="$*" '
 		BEGIN { n = split(ports, p, " "); for (i = 1; i < n; i += 2) is[p[i], p[i + 1]] = 1 }
 		($1, $2) in is { printf " %d", NR }')
-	echo "$(nsenter --net="/run/netns/$host" ip -4 -o addr show scope global | sed -E 's/.* inet ([0-9.]+).*/\1/')$ids" >>"$out/real"
+	echo "$(address "$host")$ids" >>"$out/real"
 }
 
 # Who the bottleneck is, and who gets what of it. "Slow" links have 2/5 of $mbit:
@@ -308,22 +325,48 @@ scenario_parking()
 scenario_layout() { scenario_parking; }
 
 # Half of the flows have another congestion control; these leave after half of the
-# time. "bare": no others, but the bottleneck has no agent.
+# time.
 scenario_mixed()
 {
 	local end=$((p[ms] * 1000000)) i
 	star $((2 * flows)) port s1 r1 trace 8000000
-	if [[ ${p[other]} == bare ]]; then
-		agents '^s1 '
-	else
-		agents
-	fi
+	agents
 	p[updates]=1
 	for ((i = 1; i <= flows; i++)); do
 		echo "$((i * 1700)) h$i r1 - $end $cc"
-		[[ ${p[other]} == bare ]] ||
-			echo "$((i * 1700)) h$((flows + i)) r1 - $((end / 2)) ${p[other]}"
+		echo "$((i * 1700)) h$((flows + i)) r1 - $((end / 2)) ${p[other]}"
 	done | run_flows -w 1000:$end -e $end -i "$rtt_ns" -s "$out/rates"
+}
+
+# Only the hosts' own ports say how loaded they are. What the module counts there is
+# left in "counters".
+scenario_blind-hop()
+{
+	local end=$((p[ms] * 1000000)) i
+	star "$flows" port s1 r1 trace 8000000
+	agents '^s1 '
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((i * 1700)) h$i r1 - $end $cc"
+	done | run_flows -w $((end / 2)):$end -e $end
+	for ((i = 1; i <= flows; i++)); do
+		nsenter --net="/run/netns/h$i" cat /proc/net/hpccpp
+	done >"$out/counters"
+}
+
+# lie HOST U-AND-QUEUE TX_BYTES: to whom s1 changes the ACKs: U and the queue of a record,
+# which stands behind timestamps, or what else a SYN-ACK has, and the bytes sent.
+lie()
+{
+	local at to
+	to=$(address "$1")
+	nsenter --net=/run/netns/s1 nft \
+		"add table inet box; add chain inet box forward { type filter hook forward priority 0; }"
+	for at in 256 320; do
+		nsenter --net=/run/netns/s1 nft "add rule inet box forward ip daddr $to" \
+			"@th,$((at + 16)),16 { 0x4845, 0x4854 }" \
+			"@th,$((at + 56)),8 set $2 @th,$((at + 88)),8 set $2 @th,$((at + 120)),8 set $2" \
+			"@th,$((at + 96)),24 set $3"
+	done
 }
 
 declare -F "scenario_$scenario" >/dev/null || { echo "$name: no scenario '$scenario'" >&2; exit 2; }
