@@ -831,6 +831,7 @@ static void fuzz_host(void)
 		BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PARSE_HDR_OPT_CB,
 	};
 	static struct bpf_sock sk;
+	__u8 modes;
 
 	take_params();
 	has_flow = false;
@@ -851,7 +852,9 @@ static void fuzz_host(void)
 	the_keys.require = take_byte() & 1;
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
-	the_host.mode = take_byte() & 1;
+	modes = take_byte();
+	the_host.mode = modes & 1;
+	the_host.congested = modes >> 1 & 1;
 	skops.mss_cache = 1448;
 	while (left) {
 		__u8 what = take_byte() % 9, sign = take_byte();

@@ -93,13 +93,16 @@ seeds()
 		($extras, $roce, $cnp) = (0, 0, 0);
 
 		# a host: what happens, whether it is signed, the time, una, nxt, packets and
-		# lost, the options; keys, the first signs; the mode
-		sub host { pack("C", 2), params, pack "C2Q<2C5H64C", 1, @_[0, 1], 1, 0, 0, 1, @_[2, 3], "5a" x 32, $_[4] }
+		# lost, the options; keys, the first signs; the mode,
+		# 2 more for every congested, and every
+		sub host { pack("C", 2), params, pack "C2Q<2C5H64C", 1, @_[0, 1], $_[5] // 1, 0, 0, 1, @_[2, 3], "5a" x 32, $_[4] }
 		sub event { my ($what, $opts, @more) = @_;
 			pack("C4NC3C", $what, 1, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
 		@pull = event 7, "", 1;
 		for $r ($rec, $rec . $more, $rec . $more . $rec) {
 			seed(host(0, 2, 0, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
+			seed(host(0, 2, 0, 0, 2, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
 			seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);

@@ -808,6 +808,18 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 }
 
+/* Is the path loaded, as far as the last echo tells? */
+static __always_inline bool path_loaded(const struct flow *f)
+{
+	const struct hpccpp_int *rec = f->mail.rec;
+
+	if (f->mail.window)
+		return false;
+	return (f->mail.n > 0 && rec[0].U >= HPCCPP_CONGESTED) ||
+	       (f->mail.n > 1 && rec[1].U >= HPCCPP_CONGESTED) ||
+	       (f->mail.n > 2 && rec[2].U >= HPCCPP_CONGESTED);
+}
+
 /*
  * Is it this data segment that asks? With "every rtt" when the last was acked. The
  * first of a flight does in any case: it may be a probe.
@@ -815,7 +827,7 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
 				   const struct hpccpp_host_cfg *cfg)
 {
-	if (!cfg->every) {
+	if (!cfg->every && !(cfg->congested && path_loaded(f))) {
 		if (f->segs && (__s32)(skops->snd_una - f->asked) <= 0)
 			return false;
 		f->segs = 1;

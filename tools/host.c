@@ -27,8 +27,8 @@
 
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
-"                       [ records N ] [ every { N | rtt } ] [ prefix PREFIX ]...\n"
-"                       [ mode { sender | receiver } ]\n"
+"                       [ records N ] [ every { N | rtt | congested } ]\n"
+"                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
 "       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
 "       hpccpp host delete cgroup PATH\n"
@@ -41,7 +41,8 @@ static const char usage[] =
 "records  how many hops there is space for, 1 to 3, default 1; 2 fit beside\n"
 "         timestamps, 3 only without\n"
 "every    ask in one of so many segments, 1 to 65535, default 1; rtt: in one each\n"
-"         round trip\n"
+"         round trip; congested: in all while a port of the path has a load of\n"
+"         7/8, else as rtt\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
 "mode     who computes the window: sender (default), or receiver, where the\n"
 "         agents of both ends have this mode; not with a key\n"
@@ -316,7 +317,8 @@ static int host_add(int argc, char **argv)
 				 ARRAY_SIZE(host_modes), &m);
 	if (!ret && records)
 		ret = parse_uint("records", records, 1, HPCCPP_REC_MAX, &r);
-	if (!ret && every && !strcmp(every, "rtt"))
+	cfg.congested = every && !strcmp(every, "congested");
+	if (!ret && every && (cfg.congested || !strcmp(every, "rtt")))
 		e = 0;
 	else if (!ret && every)
 		ret = parse_uint("every", every, 1, EVERY_MAX, &e);
@@ -443,7 +445,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	if (cfg->every)
 		put_num(row, "every", cfg->every);
 	else
-		put_str(row, "every", "rtt");
+		put_str(row, "every", cfg->congested ? "congested" : "rtt");
 	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
 	put_num(row, "keys", keys->n);
 	put_bool(row, "require", keys->require);
