@@ -30,7 +30,7 @@ static const char usage[] =
 "Usage: hpccpp cnp add dev DEV accept PREFIX [ accept PREFIX ]...\n"
 "                      [ rate RATE ] [ base-rtt TIME ]\n"
 "                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
-"                      [ flows N ] [ ioam-namespace N ]...\n"
+"                      [ flows N ] [ trace HOPS ] [ ioam-namespace N ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
 "       hpccpp cnp delete dev DEV [ netns NAME ]\n"
 "       hpccpp cnp [ show ] [ dev DEV ] [ netns NAME ]\n"
@@ -45,7 +45,10 @@ static const char usage[] =
 "threshold the load from which the network's ports send Fast CNPs, 1 to 100 percent,\n"
 "      default 80: HPCC++ takes the load for less when none comes\n"
 "flows N of HPCC++, flows that are expected on a link, 1 to 1000000, default 64\n"
-"ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all\n"
+"trace HOPS data packets leave with an IOAM trace with room for so many ports, 1 to 8,\n"
+"      and it is taken off those that come. To be set at both ends. Default: none\n"
+"ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all.\n"
+"      The first is that of trace, default 0\n"
 "option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "\n"
@@ -56,9 +59,11 @@ static const char usage[] =
 "ordinary (without the option), traced (of these, by their trace), trace_bad (a\n"
 "trace of no use, heeded without); CNPs dropped: repeated (the flow has just\n"
 "reacted), denied (no PREFIX), malformed, unknown (no such flow), idle (it is not\n"
-"sending), checksum, icrc; error.\n"
+"sending), checksum, icrc; error; data packets that left with a trace: trace_added,\n"
+"without, as the MTU has no room: trace_mtu; that came with one: trace_removed (it is\n"
+"off), trace_left (malformed, or not alone).\n"
 "\n"
-"JSON: dev rate rate_given base_rtt algorithm threshold expected accept\n"
+"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace\n"
 "ioam_namespaces option_types flows stats: see hpccpp(8)\n";
 
 const struct field cnp_flow_fields[] = {
@@ -88,6 +93,7 @@ const struct field cnp_fields[] = {
 	{ "threshold", FORM_NUM, "threshold", NULL, NULL, NULL },
 	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
+	{ "trace", FORM_NUM, "trace", NULL, NULL, NULL },
 	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
 	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
@@ -235,7 +241,7 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 static int cnp_add(int argc, char **argv)
 {
 	const char *rate = NULL, *rtt = NULL, *algorithm = NULL, *flows = NULL;
-	const char *threshold = NULL, *netns = NULL, *type[2];
+	const char *threshold = NULL, *netns = NULL, *type[2], *trace = NULL;
 	const char *accept[HPCCPP_PREFIXES], *ns[HPCCPP_CNP_NAMESPACES];
 	unsigned int types[2] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	struct plan p = {};
@@ -250,10 +256,11 @@ static int cnp_add(int argc, char **argv)
 		{ .name = "algorithm", .value = &algorithm, .max = 1 },
 		{ .name = "threshold", .value = &threshold, .max = 1 },
 		{ .name = "flows", .value = &flows, .max = 1 },
+		{ .name = "trace", .value = &trace, .max = 1 },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
 	unsigned int N = FLOWS, T = HPCCPP_DCQCN_T, percent = THRESHOLD, v, i;
-	unsigned int which = HPCCPP_CNP_AUTO;
+	unsigned int which = HPCCPP_CNP_AUTO, hops = 0;
 	__u64 bps = 0;
 	int ret, prog;
 
@@ -285,6 +292,8 @@ static int cnp_add(int argc, char **argv)
 		ret = parse_uint("threshold", threshold, 1, 100, &percent);
 	if (!ret && flows)
 		ret = parse_uint("flows", flows, 1, FLOWS_MAX, &N);
+	if (!ret && trace)
+		ret = parse_uint("trace", trace, 1, HPCCPP_HBH_HOPS, &hops);
 	for (i = 0; i < args[3].n && !ret; i++)	/* bits 10, then 0 */
 		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
 	if (!ret && types[0] == types[1])
@@ -315,6 +324,8 @@ static int cnp_add(int argc, char **argv)
 	p.cfg.type2 = types[1];
 	p.cfg.threshold_percent = percent;
 	p.cfg.expected = N;
+	p.cfg.hops = hops;
+	p.cfg.trace = htons(p.cfg.namespaces[0]);
 	p.cfg.threshold = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
 	set_parameters(&p.cfg, bps, T, N);
 	return load(&p);
@@ -464,6 +475,8 @@ static int add_row(const char *dev, int prog, struct json_object *rows)
 	put_num(row, "expected", cfg.expected);
 	json_object_object_add(row, "accept", read_prefixes(map));
 	close(map);
+	if (cfg.hops)
+		put_num(row, "trace", cfg.hops);
 	if (cfg.n_namespaces)
 		put_list(row, "ioam_namespaces", cfg.namespaces,
 			 cfg.n_namespaces);

@@ -16,7 +16,7 @@
 
 #define HPCCPP_CNP_FLOWS	4096
 #define HPCCPP_CNP_NAMESPACES	4
-#define HPCCPP_CNP_NODES	8	/* of a trace, as many as it can have */
+#define HPCCPP_CNP_NODES	HPCCPP_HBH_HOPS	/* of a trace, as many as it can have */
 
 /* A flow is sending when it has sent data within so many T. */
 #define HPCCPP_CNP_RECENT_T	100
@@ -49,6 +49,8 @@ struct hpccpp_cnp_cfg {
 	__u8  threshold_percent;
 	__u8  own_clsact;	/* clsact was added by `cnp add` */
 	__u8  rate_given;
+	__u8  hops;		/* room in traces for so many nodes; 0: no traces */
+	__be16 trace;		/* namespace of these */
 };
 
 /* Map "cnp_flows": data packets to one QP of one host. */
@@ -114,12 +116,17 @@ enum hpccpp_cnp_stat {
 	HPCCPP_CS_CHECKSUM,	/* dropped: UDP checksum is wrong */
 	HPCCPP_CS_ICRC,		/* dropped: ICRC is wrong */
 	HPCCPP_CS_ERROR,	/* a helper failed, or no memory */
+	HPCCPP_CS_TRACE_ADDED,	/* data packets that left with a trace */
+	HPCCPP_CS_TRACE_MTU,	/* ... without: it would be longer than the MTU */
+	HPCCPP_CS_TRACE_REMOVED, /* packets that came with a trace, which is gone */
+	HPCCPP_CS_TRACE_LEFT,	/* ... with one that is not ours to take off: wrong, or not alone */
 	HPCCPP_CS_MAX,
 };
 
 #define HPCCPP_CNP_STAT_NAMES { \
 	"data", "paced", "untracked", "switch", "receiver", "ordinary", \
 	"traced", "trace_bad", "repeated", "denied", "malformed", "unknown", \
-	"idle", "checksum", "icrc", "error" }
+	"idle", "checksum", "icrc", "error", "trace_added", "trace_mtu", \
+	"trace_removed", "trace_left" }
 
 #endif /* HPCCPP_CNP_H */

@@ -207,6 +207,27 @@ struct hpccpp_ioam_trace {
 #define HPCCPP_IOAM_REM		0x7f	/* in rem */
 
 /*
+ * The Hop-by-Hop Options header of a data packet that a sender's agent adds, with nothing
+ * else, the option aligned to 4n; behind the trace room for "hops" nodes of HPCCPP_IOAM_HPCC
+ * and, where that is needed for a multiple of 8, a PadN of 4 bytes (1 2 0 0).
+ */
+struct hpccpp_hbh {
+	__u8   next;		/* 17, UDP */
+	__u8   hdrlen;		/* 8 bytes each, without the first 8 */
+	__u8   padn[2];		/* 1 0 */
+	__u8   type;		/* HPCCPP_IOAM_HBH */
+	__u8   len;		/* Opt Data Len: 10 + the trace's data */
+	__u8   reserved;	/* 0 */
+	__u8   ioam_type;	/* HPCCPP_IOAM_PREALLOC */
+	struct hpccpp_ioam_trace trace;
+} __attribute__((__packed__));
+
+#define HPCCPP_HBH_HOPS		8	/* at most: what a Fast CNP can bring back */
+#define HPCCPP_HBH_DATA(hops)	((hops) * HPCCPP_IOAM_HPCC_WORDS * 4)
+#define HPCCPP_HBH_LEN(hops) \
+	((sizeof(struct hpccpp_hbh) + HPCCPP_HBH_DATA(hops) + 7) & ~7)	/* bytes, all */
+
+/*
  * Bits of the type, host order, and what a node that has the bit writes, in their
  * order: a word each, two for the wide ones. What it does not know is all ones.
  */
@@ -223,7 +244,8 @@ struct hpccpp_ioam_trace {
 #define HPCCPP_IOAM_SPEED	HPCCPP_IOAM_BIT(13)	/* speed 6, errors 26 bits */
 #define HPCCPP_IOAM_OPAQUE	HPCCPP_IOAM_BIT(22)	/* a word here, not in NodeLen */
 
-/* What HPCC++ needs of each link: 7 words of it */
+/* What HPCC++ needs of each link */
+#define HPCCPP_IOAM_HPCC_WORDS	7
 #define HPCCPP_IOAM_HPCC	(HPCCPP_IOAM_NODE | HPCCPP_IOAM_IFS | HPCCPP_IOAM_SEC | \
 				 HPCCPP_IOAM_FRAC | HPCCPP_IOAM_DEPTH | HPCCPP_IOAM_TX | \
 				 HPCCPP_IOAM_SPEED)
