@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What libFuzzer feeds to all that reads what others wrote: the port agent and
- * the host agent, whose sources are compiled into this unchanged, and the update
- * of hpccpp_algo.h. The first byte says which; what stands for the kernel's
- * helpers does what they do to a packet in a buffer.
+ * What libFuzzer feeds to all that reads what others wrote: the port agent, the
+ * host agent and the agent of RoCEv2 hosts, whose sources are compiled into this
+ * unchanged, and the update of hpccpp_algo.h. The first byte says which; what
+ * stands for the kernel's helpers does what they do to a packet in a buffer.
  *
  * A trap is a finding, as is what the sanitizers find.
  */
@@ -14,12 +14,14 @@
 #include <bpf/bpf_helpers.h>
 
 #include "../tools/hpccpp_agent.h"
+#include "../tools/hpccpp_cnp.h"
 
 #define ENOENT		2
 #define EFAULT		14
 #define EINVAL		22
 #define ENOSPC		28
 #define ENOMSG		42
+#define ENOTSUPP	524
 
 #define TRUE_OR_TRAP(x)	do { if (!(x)) __builtin_trap(); } while (0)
 
@@ -58,7 +60,7 @@ static __u64 take_range(__u64 lo, __u64 hi)
 /* --- Helpers --------------------------------------------------------------- */
 
 static __u64 now;
-#define PACKET_MOST	156	/* bytes of one that comes */
+#define PACKET_MOST	200	/* bytes of one that comes */
 static __u8 packet[512];	/* or, for a host, from the TCP header on */
 static __u32 packet_len;
 
@@ -69,6 +71,7 @@ static struct __sk_buff copy;	/* what is to come to ingress, with a mark */
 static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
+static __u64 cnp_counts[HPCCPP_CS_MAX];
 static bool peer_listed, cc_is_hpccpp;
 static __u32 room, reserved, stored;
 static struct hpccpp_host_keys the_keys;
@@ -77,6 +80,8 @@ static __u8 *loaded;		/* the option that was found last */
 static void *map_lookup(void *map, const void *key);
 static long map_update(void *map, const void *key, const void *value,
 		       __u64 flags);
+static long map_delete(void *map, const void *key);
+static long for_each(void *map, void *callback, void *arg);
 
 static __u64 ktime_get_ns(void)
 {
@@ -262,17 +267,31 @@ static long vlan_pop(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Bytes behind the IPv6 header are cut off. */
+/* Bytes behind the IPv6 header are cut off, or there are more, which are zero. */
 static long adjust_room(struct __sk_buff *skb, __s32 diff, __u32 mode,
 			__u64 flags)
 {
-	(void)skb;
-	TRUE_OR_TRAP(!mode && !flags && diff < 0);
-	if (packet_len < 54U + -diff)
+	__u32 cut = diff < 0 ? -diff : 0, more = diff < 0 ? 0 : diff;
+
+	TRUE_OR_TRAP(!mode && !flags && diff);
+	if (skb->protocol != bpf_htons(0x86dd))
+		return -ENOTSUPP;
+	if (packet_len < 54 + cut)
 		return -EFAULT;
+	TRUE_OR_TRAP(packet_len + more <= sizeof(packet));
+	__builtin_memmove(packet + 54 + more, packet + 54 + cut,
+			  packet_len - 54 - cut);
+	__builtin_memset(packet + 54, 0, more);
 	packet_len += diff;
-	__builtin_memmove(packet + 54, packet + 54 - diff, packet_len - 54);
+	skb->len = packet_len;
 	return 0;
+}
+
+static long check_mtu(struct __sk_buff *skb, __u32 ifindex, __u32 *mtu,
+		      __s32 more, __u64 flags)
+{
+	TRUE_OR_TRAP(!ifindex && !*mtu && !flags);
+	return skb->len + more > 14 + 280;
 }
 
 static long ecn_set_ce(struct __sk_buff *skb)
@@ -323,6 +342,9 @@ static long sk_release(void *sk)
 #define bpf_tcp_sock(sk)	((sk)->state == 1 ? &the_tp : NULL)
 #define bpf_map_lookup_elem	map_lookup
 #define bpf_map_update_elem	map_update
+#define bpf_map_delete_elem	map_delete
+#define bpf_for_each_map_elem(m, f, a, flags)	for_each(m, f, a)
+#define bpf_check_mtu		check_mtu
 #define bpf_ktime_get_ns	ktime_get_ns
 #define bpf_spin_lock(lock)
 #define bpf_spin_unlock(lock)
@@ -355,12 +377,59 @@ static long sk_release(void *sk)
 #include "../tools/port.bpf.c"
 #undef count
 #undef LICENSE
+#define LICENSE host_license
 #include "../tools/host.bpf.c"
+#undef LICENSE
+#define count cnp_count
+#define take take_cnp
+#define find_option find_cnp
+#include "../tools/cnp.bpf.c"
+#undef count
+#undef take
+#undef find_option
 
 static struct hpccpp_port_roce the_roce;
 static struct roce_space the_space;
 static struct link_flows the_link;
 static bool has_link;
+static struct hpccpp_cnp_cfg the_cnp;
+
+#define FLOWS	4		/* more there is no room for */
+static struct {
+	bool used;
+	struct hpccpp_cnp_key key;
+	struct hpccpp_cnp_flow flow;
+} flows[FLOWS];
+static __u32 the_qpn;		/* peer's, of whatever queue pair of ours */
+static struct wire the_wire;
+static __u64 walks[2];
+
+static void *cnp_lookup(void *map, const void *key)
+{
+	static struct no_flow none;
+	__u32 i;
+
+	if (map == &cnp)
+		return &the_cnp;
+	if (map == &cnp_stats)
+		return &cnp_counts[*(const __u32 *)key];
+	if (map == &cnp_wire)
+		return &the_wire;
+	if (map == &cnp_walks)
+		return &walks[*(const __u32 *)key];
+	if (map == &cnp_new)
+		return &none;
+	if (map == &cnp_accept)
+		return peer_listed ? &peer_listed : NULL;
+	if (map == &cnp_qps)
+		return the_qpn ? &the_qpn : NULL;
+	for (i = 0; map == &cnp_flows && i < FLOWS; i++) {
+		if (flows[i].used &&
+		    !__builtin_memcmp(&flows[i].key, key, sizeof(flows[i].key)))
+			return &flows[i].flow;
+	}
+	return NULL;
+}
 
 static void *map_lookup(void *map, const void *key)
 {
@@ -389,16 +458,57 @@ static void *map_lookup(void *map, const void *key)
 		TRUE_OR_TRAP(i < HPCCPP_ANSWERED);
 		return &answered_bit;
 	}
-	TRUE_OR_TRAP(map == &host_prefix || map == &port_accept);
+	if (map != &host_prefix && map != &port_accept)
+		return cnp_lookup(map, key);
 	return peer_listed ? &peer_listed : NULL;
 }
 
 static long map_update(void *map, const void *key, const void *value,
 		       __u64 flags)
 {
+	__u32 i;
+
+	if (map == &cnp_qps) {
+		the_qpn = *(const __u32 *)value;
+		return 0;
+	}
+	if (map == &cnp_flows) {
+		for (i = 0; i < FLOWS && flows[i].used; i++)
+			;
+		if (i == FLOWS)
+			return -E2BIG;
+		flows[i].used = true;
+		__builtin_memcpy(&flows[i].key, key, sizeof(flows[i].key));
+		__builtin_memcpy(&flows[i].flow, value, sizeof(flows[i].flow));
+		return 0;
+	}
 	TRUE_OR_TRAP(map == &host_links && key && flags == BPF_NOEXIST);
 	__builtin_memcpy(&the_link, value, sizeof(the_link));
 	has_link = true;
+	return 0;
+}
+
+static long map_delete(void *map, const void *key)
+{
+	__u32 i;
+
+	TRUE_OR_TRAP(map == &cnp_flows);
+	for (i = 0; i < FLOWS; i++)
+		flows[i].used &= &flows[i].key != key;
+	return 0;
+}
+
+static long for_each(void *map, void *callback, void *arg)
+{
+	long (*call)(void *map, void *key, void *value, void *arg) = callback;
+	__u32 i;
+
+	TRUE_OR_TRAP(map == &cnp_flows);
+	for (i = 0; i < FLOWS; i++) {
+		if (flows[i].used &&
+		    call(map, &flows[i].key, &flows[i].flow, arg))
+			break;
+	}
 	return 0;
 }
 
@@ -882,14 +992,126 @@ static void fuzz_host(void)
 	}
 }
 
+/* --- The agent of RoCEv2 hosts -------------------------------------------- */
+
+#define IP6	14		/* where no tag is in the way */
+#define BEHIND	54
+
+/* Checksum and ICRC of what may be a CNP; nobody finds them by chance */
+static void put_sums(void)
+{
+	__u32 at = packet_len - sizeof(struct hpccpp_cnp), i;
+	struct hpccpp_cnp c;
+	__u64 sum;
+
+	if (packet_len < BEHIND + sizeof(c))
+		return;
+	__builtin_memcpy(&c, packet + at, sizeof(c));
+	c.icrc = hpccpp_cnp_icrc(packet + 22, packet + 38, &c);
+	c.check = 0;
+	__builtin_memcpy(packet + at, &c, sizeof(c));
+	sum = IPPROTO_UDP + sizeof(c);
+	for (i = 22; i < BEHIND; i++)
+		sum += i & 1 ? packet[i] : packet[i] << 8;
+	for (i = 0; i < sizeof(c); i++)
+		sum += i & 1 ? packet[at + i] : packet[at + i] << 8;
+	c.check = bpf_htons(~fold(sum)) ?: 0xffff;
+	__builtin_memcpy(packet + at, &c, sizeof(c));
+}
+
+/* Is what is in "with" the same as in "without", but for a header behind IPv6's? */
+static void check_header(const __u8 *with, __u32 with_len,
+			 const __u8 *without, __u32 without_len)
+{
+	__u32 len = with_len - without_len, plen[2];
+
+	TRUE_OR_TRAP(len && len % 8 == 0 && len == (with[BEHIND + 1] + 1) * 8U);
+	plen[0] = with[IP6 + 4] << 8 | with[IP6 + 5];
+	plen[1] = without[IP6 + 4] << 8 | without[IP6 + 5];
+	TRUE_OR_TRAP(((plen[1] + len) & 0xffff) == plen[0]);
+	TRUE_OR_TRAP(!with[IP6 + 6] && without[IP6 + 6] == IPPROTO_UDP &&
+		     with[BEHIND] == IPPROTO_UDP);
+	TRUE_OR_TRAP(!__builtin_memcmp(with, without, IP6 + 4) &&
+		     !__builtin_memcmp(with + IP6 + 7, without + IP6 + 7,
+				       BEHIND - IP6 - 7) &&
+		     !__builtin_memcmp(with + BEHIND + len, without + BEHIND,
+				       without_len - BEHIND));
+}
+
+static void one_roce(void)
+{
+	__u64 added = cnp_counts[HPCCPP_CS_TRACE_ADDED];
+	__u64 removed = cnp_counts[HPCCPP_CS_TRACE_REMOVED];
+	__u8 old[sizeof(packet)], what = take_byte();
+	struct __sk_buff skb = {};
+	__u32 old_len, i;
+	int act;
+
+	take_packet(&skb);
+	if (what & 1)
+		put_sums();
+	old_len = packet_len;
+	__builtin_memcpy(old, packet, sizeof(old));
+	if (what & 2) {
+		act = hpccpp_cnp_out(&skb);
+		TRUE_OR_TRAP(act == TC_ACT_UNSPEC);
+	} else {
+		act = hpccpp_cnp_in(&skb);
+		TRUE_OR_TRAP(act == TC_ACT_UNSPEC || act == TC_ACT_SHOT);
+	}
+	TRUE_OR_TRAP(!skb.tstamp || skb.tstamp <= now + HPCCPP_CNP_HELD);
+	if (cnp_counts[HPCCPP_CS_TRACE_ADDED] != added) {
+		TRUE_OR_TRAP(what & 2 && the_cnp.hops);
+		check_header(packet, packet_len, old, old_len);
+	} else if (cnp_counts[HPCCPP_CS_TRACE_REMOVED] != removed) {
+		TRUE_OR_TRAP(!(what & 2) && the_cnp.hops);
+		check_header(old, old_len, packet, packet_len);
+	} else {
+		TRUE_OR_TRAP(packet_len == old_len &&
+			     !__builtin_memcmp(packet, old, old_len));
+	}
+	for (i = 0; i < FLOWS; i++)
+		TRUE_OR_TRAP(!flows[i].used ||
+			     (flows[i].flow.rate <= the_cnp.dcqcn.line &&
+			      !flows[i].flow.busy));
+}
+
+static void fuzz_cnp(void)
+{
+	__u8 what = take_byte();
+	__u64 line;
+
+	__builtin_memset(flows, 0, sizeof(flows));
+	__builtin_memset(walks, 0, sizeof(walks));
+	the_wire.done = 0;
+	the_qpn = 0;
+	peer_listed = !(what & 0x80);
+	take_params();
+	line = take_range(HPCCPP_RATE_MIN, HPCCPP_RATE_MAX);
+	the_cnp = (struct hpccpp_cnp_cfg) {
+		.hpcc = params, .hops = what & 15, .trace = bpf_htons(1),
+		.namespaces = { 1 }, .n_namespaces = what >> 4 & 1,
+		.algorithm = what >> 5 & 1, .threshold = 51,
+		.type1 = HPCCPP_FCNP_TYPE1, .type2 = HPCCPP_FCNP_TYPE2,
+	};
+	if (the_cnp.hops > HPCCPP_HBH_HOPS)
+		the_cnp.hops = 0;
+	hpccpp_dcqcn_defaults(&the_cnp.dcqcn, line / 8, params.T);
+	while (left) {
+		pass_time();
+		one_roce();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const __u8 *data, unsigned long size);
 int LLVMFuzzerTestOneInput(const __u8 *data, unsigned long size)
 {
-	static void (* const fuzz[])(void) = { fuzz_update, fuzz_port, fuzz_host };
+	static void (* const fuzz[])(void) = { fuzz_update, fuzz_port, fuzz_host,
+						fuzz_cnp };
 
 	input = data;
 	left = size;
 	now = 1;
-	fuzz[take_byte() % 3]();
+	fuzz[take_byte() % 4]();
 	return 0;
 }

@@ -125,6 +125,26 @@ seeds()
 			event(4, window 3 << 30 | 1 << 28 | 2000 << 12 | 5 << 8 | 95, 2000 << 16 | 10),
 			map { event(4, option $collect, rec(0x0016c840, $_ << 20, $_ << 18)), event(5, "", 16, 0, 7, 0) } 1 .. 4,
 			event(4, window 3 << 30 | 2 << 28, 0));
+
+		# a RoCEv2 host: hops of its traces and more, the line rate; then packets, how they
+		# come (with right sums 1, to leave 2), and time that passes before
+		sub cnphost { pack("C2", 3, $_[0]), params, pack "Q<", 2e8 - 10000 }
+		sub roce { my ($how, $p, @time) = @_; @time = (20, 1) if !@time; pack("C4", @time, $how, length $p) . $p }
+		sub fast { ipv6(60, $_[0] . pack("n4C2nN2x16N", 1000, 4791, 40, 1, 0x81, 0, 0xffff, 17, 0, 0)) }
+		sub fast4 { pack("C8n", 17, 7, 1, 0, 0x9d, 54, 0, 0, 1) . pack("C2NN7", 7 << 3, 0, 0xf20c0000, 0x3f000001, 0x10002, @_) . "\xfd" x 16 . "\1\2\0\0" }
+		sub data { ipv6 17, pack("n4C2nN2a*", 1000, 4791, 28, 0, 4, 0, 0xffff, @_, 1, "dataicrc") }
+		$cnp = ipv6(17, pack("n4C2nN2x16N", 1000, 4791, 40, 1, 0x81, 0, 0xffff, 17, 0, 0));
+		$out = roce(2, data 17);
+		$ack = roce(0, ipv6 17, rocev2 0x11, 0);
+		for $hops (0, 3, 4, 8 | 16) {
+			seed(cnphost($hops), $out, roce(2, ipv6 17, rocev2 0x11, 0), roce(2, ipv6 0, $trace . $data), $out x 2,
+				roce(0, ipv6 0, $trace . $data), roce(0, vlan ipv6 0, $trace . $data));
+			seed(cnphost($hops), $out, roce(1, fast $fast), ($out, roce(1, fast($fast), 13, 255), $ack, roce(1, $cnp)) x 3, $out);
+			seed(cnphost($hops), $out, (map { ($out, roce(1, fast(fast4 1, $_ << 11, 9e4, $_ << 16, 29 << 26), 14, 200)) } 1 .. 4),
+				roce(2, data(17), 16, 255));
+		}
+		# more flows than there is room for, again when they are long idle
+		seed(cnphost(1), (map { roce(2, data $_) } 1 .. 5), roce(2, data(6), 36, 255));
 	' "$corpus"
 }
 
