@@ -39,6 +39,8 @@ refused 'threshold "0" is wrong*' cnp add dev ha accept ::/0 threshold 0
 refused 'option-type "0x1e" is wrong: allowed are 128 to 159' cnp add dev ha accept ::/0 option-type 0x1e
 refused 'option-type "0x9d" is wrong*' cnp add dev ha accept ::/0 option-type 0x9d
 refused 'ioam-namespace "65536" is wrong*' cnp add dev ha accept ::/0 ioam-namespace 65536
+refused 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 0
+refused 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
 refused 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
 refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
 refused 'cannot find device "none"' cnp add dev none accept ::/0
@@ -135,6 +137,113 @@ agent option-type 0x8a option-type 0x8b
 inject fd00:5::2 qpn="$q" orig=$b
 assert_eq "an option of another type is not ours" "$(cnp '[.stats | .switch, .malformed, .unknown] | add')" 0
 
+# --- Traces --------------------------------------------------------------------------------
+
+seen_by() { "$HPCCPP" -j cnp show dev "$1" | jq -r '[.[0].stats[$ARGS.positional[]]] | join(" ")' --args "${@:2}"; }
+assert_eq "without trace, nothing is added or taken off" \
+	"$(seen_by ha trace_added trace_mtu trace_removed trace_left)" "0 0 0 0"
+tc qdisc add dev hb parent 1:1 fq
+"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit trace 2 ioam-namespace 7
+agent ioam-namespace 7 ioam-namespace 9 trace 8
+packets=$(stat data)
+assert_ge "trace, rxe's own packets: sent" "$packets" 20
+assert_eq "... all with a trace, no error" "$(seen_by ha trace_added trace_mtu error)" "$packets 0 0"
+assert_eq "... all taken off, none left, no error" "$(seen_by hb trace_removed trace_left error)" "$packets 0 0"
+
+# 1104 bytes are the longest of rxe's: the first of a message of four, 16 more than the others
+for room in 240 239; do
+	ip link set dev ha mtu $((1104 + room))
+	read -r data none < <(seen_by ha data trace_mtu)
+	perftest ib_write_bw -q 1 -s 4096 -n 5
+	read -r data_now none_now < <(seen_by ha data trace_mtu)
+	assert_eq "MTU, room for $room bytes: without a trace" $((none_now - none)) \
+		$((room < 240 ? (data_now - data) / 4 : 0))
+done
+ip link set dev ha mtu 1500
+
+# What leaves ha as s1 has it, and what came to ha as the stack has it: by a copy behind the agent
+ip link add seen type dummy
+ip link set seen up
+captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
+{
+	local capture
+	# shellcheck disable=SC2086 # words, or none
+	run_bg $1 tcpdump -i "$2" -B 4096 -U --immediate-mode -Z root -w "$tmp/packets.pcap" 'ip6 and not icmp6' 2>"$tmp/tcpdump"
+	capture=$!
+	busywait 20 grep -q 'listening on' "$tmp/tcpdump"
+	"${@:3}"
+	all_there() { "${roce[@]}" read "$tmp/packets" && grep -q '"qpn": 9999}' "$tmp/packets"; }
+	busywait 20 all_there
+	kill $capture
+	wait $capture || true
+}
+roce=("/usr/bin/python3" "$top/selftests/fastcnp.py")
+# rxe has had them, and has no such queue pairs
+leave() { "${roce[@]}" send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
+arrive() { nsenter --net="/run/netns/$s1" "${roce[@]}" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
+of() { jq -r "select(.qpn == $1) | $2" "$tmp/packets"; }	# QPN JQ
+# what has headers already, is a fragment, to another port, without data, behind a tag
+others=(qpn=101 hdr=hbh -- qpn=102 hdr=dst -- qpn=103 hdr=frag0 -- qpn=104 hdr=frag1 -- qpn=105 hdr=rh4 via=fd00:b::9 --
+	qpn=106 hdr=trace -- qpn=107 dport=4790 -- qpn=108 op=0x11 -- qpn=109 op=0x0c -- qpn=110 op=0x81 -- qpn=111 sport=4791 dport=9)
+agent
+captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
+cp "$tmp/packets" "$tmp/untouched"
+header="11%02x010031%02x00000007%02x%02xf20c0000%0*d%s"
+for hops in 2 3; do
+	agent ioam-namespace 7 trace $hops
+	captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
+	check "leave, trace $hops: what is to be untouched is, to the byte" diff \
+		<(jq -r 'select(.qpn < 200).raw' "$tmp/untouched") <(jq -r 'select(.qpn < 200).raw' "$tmp/packets")
+	assert_eq "... of" "$(jq -r 'select(.qpn < 200).qpn' "$tmp/packets" | wc -l)" 11 packets
+	pad=$([[ $hops -eq 2 ]] || echo 01020000)
+	length=$((16 + 28 * hops + ${#pad} / 2))
+	for q in 200 201; do
+		# shellcheck disable=SC2059 # a format
+		assert_eq "... data $q: the header" "$(of $q .headers)" \
+			"$(printf "$header" $((length / 8 - 1)) $((10 + 28 * hops)) 56 $((7 * hops)) $((56 * hops)) 0 "$pad")"
+		check "... all else is as without, and the ICRC as it is without the header" diff \
+			<(of $q '.plen, .next, .icrc_ok, .whole, .tc, .flow, .hops, .udplen, .bth, .payload') \
+			<(jq -r "select(.qpn == $q) | .plen + $length, [0, 17], true, true, .tc, .flow, .hops, .udplen, .bth, .payload" \
+				"$tmp/untouched")
+	done
+done
+
+tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen
+plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 -- qpn=305 -- qpn=306)
+with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
+	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
+	qpn=306 hdr=trace ns=7 with=00000000)
+# wrong lengths; another option, another trace, no end of padding beside it
+left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
+	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
+	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
+left=("${left[@]/#qpn/hdr=trace ns=7 qpn}")
+# shellcheck disable=SC2206 # words
+left=(${left[*]})
+strangers=(qpn=500 hdr=trace ns=8 -- qpn=501 hdr=trace ns=7 dport=4790 -- qpn=502 hdr=trace+dst ns=7 -- qpn=503 hdr=trace+frag0 ns=7 --
+	qpn=504 hdr=hbh -- qpn=505 hdr=dst+trace ns=7)
+agent ioam-namespace 9
+captured "" seen arrive "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
+jq -r .raw "$tmp/packets" >"$tmp/plain"
+agent ioam-namespace 7 trace 1
+captured "" seen arrive "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
+check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
+assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
+assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 10 0"
+# cut short: nothing is read that is not there
+short=()
+for ((i = 54; i < 190; i += 3)); do
+	short+=(qpn=600 hdr=trace ns=7 "cut=$i" gap=0 --)
+done
+arrive "${short[@]}" qpn=601 hdr=trace ns=7
+# with UDP and the BTH whole, as four of these have it, it is of RoCEv2
+taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
+busywait 10 taken_off $((7 + 4 + 1))
+assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
+# with our filter it is nobody's to remove
+"$HPCCPP" cnp del dev ha
+tc qdisc del dev ha clsact
+
 # --- What the manual page lists -------------------------------------------------------------
 
 items() # MARK: of the list below that comment, one a line
@@ -144,16 +253,17 @@ items() # MARK: of the list below that comment, one a line
 		on && /^\.El/ { exit }
 		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$top/tools/hpccpp.8"
 }
-agent ioam-namespace 7
+agent ioam-namespace 7 trace 1
 inject fd00:5::2 qpn="$q" orig=$b
-"$HPCCPP" -j cnp show >"$tmp/cnp"
+"$HPCCPP" -j cnp show dev ha >"$tmp/cnp"
 check "hpccpp(8): the keys of cnp" diff <(items 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/cnp" | sort)
 check "hpccpp(8): the keys of its flows" diff <(items 'keys: cnp-flow' | sort) \
 	<(jq -r '.[0].flows[0] | keys[], "U"' "$tmp/cnp" | sort)
 check "hpccpp(8): its metrics" diff <(items 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
-check "show has it" jq -e '.cnps | length == 1' <("$HPCCPP" -j show)
+check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
+"$HPCCPP" cnp del dev hb
 "$HPCCPP" cnp del dev ha
 check "removed: no filter, no clsact" [ -z "$(tc qdisc show dev ha clsact)" ]
 ktap_finish

@@ -46,13 +46,14 @@ def udp_sum(src, dst, data):
     return total ^ 0xffff
 
 
-def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None):
+def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None, rem=None):
     """An IOAM pre-allocated trace option's data: room for so many nodes, so many written (0xa5)"""
     bits = kind >> 8
     length = sum(1 + (i in (8, 9, 10)) for i in range(22) if bits >> (23 - i) & 1)
     words = (length + (bits >> 1 & 1)) * nodes if room is None else room
     used = length * filled
-    return (b'\0\0' + struct.pack('>HBBI', namespace, (nodelen or length) << 3, words - used, kind) +
+    left = words - used if rem is None else rem
+    return (b'\0\0' + struct.pack('>HBBI', namespace, (nodelen or length) << 3, left, kind) +
             b'\0' * 4 * (words - used) + b'\xa5' * 4 * used)
 
 
@@ -60,8 +61,8 @@ def packet(base, **k):
     """Keys: n (how many of it), qpn, op (opcode), sport, dport, len (payload), tc, hlim, src, dst,
     v (BTH version), sum (1: a UDP checksum, half: what is left to a device), vlan, qinq, cut (bytes
     of the frame kept), hdr: names joined by +: hbh, trace, dst, rh0, rh4, ah, frag0, frag1, fcnp1,
-    fcnp2, pads; of trace: ns, type, nodes, filled, room,
-    nodelen"""
+    fcnp2, pads; of trace: ns, type, nodes, filled, room, nodelen, rem, over (more in the option's
+    length than there is), with (hexadecimal options in place of the padding behind it)"""
     src, dst = k.get('src', base[2]), k.get('dst', base[3])
     payload = bytes(int(k.get('len', 256)))
     bth = struct.pack('>BBHII', int(k.get('op', 4), 0) if isinstance(k.get('op'), str) else 4,
@@ -85,8 +86,9 @@ def packet(base, **k):
         elif name == 'trace':
             data = trace(int(k.get('ns', 123)), int(k.get('type', '0xf20c0000'), 0), int(k.get('nodes', 3)),
                          int(k.get('filled', 0)), int(k['room']) if 'room' in k else None,
-                         int(k.get('nodelen', 0)))
-            raw = b'\x01\x00\x31' + bytes([len(data)]) + data
+                         int(k.get('nodelen', 0)), int(k['rem']) if 'rem' in k else None)
+            raw = b'\x01\x00\x31' + bytes([len(data) + int(k.get('over', 0))]) + data
+            raw += bytes.fromhex(k.get('with', ''))
             pad = -(2 + len(raw)) % 8
             raw += {0: b'', 4: b'\1\2\0\0'}[pad]
             headers.append(('raw', 0, bytes([(2 + len(raw)) // 8 - 1]) + raw))

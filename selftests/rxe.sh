@@ -65,7 +65,7 @@ for dev in ha hb; do
 done
 tc qdisc add dev ha root handle 1: tbf rate 200mbit burst 3000 limit 10mb
 tc qdisc add dev ha parent 1:1 fq
-tc qdisc add dev hb root netem delay 1ms limit 100000
+tc qdisc add dev hb root handle 1: netem delay 1ms limit 100000
 tc -n "$s2" qdisc add dev prev root netem delay 0.1ms limit 100000
 tc -n "$s2" qdisc add dev next root tbf rate 100mbit burst 3000 limit 448kb
 bottleneck_ns=$s2
