@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Fast CNP with real RoCEv2 traffic, that of the kernel's own rxe: what it does for the
-# queue, for loss, throughput and shares of several queue pairs.
+# queue, for loss, throughput and shares of several queue pairs, without IOAM (figure 3,
+# DCQCN) and with (figure 4, HPCC++), where both ports write into what ha adds and hb
+# takes off.
 #
-#	ha ==200M== s1 ---- s2 next ==100M== hb
-#	     <-------------- Fast CNP
+#	ha ==200M== s1 next ---- s2 next ==100M== hb
+#	     <-------------------- Fast CNP
 #
 # place: vm
 # timeout: 600
@@ -16,6 +18,8 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/rxe.sh"
 
 T=2ms			# less than what rxe has handed down takes: the start is short then
+# HPCC++ takes what it was told in a T for what it did: what rxe has handed down
+T_HPCC=10ms
 
 # Flows' bytes at half-time, for their shares after it
 half_time()
@@ -24,8 +28,9 @@ half_time()
 	"$HPCCPP" -j cnp show dev ha >"$tmp/half"
 }
 
-# congest TOOL SECONDS: four queue pairs; sets goodput, mean_bytes, p99_bytes, drops, late_drops,
-# and with an agent shares, the least and the most of a flow's over the mean
+# congest TOOL SECONDS: four queue pairs; sets goodput, sent_bps, mean_bytes, p99_bytes, drops; after
+# two round trips late_bytes, late_drops; with an agent shares, the least and the most of a flow's
+# over the mean
 congest()
 {
 	local half='' seconds=$2
@@ -44,20 +49,37 @@ congest()
 	since_first_data "$seconds"
 	# two round trips, as they are while the queue is full
 	queue_between "$(awk "BEGIN { print 2 * ($RTT_US + $FULL_US) / 1e6 }")" "$seconds"
-	late_drops=$drops
+	late_drops=$drops late_bytes=$mean_bytes
 	queue_between 0 "$seconds"
 	[[ -n $shares ]] || shares=$("$HPCCPP" -j cnp show dev ha | jq -r --slurpfile half "$tmp/half" '
 		[.[0].flows[] | . as $f | $half[0][0].flows[] | select(.dqpn == $f.dqpn and .packets > 200) |
 			$f.bytes - .bytes] | (add / length) as $mean |
 		"\(min / $mean * 1e3 | round / 1e3) \(max / $mean * 1e3 | round / 1e3)"')
-	printf '# %-24s %7.1f %9d %9d %7d %7d  %s\n' "$name" "$(awk "BEGIN { print $goodput / 1e6 }")" \
-		"$mean_bytes" "$p99_bytes" "$drops" "$late_drops" "$shares"
+	printf '# %-25s %7.1f %7.1f %9d %9d %9d %7d %7d  %s\n' "$name" \
+		"$(awk "BEGIN { print $goodput / 1e6 }")" "$(awk "BEGIN { print $sent_bps / 1e6 }")" \
+		"$mean_bytes" "$p99_bytes" "$late_bytes" "$drops" "$late_drops" "$shares"
+}
+
+# holds: what does of any of them, on the whole
+holds()
+{
+	assert_eq "$name: drops after two round trips" "$late_drops" 0
+	assert_ge "$name: throughput" "$goodput" $((without_goodput * 9 / 10)) bit/s
+	assert_ge "$name: least share" "${shares% *}" 0.9
+	assert_le "$name: largest share" "${shares#* }" 1.1
+	assert_ge "$name: heeded" "$(stat switch)" 100
+	assert_eq "$name: nothing amiss" "$(cnp '[.stats | .untracked, .denied, .malformed, .unknown, .checksum,
+		.icrc, .error, .trace_bad, .trace_mtu, .trace_left] | add')" 0
+}
+port_stats() # NETNS NAME...
+{
+	"$HPCCPP" -j port show dev next netns "$1" | jq -r '[.[0].stats[$ARGS.positional[]]] | join(" ")' --args "${@:2}"
 }
 
 echo TAP version 13
 # --- Congestion ------------------------------------------------------------------------------
 
-printf '# %-24s %7s %9s %9s %7s %7s  %s\n' "" Mbit/s "queue" "p99" drops late "share, least most"
+printf '# %-25s %7s %7s %9s %9s %9s %7s %7s  %s\n' "" Mbit/s wire queue p99 late drops late "share, least most"
 # one of the tools takes a minute and a half
 for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, without"
@@ -65,19 +87,51 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	without=$mean_bytes without_goodput=$goodput
 	assert_ge "$name: queue" "$mean_bytes" 100000 bytes
 	assert_ge "$name: drops" "$late_drops" 100
+
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 base-rtt $T
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T
 	name="$tool, Fast CNP"
 	congest "$tool" "$(how_often 6 15)"
 	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
-	assert_eq "$name: drops after two round trips" "$late_drops" 0
-	assert_ge "$name: throughput" "$goodput" $((without_goodput * 9 / 10)) bit/s
-	assert_ge "$name: least share" "${shares% *}" 0.9
-	assert_le "$name: largest share" "${shares#* }" 1.1
-	assert_ge "$name: heeded" "$(stat switch)" 100
-	assert_eq "$name: nothing amiss" "$(cnp '[.stats | .untracked, .denied, .malformed, .unknown, .checksum,
-		.icrc, .error] | add')" 0
+	holds
 	"$HPCCPP" cnp del dev ha
+
+	# the same with the T that HPCC++ has below, to compare that with
+	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC
+	name="$tool, T $T_HPCC"
+	congest "$tool" "$(how_often 5 15)"
+	figure3=("$goodput" "$mean_bytes" "$p99_bytes" "$late_bytes")
+	"$HPCCPP" cnp del dev ha
+	"$HPCCPP" port del dev next netns "$s2"
+
+	"$HPCCPP" port add dev next netns "$s1" base-rtt $T ioam 7 rate 200mbit queue virtual
+	"$HPCCPP" port add dev next netns "$s2" base-rtt $T ioam 7 cnp 100
+	# below what delays: the receiver's agent asks for it
+	tc qdisc add dev hb parent 1:1 fq
+	for dev in ha hb; do
+		"$HPCCPP" cnp add dev $dev accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC trace 2 \
+			ioam-namespace 7 threshold 100 flows 16
+	done
+	name="$tool, T $T_HPCC, IOAM"
+	congest "$tool" "$(how_often 5 15)"
+	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
+	assert_le "$name: ... and less than without IOAM" "$mean_bytes" "${figure3[1]}" bytes
+	assert_le "$name: p99 less than without IOAM" "$p99_bytes" "${figure3[2]}" bytes
+	assert_le "$name: queue after two round trips less than without IOAM" "$late_bytes" "${figure3[3]}" bytes
+	# a packet has 72 bytes more
+	assert_ge "$name: throughput, that without IOAM but for 10 %" "$goodput" $((figure3[0] * 9 / 10)) bit/s
+	holds
+	assert_eq "$name: all heeded by their trace" "$(stat traced)" "$(stat switch)"
+	added=$(stat trace_added)
+	assert_eq "$name: every trace was written by both ports and, but for drops, taken off; none left" \
+		"$(port_stats "$s1" traced trace_full trace_bad) $(port_stats "$s2" traced trace_full trace_bad) $(
+		"$HPCCPP" -j cnp show dev hb | jq -r '.[0].stats | "\(.trace_removed) \(.trace_left)"')" \
+		"$added 0 0 $added 0 0 $((added - drops)) 0"
+	for dev in ha hb; do
+		"$HPCCPP" cnp del dev $dev
+	done
+	tc qdisc del dev hb parent 1:1
+	"$HPCCPP" port del dev next netns "$s1"
 	"$HPCCPP" port del dev next netns "$s2"
 done
 ktap_finish
