@@ -31,7 +31,7 @@ runs()
 		long: { utilisation: 0.951234, queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
 		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
 		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
-		"int-response": { queue_peak: 3000, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
+		"int-response": { queue_peak: 3000, reaction_first: 0.5, reaction_median: 0.8, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
 		probe: { queue_peak: 500, queue_before: 3, resumed_last_us: 340, resumed_mean_us: 300, ideal_us: 275, unfinished: 0 },
 		"blind-hop": { utilisation: 0.98, queue_mean: 500, queue_p99: 600, queue_max: 660, jain: 1, marks: 0, blind: 4, without_bytes: 0 },
 		integrity: { shares_mbit: [45000, 45001], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, queue_max: 7, jain: 1 },

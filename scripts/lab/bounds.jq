@@ -83,7 +83,9 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	check($m.queue_peak; "<="; $without.metrics.queue_peak; "queue peak, packets, that without responses, \(name)"),
 	check($m.drops; "<="; $without.metrics.drops; "drops, those without responses, \(name)"),
 	check($m.completion_over_ideal; "<="; $without.metrics.completion_over_ideal + 0.02;
-		"completion over ideal, that without responses and 0.02, \(name)")),
+		"completion over ideal, that without responses and 0.02, \(name)"),
+	check($m.reaction_first; "<="; $without.metrics.reaction_first; "RTTs until the first flow reacts, those without responses, \(name)"),
+	check($m.reaction_median; "<="; $without.metrics.reaction_median; "RTTs until half of them have, those without responses, \(name)")),
 
 (runs("probe") | select(.params.probe != 0) | . as $run | .metrics as $m |
 	first(runs("probe") | select(same(.; $run; ["flows", "busy"]) and .params.probe == 0)) as $without |

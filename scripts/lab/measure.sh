@@ -212,6 +212,34 @@ incast()
 		}' "$dir/flows" "$dir/rates"
 }
 
+# How long after the queue is half a BDP, a load of 150 %, each flow makes W smaller.
+# The queue's time 0 is 1 us of the run.
+reaction()
+{
+	awk -v rtt=$rtt -v mbit="$mbit" '
+		FILENAME ~ /zero$/ { t0 = $1; next }
+		FILENAME ~ /queue$/ {
+			if (!full && !/^#/ && $4 >= mbit * rtt / 16000)
+				full = t0 + 1000 + $3
+			next
+		}
+		!full { exit }
+		/ used=1 / {
+			match($0, /src=[^ ]+/); src = substr($0, RSTART, RLENGTH)
+			match($0, / W=[0-9]+/); W = substr($0, RSTART + 3, RLENGTH - 3) + 0
+			t = substr($1, 6) * 1e9 - full
+			# they come in the order of their times
+			if (t > 0 && src in last && W < last[src] && !(src in at))
+				at[src] = times[n++] = t
+			last[src] = W
+		}
+		END {
+			if (!n) exit
+			print "reaction_first", times[0] / rtt
+			print "reaction_median", times[int((n - 1) / 2)] / rtt
+		}' "$dir/zero" "$dir/queue" <(sort -s -t ' ' -k 1.6,1n "$dir/updates")
+}
+
 # FCT over ideal FCT, by size: in 20 classes of as many flows each. FCT has the
 # handshake in it, which is a round trip that ideal FCT has not.
 slowdown()
@@ -388,7 +416,8 @@ esac
 	integrity)		link; jain; shares ;;
 	blind-hop)		link; jain; counters blind ;;
 	step)			link; events; fair ;;
-	incast|int-response)	link; incast ;;
+	incast)			link; incast ;;
+	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
 	fabric|clos)		slowdown; ports ;;
 	parking)		parking ;;

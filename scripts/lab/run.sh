@@ -13,6 +13,7 @@
 #	queue		each change of the bottleneck's queue
 #	rates		"ns flow bytes", what each connection has received
 #	updates		each hpccpp:hpccpp_update, with its time
+#	zero		what its clock says at time 0 of the run, ns
 #
 # Most scenarios have N hosts that send to one:
 #
@@ -154,7 +155,7 @@ run_flows()
 		echo mono >$trace/trace_clock
 		echo 1 >$trace/events/hpccpp/hpccpp_update/enable
 	fi
-	"$lab/tgen" -l "$out/links" "$@" /tmp/flows >"$out/flows"
+	"$lab/tgen" -l "$out/links" -z "$out/zero" "$@" /tmp/flows >"$out/flows"
 	if [[ $cc == hpccpp && ${p[updates]} != 0 ]]; then
 		echo 0 >$trace/events/hpccpp/hpccpp_update/enable
 		sed -n -E 's/^.* ([0-9]+\.[0-9]+): hpccpp_update: /time=\1 /p' $trace/trace >"$out/updates"
@@ -220,7 +221,11 @@ scenario_incast()
 	done | run_flows -w 1000:- -e 3000000000 -i 20000 -s "$out/rates"
 }
 
-scenario_int-response() { scenario_incast; }
+scenario_int-response()
+{
+	p[updates]=1
+	scenario_incast
+}
 
 # One by one they send to r1, alone. Then others come who stay; and when these have
 # settled all resume at once.

@@ -53,6 +53,7 @@
  * -L BYTES	SO_RCVLOWAT (256k): wake for so much. Needs a tcp_rmem of 32 MB
  *		not to change anything, and saves most of the run's wall time.
  * -t NS	wait so long before time 0 of the run (10 ms)
+ * -z FILE	write that time, ns of CLOCK_MONOTONIC, to FILE
  *
  * Every time is of CLOCK_MONOTONIC by timerfd, which has no slack. Source ports
  * count up from 10000 on each host in the order of starts; destination ports are
@@ -1202,14 +1203,22 @@ static void report(void)
 		error(1, errno, "samples");
 }
 
+static void write_zero(const char *name)
+{
+	FILE *f = fopen(name, "we");
+
+	if (!f || fprintf(f, "%" PRIu64 "\n", t0) < 0 || fclose(f))
+		error(1, errno, "%s", name);
+}
+
 int main(int argc, char **argv)
 {
-	const char *path_file = NULL, *sample_file = NULL;
+	const char *path_file = NULL, *sample_file = NULL, *zero_file = NULL;
 	struct rlimit limit;
 	char *colon;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "w:e:i:s:l:r:b:m:p:6n:L:t:")) != -1) {
+	while ((opt = getopt(argc, argv, "w:e:i:s:l:r:b:m:p:6n:L:t:z:")) != -1) {
 		switch (opt) {
 		case 'w':
 			colon = strchr(optarg, ':');
@@ -1258,6 +1267,9 @@ int main(int argc, char **argv)
 		case 't':
 			wait_ns = parse("-t", optarg);
 			break;
+		case 'z':
+			zero_file = optarg;
+			break;
 		default:
 			return 2;
 		}
@@ -1289,5 +1301,7 @@ int main(int argc, char **argv)
 	listen_all();
 	run();
 	report();
+	if (zero_file)
+		write_zero(zero_file);
 	return 0;
 }
