@@ -60,13 +60,14 @@ congest()
 		"$mean_bytes" "$p99_bytes" "$late_bytes" "$drops" "$late_drops" "$shares"
 }
 
-# holds: what does of any of them, on the whole
+# holds: what does of any of them, on the whole; shares are of half of the time, so that
+# a few hundred packets of each flow have to do when it is short
 holds()
 {
 	assert_eq "$name: drops after two round trips" "$late_drops" 0
 	assert_ge "$name: throughput" "$goodput" $((without_goodput * 9 / 10)) bit/s
-	assert_ge "$name: least share" "${shares% *}" 0.9
-	assert_le "$name: largest share" "${shares#* }" 1.1
+	assert_ge "$name: least share" "${shares% *}" "$(how_often 0.8 0.9)"
+	assert_le "$name: largest share" "${shares#* }" "$(how_often 1.2 1.1)"
 	assert_ge "$name: heeded" "$(stat switch)" 100
 	assert_eq "$name: nothing amiss" "$(cnp '[.stats | .untracked, .denied, .malformed, .unknown, .checksum,
 		.icrc, .error, .trace_bad, .trace_mtu, .trace_left] | add')" 0
@@ -97,11 +98,13 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	"$HPCCPP" cnp del dev ha
 
 	# the same with the T that HPCC++ has below, to compare that with
-	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC
-	name="$tool, T $T_HPCC"
-	congest "$tool" "$(how_often 5 15)"
-	figure3=("$goodput" "$mean_bytes" "$p99_bytes" "$late_bytes")
-	"$HPCCPP" cnp del dev ha
+	if [[ -n ${LONG-} ]]; then
+		"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC
+		name="$tool, T $T_HPCC"
+		congest "$tool" 15
+		figure3=("$goodput" "$mean_bytes" "$p99_bytes" "$late_bytes")
+		"$HPCCPP" cnp del dev ha
+	fi
 	"$HPCCPP" port del dev next netns "$s2"
 
 	"$HPCCPP" port add dev next netns "$s1" base-rtt $T ioam 7 rate 200mbit queue virtual
@@ -115,11 +118,13 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, T $T_HPCC, IOAM"
 	congest "$tool" "$(how_often 5 15)"
 	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
-	assert_le "$name: ... and less than without IOAM" "$mean_bytes" "${figure3[1]}" bytes
-	assert_le "$name: p99 less than without IOAM" "$p99_bytes" "${figure3[2]}" bytes
-	assert_le "$name: queue after two round trips less than without IOAM" "$late_bytes" "${figure3[3]}" bytes
-	# a packet has 72 bytes more
-	assert_ge "$name: throughput, that without IOAM but for 10 %" "$goodput" $((figure3[0] * 9 / 10)) bit/s
+	if [[ -n ${LONG-} ]]; then
+		assert_le "$name: ... and less than without IOAM" "$mean_bytes" "${figure3[1]}" bytes
+		assert_le "$name: p99 less than without IOAM" "$p99_bytes" "${figure3[2]}" bytes
+		assert_le "$name: queue after two round trips less than without IOAM" "$late_bytes" "${figure3[3]}" bytes
+		# a packet has 72 bytes more
+		assert_ge "$name: throughput, that without IOAM but for 10 %" "$goodput" $((figure3[0] * 9 / 10)) bit/s
+	fi
 	holds
 	assert_eq "$name: all heeded by their trace" "$(stat traced)" "$(stat switch)"
 	added=$(stat trace_added)
