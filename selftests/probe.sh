@@ -7,7 +7,7 @@
 #
 # place: vm uml
 # timeout: 300
-# shellcheck disable=SC2154,SC2128 # set by name in lib.sh
+# shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; called by name
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -15,7 +15,9 @@ set -euo pipefail
 trace=/sys/kernel/tracing
 event=$trace/events/hpccpp/hpccpp_update/enable
 
-set_probe() { nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.probe="$1"; }
+set_knob() { nsenter --net="/run/netns/$h1" sysctl -qw "net.hpccpp.$1=$2"; }
+
+probes_reach() { [[ $(counter "$h1" probes) -ge $1 ]]; }
 
 # bursts FAMILY: 20 KB, 14 packets, every 40 ms, which is more than 8 T. Leaves
 # probed, resumes and alone: probes, updates after 15 ms without any, and of these
@@ -54,16 +56,18 @@ bursts()
 }
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 14
+ktap_plan 15
 topo_line 1 1
-agents_on
+host_on "$h1"
+host_on "$r"
+ports_on
 for family in 4 6; do
-	set_probe 0
+	set_knob probe 0
 	bursts $family
 	assert_eq "IPv$family, off: probes" "$probed" 0
 	assert_ge "IPv$family, off: bursts" "$resumes" 10
 	assert_le "IPv$family, off: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes / 5)) times
-	set_probe 8
+	set_knob probe 8
 	bursts $family
 	assert_ge "IPv$family, 8 T: probes" "$probed" 10
 	assert_ge "IPv$family, 8 T: bursts" "$resumes" 10
@@ -71,8 +75,13 @@ for family in 4 6; do
 done
 
 # Nobody answers any more: what waits must not wait for that.
+probes=$(counter "$h1" probes)
+bursts 4 &
+flow=$!
+busywait 60 probes_reach $((probes + 4))
 host_off "$r"
-bursts 4
+wait $flow
+assert_ge "no answer: probes" "$(($(counter "$h1" probes) - probes))" 10
 # all but what the last write had left to come when the server was asked
 assert_ge "no answer: what arrives" "$(jq '.end.sum_received.bytes' "$tmp/client")" 380000 bytes
 assert_le "no answer: longest time for 400 KB" \
