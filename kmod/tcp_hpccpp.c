@@ -832,7 +832,9 @@ static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	/* Reno answers from here on, and md_seq may wrap before INT is back */
 	f->in_md = 0;
 	f->prior_W = 0;
+	/* that is not the window of a probe */
 	f->probing = 0;
+	hpccpp_set_cwnd(sk, f, 0);
 	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
