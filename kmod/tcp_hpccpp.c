@@ -720,7 +720,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
-	if (used && f->probing) {
+	/* a bound is no load: it does not slow a flow */
+	if (used && f->probing && rec->rate) {
 		hpccpp_resume(&f->s, p);
 		f->last_update_seq = tp->snd_nxt;
 	}

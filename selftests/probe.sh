@@ -56,7 +56,7 @@ bursts()
 }
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 15
+ktap_plan 17
 topo_line 1 1
 host_on "$h1"
 host_on "$r"
@@ -73,6 +73,17 @@ for family in 4 6; do
 	assert_ge "IPv$family, 8 T: bursts" "$resumes" 10
 	assert_ge "IPv$family, 8 T: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes * 4 / 5)) times
 done
+
+# What a flow is not told does not slow it: ports say no more than that their load is
+# below 80 %.
+set_knob probe 8
+ports_off
+PORT_AGENT+=" above 80"
+ports_on
+bursts 4
+assert_ge "below a threshold: probes" "$probed" 5
+assert_ge "below a threshold: least W" "$(sed -nE 's/.* used=1 .* W=([0-9]+) .* W_max=([0-9]+) .*/\1 \2/p' $trace/trace |
+	awk '{ W = int(100 * $1 / $2) } least == "" || W < least { least = W } END { print least }')" 50 "% of W_max"
 
 # Nobody answers any more: what waits must not wait for that.
 probes=$(counter "$h1" probes)
