@@ -60,7 +60,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-ktap_plan 80
+ktap_plan 82
 
 # --- Handshake -----------------------------------------------------------------
 
@@ -236,6 +236,19 @@ transfer "-n 1m -c hpccpp"
 nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
 assert_le "$name, link at 40 %: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
 assert_eq "$name: flows under INT" "$enter" 1
+
+# A bound of 90 % is no load of that.
+begin "every congested, ports say less than 90 %"
+host_on "$h1" every congested
+host_on "$r"
+ports_off
+PORT_AGENT+=" above 90" ports_on
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=40
+transfer "-n 1m -c hpccpp"
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+ports_off
+ports_on
+assert_le "$name: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
 
 begin "records 2"
 host_on "$h1" records 2

@@ -808,6 +808,12 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 }
 
+/* Does a port say that it is loaded? A bound has no rate, and is of none. */
+static __always_inline bool congested(const struct hpccpp_int *rec)
+{
+	return rec->rate && rec->U >= HPCCPP_CONGESTED;
+}
+
 /* Is the path loaded, as far as the last echo tells? */
 static __always_inline bool path_loaded(const struct flow *f)
 {
@@ -815,9 +821,9 @@ static __always_inline bool path_loaded(const struct flow *f)
 
 	if (f->mail.window)
 		return false;
-	return (f->mail.n > 0 && rec[0].U >= HPCCPP_CONGESTED) ||
-	       (f->mail.n > 1 && rec[1].U >= HPCCPP_CONGESTED) ||
-	       (f->mail.n > 2 && rec[2].U >= HPCCPP_CONGESTED);
+	return (f->mail.n > 0 && congested(&rec[0])) ||
+	       (f->mail.n > 1 && congested(&rec[1])) ||
+	       (f->mail.n > 2 && congested(&rec[2]));
 }
 
 /*
