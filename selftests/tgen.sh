@@ -11,7 +11,7 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/lib.sh"
 
 lab=${HPCCPP_LAB:-$HPCCPP_BIN}
-ktap_plan 34
+ktap_plan 37
 
 # 8 hosts of 10 Gbit/s; and apart from them a port without a buffer.
 insmod "$lab/link/sch_lablink.ko"
@@ -157,5 +157,8 @@ poisson 0 9 50 $tmp/short 1 cubic|the last with 100
 poisson 0 9 50 100 x cubic|SEED "x" is not a number
 poisson 0 9 50 100 cubic|LOAD DIST SEED CC
 closed 0 9 0 100 1 cubic|N "0": 1 to
+0 h9 r1 9223372036854775809@5 cubic|BYTES "9223372036854775809": 1 to
+0 h9 r1 -@5 cubic|BYTES "-" is not a number
+5 h9 r1 100@5 cubic|@NS "5": 6 to
 END
 ktap_finish

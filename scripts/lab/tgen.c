@@ -613,16 +613,14 @@ static void add_one(char **word, int n, unsigned int line)
 	if (at)
 		*at++ = '\0';
 	w = new_flow(find_host(word[1], true), find_host(word[2], true),
+		     at ? 2 * parse_range("BYTES", word[3], 1, MAX_SIZE / 2) :
 		     strcmp(word[3], "-") ? parse("BYTES", word[3]) : NEVER,
 		     parse("START_NS", word[0]), find_cc(word[n - 1]));
 	if (n == 6)
 		w->stop = parse("STOP_NS", word[4]);
-	if (at) {
+	if (at)
 		w->again = parse_range("@NS", at, w->start + 1, MAX_NS);
-		w->size *= 2;
-	}
-	if (!w->size || (at && w->size > MAX_SIZE) || w->src == w->dst ||
-	    w->stop <= w->start)
+	if (!w->size || w->src == w->dst || w->stop <= w->start)
 		error(2, 0, "flow list, line %u: nothing to send", line);
 	if (w->size == NEVER && w->stop == NEVER && end == NEVER)
 		error(2, 0, "flow list, line %u: no end (-e)", line);
