@@ -925,14 +925,19 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		hpccpp_tell(sk, f);
 }
 
-/* Nothing is in flight, and nothing has been for longer than INT is worth. */
+/*
+ * Nothing is in flight, and nothing has been for longer than INT is worth, nor than
+ * pacing keeps a packet that is there.
+ */
 static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 probe = READ_ONCE(f->net->probe);
 
-	return probe && !tp->packets_out && !f->probing &&
-	       tp->tcp_clock_cache - f->last_int > probe * f->T * 1000;
+	if (!probe || tp->packets_out || f->probing)
+		return false;
+	probe += DIV_ROUND_UP(f->wire_len, f->s.W);
+	return tp->tcp_clock_cache - f->last_int > probe * f->T * 1000;
 }
 
 /*

@@ -56,7 +56,7 @@ bursts()
 }
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 17
+ktap_plan 18
 topo_line 1 1
 host_on "$h1"
 host_on "$r"
@@ -73,6 +73,16 @@ for family in 4 6; do
 	assert_ge "IPv$family, 8 T: bursts" "$resumes" 10
 	assert_ge "IPv$family, 8 T: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes * 4 / 5)) times
 done
+
+# Less than half a packet in T: a flow that is paced does not idle.
+probes=$(counter "$h1" probes)
+set_knob probe 1
+set_knob eta 1
+set_knob w_ai 20
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 200k"
+set_knob eta 95
+set_knob w_ai 0
+assert_le "paced, 1 T: probes" "$(($(counter "$h1" probes) - probes))" 5
 
 # What a flow is not told does not slow it: ports say no more than that their load is
 # below 80 %.
