@@ -720,8 +720,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
-	/* a bound is no load: it does not slow a flow */
-	if (used && f->probing && rec->rate) {
+	/* a bound is no load, and what was in the probe adds none: they slow no flow */
+	if (used && f->probing && rec->rate && tcp_send_head(sk)) {
 		hpccpp_resume(&f->s, p);
 		f->last_update_seq = tp->snd_nxt;
 	}
