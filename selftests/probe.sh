@@ -5,7 +5,7 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
 #
-# place: vm uml
+# place: vm
 # timeout: 300
 # shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; called by name
 set -euo pipefail
