@@ -141,7 +141,7 @@ ports_times()
 }
 
 # The host agent's, at both ends of a flow that asks in every segment
-hosts_times()
+hosts_time() # SUFFIX, of their names
 {
 	local ns timer=() i=0
 
@@ -158,7 +158,25 @@ hosts_times()
 	done
 	stamping_off
 	jq -n --slurpfile s <(sed 1d "$tmp/host-all") --slurpfile r <(sed 1d "$tmp/host-receiver") \
-		'{ sender: $s[0], receiver: $r[0] }' >"$tmp/hosts"
+		--arg suffix "$1" '{ ("sender" + $suffix): $s[0], ("receiver" + $suffix): $r[0] }' >>"$tmp/hosts"
+}
+
+host_agents() # AGENT-OPTIONS...: anew, at both ends of that flow
+{
+	host_off all
+	host_off receiver
+	host_on all ask always "$@"
+	host_on receiver "$@"
+}
+
+# As they are, and with a key: echoes have tags then.
+hosts_times()
+{
+	hosts_time ""
+	( umask 077; echo 000102030405060708090a0b0c0d0e0f >"$tmp/key" )
+	host_agents key-file "$tmp/key"
+	hosts_time _signed
+	host_agents
 }
 
 # --- Throughput --------------------------------------------------------------
@@ -293,7 +311,7 @@ echo '{}' >"$tmp/flow"
 jq -n --slurpfile ports "$tmp/ports" --slurpfile hosts "$tmp/hosts" \
 	--slurpfile throughput "$tmp/throughput" --slurpfile flow "$tmp/flow" \
 	--slurpfile runs "$tmp/runs" --arg kernel "$(uname -r)" --argjson seconds "$seconds" '{
-		$kernel, port: ($ports | add), host: $hosts[0], throughput: $throughput[0],
+		$kernel, port: ($ports | add), host: ($hosts | add), throughput: $throughput[0],
 		flow: $flow[0], $seconds, $runs
 	}' >"$RESULTS/cost.json"
 

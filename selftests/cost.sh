@@ -21,7 +21,7 @@ within()
 		jq -e "[$2] | length > 0 and all(type == \"number\" and . >= $3 and . <= $4)" "$json"
 }
 
-ktap_plan 20
+ktap_plan 24
 RESULTS=$tmp "$top/scripts/cost.sh" -n 3 -t 1 -b 0 -w cut -s >"$tmp/said" || {
 	ktap_diag "$(<"$tmp/said")"
 	exit 1
@@ -34,7 +34,7 @@ for queue in virtual qdisc qdisc_mq; do
 	check "port, $queue: to write costs more than to let pass" \
 		jq -e ".port.$queue | [.stamped, .replaced, .kept] | min > $(jq ".port.$queue.passed" "$json")" "$json"
 done
-for end in sender receiver; do
+for end in {sender,receiver}{,_signed}; do
 	within "$end: calls of reserve, write, parse" \
 		".host.$end | .reserve.n, .write.n, .parse.n" 100 1e9
 	within "$end: mss, reserve, write, parse" \

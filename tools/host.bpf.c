@@ -809,7 +809,7 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 }
 
 /* Does a port say that it is loaded? A bound has no rate, and is of none. */
-static __always_inline bool congested(const struct hpccpp_int *rec)
+static __always_inline bool record_loaded(const struct hpccpp_int *rec)
 {
 	return rec->rate && rec->U >= HPCCPP_CONGESTED;
 }
@@ -821,9 +821,9 @@ static __always_inline bool path_loaded(const struct flow *f)
 
 	if (f->mail.window)
 		return false;
-	return (f->mail.n > 0 && congested(&rec[0])) ||
-	       (f->mail.n > 1 && congested(&rec[1])) ||
-	       (f->mail.n > 2 && congested(&rec[2]));
+	return (f->mail.n > 0 && record_loaded(&rec[0])) ||
+	       (f->mail.n > 1 && record_loaded(&rec[1])) ||
+	       (f->mail.n > 2 && record_loaded(&rec[2]));
 }
 
 /*
