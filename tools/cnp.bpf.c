@@ -28,6 +28,7 @@
 #define OPT_PAD1	0
 #define OPT_PADN	1
 #define OPTIONS_MAX	8	/* looked at in a Destination Options header */
+#define TRACE_OPTIONS_MAX 6	/* and in one with a trace: PadN, it, padding */
 
 /* Opcodes; of all services but for their three high bits */
 #define ROCE_READ_RESPONSE	0x0d	/* the first of four */
@@ -292,7 +293,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 	if (!load_roce(skb, NEXT_UDP, &udp, &roce))
 		return 0;
 	at += sizeof(o);
-	for (i = 0; i < OPTIONS_MAX && at < end; i++) {
+	for (i = 0; i < TRACE_OPTIONS_MAX && at < end; i++) {
 		/* two bytes of an option, or the last and what is behind */
 		if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)))
 			return 0;
