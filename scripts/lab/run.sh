@@ -69,6 +69,9 @@ out=$RESULTS/$name
 rm -rf "$out"
 mkdir -p "$out"
 
+# Do hosts ask for marks, and does the bottleneck set them?
+marks() { [[ $cc == dctcp || ${p[other]} == dctcp || ${p[other]} == marks ]]; }
+
 # K of DCTCP's authors: 65 packets per 10 Gbit/s.
 mark() { echo $((65 * wire * $1 / 10000)); } # MBIT
 
@@ -88,7 +91,7 @@ network()
 		shape+=("$1")
 		shift
 	done
-	[[ $cc != dctcp && ${p[other]} != dctcp && ${p[other]} != marks ]] || args+=(ecn 1)
+	! marks || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
 			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}")
@@ -134,8 +137,7 @@ agents()
 star()
 {
 	local k=()
-	[[ $cc != dctcp && ${p[other]} != dctcp && ${p[other]} != marks ]] ||
-		k=(mark "$(mark "$mbit")")
+	! marks || k=(mark "$(mark "$mbit")")
 	network star "$1" rate "${mbit}m" delay_ns "$(star_delay)" buffer "${p[buffer]}" \
 		"${k[@]}" "${@:2}"
 	port s1 "p$(($1 + 1))"
