@@ -942,7 +942,9 @@ static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 
 /*
  * Telemetry that did not come with an ACK of data acts within the round trip.
- * TCP asks for the size of its bursts here; ours come from the pacing rate.
+ * TCP asks for the size of its bursts here; ours come from the pacing rate. And
+ * it is where a probe begins, as CA_EVENT_TX_START comes when the first packets
+ * after idling have their size already.
  */
 static u32 hpccpp_min_tso_segs(struct sock *sk)
 {
