@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """CNPs for cnp.sh, right ones and those that nobody may heed.
 
-cnp.py DEV DST_MAC SRC DST KEY=VALUE...
+cnp.py DEV DST_MAC SRC DST KEY=VALUE... [-- KEY=VALUE...]...
 
-sends to DST, from SRC, out of DEV:
+sends to DST, from SRC, out of DEV, one kind after the other:
 	qpn=N		destination QP
 	orig=ADDRESS	the option's; without: a receiver's CNP, without the option
 	nodes=SEC,US,DEPTH,TX,SPEED[/...]	with an IOAM trace, the last node first
@@ -70,12 +70,9 @@ def frame(dmac, src, dst, qpn, k):
     return whole[:int(k['cut'])] if 'cut' in k else whole
 
 
-def main(dev, dmac, src, dst, *keys):
+def send(s, dmac, src, dst, keys):
     k = dict(key.split('=', 1) for key in keys)
-    src, dst, qpn = inet6(src), inet6(dst), int(k['qpn'], 0)
-    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    s.bind((dev, 0))
-    n, gap, sent = int(k.get('n', 1)), float(k.get('gap', 0)), 0
+    qpn, n, gap, sent = int(k['qpn'], 0), int(k.get('n', 1)), float(k.get('gap', 0)), 0
     # many queue pairs, so that nothing that is kept by queue pair holds them all
     frames = [frame(dmac, src, dst, (qpn + i) & 0xffffff, k) for i in range(min(n, 5000) if 'vary' in k else 1)]
     while sent < n:
@@ -86,6 +83,19 @@ def main(dev, dmac, src, dst, *keys):
             time.sleep(0.001)
         if gap:
             time.sleep(gap)
+
+
+def main(dev, dmac, src, dst, *keys):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind((dev, 0))
+    kinds = [[]]
+    for key in keys:
+        if key == '--':
+            kinds.append([])
+        else:
+            kinds[-1].append(key)
+    for kind in kinds:
+        send(s, dmac, inet6(src), inet6(dst), kind)
 
 
 main(*sys.argv[1:])

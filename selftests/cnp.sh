@@ -50,37 +50,40 @@ check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]
 # --- Each CNP: what is made of it --------------------------------------------------------
 
 # With a T of 4 s a flow counts as sending for long, and nothing grows meanwhile.
-agent() # OPTION...: a new one, and a flow that has sent
+flow() # a new one that has sent: $q
+{
+	perftest ib_write_bw -q 1 -s 4096 -n 5
+	q=$(cnp '.flows | max_by(.dqpn).dqpn')
+}
+agent() # OPTION...: a new one, and a flow
 {
 	[[ -z $(tc filter show dev ha egress) ]] || "$HPCCPP" cnp del dev ha
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 4s "$@"
-	perftest ib_write_bw -q 1 -s 4096 -n 5
-	q=$(cnp '.flows[0].dqpn')
+	flow
 }
-inject() # SOURCE KEY=VALUE...: see cnp.py
+inject() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
 {
 	nsenter --net="/run/netns/$s1" /usr/bin/python3 "$top/selftests/cnp.py" ha 02:00:00:00:00:0a "$1" $a "${@:2}"
 }
-counts() { cnp "[.stats[\$ARGS.positional[]]] | join(\" \")" --args "$@"; }
+the() { cnp ".flows[] | select(.dqpn == $q).$1"; }
 judged() # NAME COUNTER N: the counter has that more than before, and the rate is as it was
 {
 	assert_eq "$1: $2" $(($(stat "$2") - before)) "$3"
-	assert_eq "$1: rate" "$(cnp '.flows[0].rate')" "$rate"
+	assert_eq "$1: rate" "$(the rate)" "$rate"
 }
 # bad COUNTER N SOURCE KEY=VALUE...
 bad()
 {
 	before=$(stat "$1")
-	rate=$(cnp '.flows[0].rate')
+	rate=$(the rate)
 	inject "${@:3}"
 	judged "${*:3}" "$1" "$2"
 }
-first() { cnp ".flows[0].$1"; }
 
-agent
-assert_eq "a flow: destination" "$(first dst)" $b
-assert_eq "a flow: rate" "$(first rate)" 200000000
-assert_eq "a flow: its queue pair here, as rdma says" "$(first lqpn)" "$(first dqpn)"
+agent accept $b
+assert_eq "a flow: destination" "$(the dst)" $b
+assert_eq "a flow: rate" "$(the rate)" 200000000
+assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
 # UDP's own counters, and what would be answered
 stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6OutDestUnreachs)/ { n += $2 } END { print n }'; }
 in_before=$(stack_in)
@@ -102,37 +105,37 @@ assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
 
 inject fd00:5::2 qpn="$q" orig=$b n=3
 assert_eq "a switch's, three times: heeded, repeated" "$(stat switch) $(stat repeated)" "1 2"
-assert_eq "... rate: half" "$(first rate)" 100000000
-assert_eq "... cause and switch" "$(first cause) $(first switch)" "switch fd00:5::2"
-agent accept $b
+assert_eq "... rate: half" "$(the rate)" 100000000
+assert_eq "... cause and switch" "$(the cause) $(the switch)" "switch fd00:5::2"
+flow
 inject $b qpn="$q" orig=$b
 assert_eq "a receiver's Fast CNP: heeded, cause, rate" \
-	"$(stat receiver) $(first cause) $(first rate)" "1 receiver 100000000"
-agent
-inject $b qpn="$(first lqpn)" bad=nosum
+	"$(stat receiver) $(the cause) $(the rate)" "1 receiver 100000000"
+flow
+inject $b qpn="$(the lqpn)" bad=nosum
 assert_eq "a receiver's CNP as ever: heeded, cause, rate" \
-	"$(stat ordinary) $(first cause) $(first rate)" "1 ordinary 100000000"
-bad unknown 1 $b qpn=$(($(first lqpn) + 1)) bad=nosum
-bad icrc 1 $b qpn="$(first lqpn)" bad=icrc
+	"$(stat ordinary) $(the cause) $(the rate)" "1 ordinary 100000000"
+bad unknown 1 $b qpn=$(($(the lqpn) + 1)) bad=nosum
+bad icrc 1 $b qpn="$(the lqpn)" bad=icrc
 
 # 100 Mbit/s is code 28: 50 MB in T, and 75 wait, so that U is 2.5
 full=1000,0,75000000,0,28/1000,0,0,0,29
 agent ioam-namespace 7 ioam-namespace 9
-inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
-assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(first algorithm) $(first U)" "1 hpccpp 2.5"
-assert_ge "... rate: 0.95 / 2.5 of it" "$(first rate)" 76000000
-assert_le "... and W_ai" "$(first rate)" 76200000
-bad repeated 1 fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
-bad repeated 1 fd00:5::2 qpn="$q" orig=$b
+# the repeated ones with it: after 8 T of slow commands one would be heeded
+inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full n=2 -- qpn="$q" orig=$b n=2
+assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(the algorithm) $(the U)" "1 hpccpp 2.5"
+assert_eq "... a second, and two without a trace: repeated" "$(stat repeated) $(stat switch)" "3 1"
+assert_ge "... rate: 0.95 / 2.5 of it" "$(the rate)" 76000000
+assert_le "... and W_ai" "$(the rate)" 76200000
 agent ioam-namespace 7
 inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
-assert_eq "of another namespace: DCQCN" "$(stat trace_bad) $(stat switch) $(first algorithm)" "1 1 dcqcn"
-agent
-inject fd00:5::2 qpn="$q" orig=$b type=0xf2000000 nodes=1000,0,25000000,0,28
-assert_eq "a trace without what HPCC++ needs: DCQCN" "$(stat trace_bad) $(stat switch) $(first algorithm)" "1 1 dcqcn"
+assert_eq "of another namespace: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "1 1 dcqcn"
+flow
+inject fd00:5::2 qpn="$q" orig=$b ns=7 type=0xf2000000 nodes=1000,0,25000000,0,28
+assert_eq "a trace without what HPCC++ needs: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "2 2 dcqcn"
 agent algorithm dcqcn
 inject fd00:5::2 qpn="$q" orig=$b nodes=1000,0,25000000,0,28
-assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(first algorithm)" "0 1 dcqcn"
+assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(the algorithm)" "0 1 dcqcn"
 agent option-type 0x8a option-type 0x8b
 inject fd00:5::2 qpn="$q" orig=$b
 assert_eq "an option of another type is not ours" "$(cnp '[.stats | .switch, .malformed, .unknown] | add')" 0
@@ -172,22 +175,45 @@ captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
 	capture=$!
 	busywait 20 grep -q 'listening on' "$tmp/tcpdump"
 	"${@:3}"
-	all_there() { "${roce[@]}" read "$tmp/packets" && grep -q '"qpn": 9999}' "$tmp/packets"; }
-	busywait 20 all_there
+	# the BTH of the last; scapy takes seconds to begin here
+	busywait 20 env LC_ALL=C grep -qaP '\x11\x00\xff\xff\x00\x00\x27\x0f' "$tmp/packets.pcap"
 	kill $capture
 	wait $capture || true
+	"${roce[@]}" read "$tmp/packets"
 }
 roce=("/usr/bin/python3" "$top/selftests/fastcnp.py")
 # rxe has had them, and has no such queue pairs
 leave() { "${roce[@]}" send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
 arrive() { nsenter --net="/run/netns/$s1" "${roce[@]}" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
+captured_in() # what arrives: see arrive
+{
+	tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen
+	captured "" seen arrive "$@"
+	# with our filter the agent's clsact is nobody's to remove
+	tc filter del dev ha ingress pref 20000
+}
 of() { jq -r "select(.qpn == $1) | $2" "$tmp/packets"; }	# QPN JQ
 # what has headers already, is a fragment, to another port, without data, behind a tag
 others=(qpn=101 hdr=hbh -- qpn=102 hdr=dst -- qpn=103 hdr=frag0 -- qpn=104 hdr=frag1 -- qpn=105 hdr=rh4 via=fd00:b::9 --
 	qpn=106 hdr=trace -- qpn=107 dport=4790 -- qpn=108 op=0x11 -- qpn=109 op=0x0c -- qpn=110 op=0x81 -- qpn=111 sport=4791 dport=9)
-agent
+plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 -- qpn=305 -- qpn=306)
+with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
+	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
+	qpn=306 hdr=trace ns=7 with=00000000)
+# wrong lengths; another option, another trace, no end of padding beside it
+left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
+	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
+	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
+left=("${left[@]/#qpn/hdr=trace ns=7 qpn}")
+# shellcheck disable=SC2206 # words
+left=(${left[*]})
+strangers=(qpn=500 hdr=trace ns=8 -- qpn=501 hdr=trace ns=7 dport=4790 -- qpn=502 hdr=trace+dst ns=7 -- qpn=503 hdr=trace+frag0 ns=7 --
+	qpn=504 hdr=hbh -- qpn=505 hdr=dst+trace ns=7)
+agent ioam-namespace 9
 captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
 cp "$tmp/packets" "$tmp/untouched"
+captured_in "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
+jq -r .raw "$tmp/packets" >"$tmp/plain"
 header="11%02x010031%02x00000007%02x%02xf20c0000%0*d%s"
 for hops in 2 3; do
 	agent ioam-namespace 7 trace $hops
@@ -208,25 +234,8 @@ for hops in 2 3; do
 	done
 done
 
-tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen
-plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 -- qpn=305 -- qpn=306)
-with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
-	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
-	qpn=306 hdr=trace ns=7 with=00000000)
-# wrong lengths; another option, another trace, no end of padding beside it
-left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
-	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
-	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
-left=("${left[@]/#qpn/hdr=trace ns=7 qpn}")
-# shellcheck disable=SC2206 # words
-left=(${left[*]})
-strangers=(qpn=500 hdr=trace ns=8 -- qpn=501 hdr=trace ns=7 dport=4790 -- qpn=502 hdr=trace+dst ns=7 -- qpn=503 hdr=trace+frag0 ns=7 --
-	qpn=504 hdr=hbh -- qpn=505 hdr=dst+trace ns=7)
-agent ioam-namespace 9
-captured "" seen arrive "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
-jq -r .raw "$tmp/packets" >"$tmp/plain"
 agent ioam-namespace 7 trace 1
-captured "" seen arrive "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
+captured_in "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
 check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
 assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
 assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 10 0"
@@ -240,9 +249,6 @@ arrive "${short[@]}" qpn=601 hdr=trace ns=7
 taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
 busywait 10 taken_off $((7 + 4 + 1))
 assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
-# with our filter it is nobody's to remove
-"$HPCCPP" cnp del dev ha
-tc qdisc del dev ha clsact
 
 # --- What the manual page lists -------------------------------------------------------------
 
@@ -253,13 +259,13 @@ items() # MARK: of the list below that comment, one a line
 		on && /^\.El/ { exit }
 		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$top/tools/hpccpp.8"
 }
-agent ioam-namespace 7 trace 1
+flow
 inject fd00:5::2 qpn="$q" orig=$b
 "$HPCCPP" -j cnp show dev ha >"$tmp/cnp"
 check "hpccpp(8): the keys of cnp" diff <(items 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/cnp" | sort)
 check "hpccpp(8): the keys of its flows" diff <(items 'keys: cnp-flow' | sort) \
-	<(jq -r '.[0].flows[0] | keys[], "U"' "$tmp/cnp" | sort)
+	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U"' "$tmp/cnp" | sort)
 check "hpccpp(8): its metrics" diff <(items 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
 check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
