@@ -217,7 +217,8 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * costs as much as all that the module does with one.
  *
  * Only that a flow begins, or does not find its agent, the module says by a sock_ops
- * op of its own. It is far above the kernel's (0 to 21 in 6.18).
+ * op of its own, far above the kernel's (0 to 21 in 6.18). Kernels like 7.3 let a program
+ * set a socket's flags in ops of their own only: in this one the module does it.
  */
 #define HPCCPP_SOCK_OP		200
 

@@ -758,11 +758,8 @@ static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
 			  min_t(int, mail->n, HPCCPP_REC_MAX));
 }
 
-/*
- * Use what is new. When no agent has the flow, there may be a new one: announce it.
- * That may take the flow from us, see hpccpp_flow().
- */
-static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
+/* Use what is new from the agent that has the flow, if there is one. */
+static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 {
 	struct hpccpp_mail *mail;
 	bool used = false;
@@ -775,10 +772,6 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	if (mail)
 		used = hpccpp_read_mail(sk, f, mail);
 	rcu_read_unlock();
-	if (!mail) {
-		f->told = 0;
-		tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
-	}
 	return used;
 }
 
@@ -787,6 +780,7 @@ static bool hpccpp_has_agent(const struct sock *sk)
 	bool has;
 
 	rcu_read_lock();
+	*has_agent = !!mail;
 	has = !!hpccpp_mail(sk);
 	rcu_read_unlock();
 	return has;
@@ -805,6 +799,37 @@ static void hpccpp_leave_agent(const struct sock *sk)
 	if (mail)
 		mail->governed = 0;
 	rcu_read_unlock();
+}
+
+/*
+ * Announce the flow to an agent, which then hears of each segment that is sent, and
+ * of those that arrive with options. Newer kernels let a program ask for that in ops
+ * of their own only, so it is asked for here. The flow may not be ours afterwards, see
+ * hpccpp_flow().
+ */
+static void hpccpp_announce(struct sock *sk)
+{
+	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
+	if (hpccpp_has_agent(sk))
+		tcp_sk(sk)->bpf_sock_ops_cb_flags |=
+			BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
+			BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+}
+
+/*
+ * With an ACK: when no agent has the flow, there may be a new one. Not while TCP
+ * sends: it has taken its MSS already, and the agent would make segments longer.
+ */
+static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
+{
+	bool has_agent = true;
+	bool used = hpccpp_read(sk, f, &has_agent);
+
+	if (!has_agent) {
+		f->told = 0;
+		hpccpp_announce(sk);
+	}
+	return used;
 }
 
 /* A socket's operations follow its mode. */
@@ -952,10 +977,10 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 
 	if (!f)
 		return 1;
-	if (hpccpp_update(sk, f)) {
+	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_count(f->net, HPCCPP_S_INT_TX);
 		hpccpp_set_cwnd(sk, f, 0);
-	} else if (hpccpp_flow(sk) == f && hpccpp_has_idled(sk, f)) {
+	} else if (hpccpp_has_idled(sk, f)) {
 		f->probing = 1;
 		hpccpp_count(f->net, HPCCPP_S_PROBES);
 		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
@@ -973,6 +998,7 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 }
 
 /*
+	bool has_agent;
  * Loss, timeout or ECN mark, once per round trip: W becomes half of W_c. When
  * telemetry of this round trip has asked for that much less already (line 13
  * with U of twice eta), the loss is explained and answered.
@@ -1102,7 +1128,7 @@ static void hpccpp_init(struct sock *sk)
 	f->net = hpccpp_net(sk);
 	hpccpp_count_loss(sk, f);
 
-	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
+	hpccpp_announce(sk);
 	if (hpccpp_flow(sk) != f)
 		return;
 	if (!hpccpp_has_agent(sk))

@@ -8,8 +8,8 @@
 #
 # place: vm uml
 # timeout: 600
-# client: an array in another function of lib.sh
-# shellcheck disable=SC2128
+# client: an array in another function of lib.sh; functions that check calls
+# shellcheck disable=SC2128,SC2317
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -60,7 +60,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-ktap_plan 82
+ktap_plan 84
 
 # --- Handshake -----------------------------------------------------------------
 
@@ -127,6 +127,22 @@ transfer "-n 1m -c hpccpp"
 at_listen=
 assert_eq "$name: SYN-ACK echoes" "$(wire 'synack * echo')" 0
 assert_eq "$name: flows under INT" "$enter" 1
+
+begin "flow older than its sender's agent"
+host_on "$r"
+port=$((next_port++))
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $port >"$tmp/server"
+listener=$!
+busywait 10 listening "$r" $port
+in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp connect "${addr4[r]}" $port >"$tmp/client"
+sender=$!
+sent() { ss -N "$h1" -Htni state established "dport = :$port" | grep -q "$1"; }
+busywait 10 sent 'bytes_acked:[0-9]\{5,\}'
+host_on "$h1"
+check "$name: comes under INT" busywait 10 sent ' hpccpp wscale'
+kill $sender
+wait $listener
+check "$name: data intact" jq -e '.intact and .received > 100000' "$tmp/server"
 
 begin "SYN cookies"
 host_on "$h1"

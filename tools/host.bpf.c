@@ -1260,7 +1260,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f->plan = PLAN_NONE;
 }
 
-/* The module has taken a flow, which may be older than we are. */
+/* The module has taken a flow, which may be older than we are. It sets the flags. */
 static __always_inline void take_flow(struct bpf_sock_ops *skops)
 {
 	struct flow *f = find(skops, true);
@@ -1274,8 +1274,6 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 	f->mail.governed = 1;
 	f->mail.rx = cfg->mode == HPCCPP_MODE_RECEIVER;
 	want_none(f);
-	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
-			 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 SEC("sockops")
