@@ -41,6 +41,7 @@ struct hpccpp_flow {
 	__u32 told;		/* T and more, as the agent was told; 0: no windows */
 	__u32 told_ai;		/* W_ai of that, bytes */
 	__u32 N;		/* flows of the last hop, as told; 0: not told */
+	__u16 told_B;		/* min(B) as last told with a window, rate code */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */

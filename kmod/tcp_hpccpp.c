@@ -583,13 +583,18 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 
 	switch (HPCCPP_WINDOW_KIND(word)) {
 	case HPCCPP_WINDOW_B:
-		if (hpccpp_rate_ok(hpccpp_rate_decode(value)))
-			f->min_B = hpccpp_rate_decode(value) / 8;
+		B = hpccpp_rate_decode(value);
+		/* one alone makes a path that is known no slower */
+		if (hpccpp_rate_ok(B) &&
+		    (!f->min_B || B / 8 >= f->min_B || value == f->told_B))
+			f->min_B = B / 8;
+		f->told_B = value;
 		break;
 	case HPCCPP_WINDOW_U:
 		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
 		break;
 	case HPCCPP_WINDOW_N:
+	u64 B;
 		f->N = value;
 		break;
 	}
