@@ -408,14 +408,17 @@ static void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f,
 				   div64_u64(old << 10, rate) >> 10);
 }
 
-/* R = W/T (line 27) */
+/* R = W/T (line 27); in fallback TCP paces, as for Reno. */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u32 opt = HPCCPP_OPT_LEN(f->s.records);
 	u32 mss = tcp_sk(sk)->mss_cache;
 	u64 rate = hpccpp_rate(f->s.W, f->T);
 
 	f->R = rate;
+	if (ca->mode != HPCCPP_INT)
+		return;
 	/*
 	 * TCP's own pacing counts payload, fq what is on the wire. Data
 	 * segments carry the option whose echo we got.
@@ -513,18 +516,25 @@ static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
 		f->blind_rounds++;
 }
 
-/* What follows from T and min(B) */
-static void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
+/* A burst is sk_pacing_rate >> shift, that of 1 s >> shift. */
+static void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f)
 {
-	u32 shift;
+	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 
-	f->wire_len = hpccpp_wire_len(sk);
-	hpccpp_get_params(sk, f, &f->p);
-	/* a burst is sk_pacing_rate >> shift, that of 1 s >> shift */
-	shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 	WRITE_ONCE(sk->sk_pacing_shift,
 		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
 			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/* What follows from T and min(B) */
+static void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+
+	f->wire_len = hpccpp_wire_len(sk);
+	hpccpp_get_params(sk, f, &f->p);
+	if (ca->mode == HPCCPP_INT)
+		hpccpp_set_burst(sk, f);
 }
 
 /*
@@ -854,6 +864,15 @@ static void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 	}
 }
 
+/* Telemetry has set W: from here on it steers. */
+static void hpccpp_begin(struct sock *sk, struct hpccpp_flow *f)
+{
+	hpccpp_set_mode(sk, HPCCPP_INT);
+	hpccpp_set_burst(sk, f);
+	hpccpp_set_pacing(sk, f);
+	hpccpp_set_cwnd(sk, f, 0);
+}
+
 /* Reno goes on from the window that telemetry had reached. */
 static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -993,13 +1012,13 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 	return 1;
 }
 
-/* In fallback: has INT come (back)? cong_control() of this ACK sets cwnd. */
+/* In fallback: has INT come (back)? */
 static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 
 	if (f && hpccpp_update(sk, f) && hpccpp_sees_again(sk, f))
-		hpccpp_set_mode(sk, HPCCPP_INT);
+		hpccpp_begin(sk, f);
 }
 
 /*
@@ -1140,12 +1159,10 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
 	/* an active opener's SYN-ACK has brought the path's load and B */
-	if (hpccpp_update(sk, f)) {
-		hpccpp_set_mode(sk, HPCCPP_INT);
-		hpccpp_set_cwnd(sk, f, 0);
-	} else {
+	if (hpccpp_update(sk, f))
+		hpccpp_begin(sk, f);
+	else
 		hpccpp_count(f->net, HPCCPP_S_NO_INT);
-	}
 }
 
 static void hpccpp_release(struct sock *sk)
