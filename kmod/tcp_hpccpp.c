@@ -590,6 +590,7 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
 	const struct tcp_sock *tp = tcp_sk(sk);
 	bool loaded, update_wc;
+	u64 B;
 
 	switch (HPCCPP_WINDOW_KIND(word)) {
 	case HPCCPP_WINDOW_B:
@@ -604,7 +605,6 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
 		break;
 	case HPCCPP_WINDOW_N:
-	u64 B;
 		f->N = value;
 		break;
 	}
@@ -784,6 +784,7 @@ static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 		return false;
 	rcu_read_lock();
 	mail = hpccpp_mail(sk);
+	*has_agent = !!mail;
 	if (mail)
 		used = hpccpp_read_mail(sk, f, mail);
 	rcu_read_unlock();
@@ -795,25 +796,9 @@ static bool hpccpp_has_agent(const struct sock *sk)
 	bool has;
 
 	rcu_read_lock();
-	*has_agent = !!mail;
 	has = !!hpccpp_mail(sk);
 	rcu_read_unlock();
 	return has;
-}
-
-/*
- * From an agent that hears nothing. It may be gone, while another holds its map:
- * announce the flow to who is there.
- */
-static void hpccpp_leave_agent(const struct sock *sk)
-{
-	struct hpccpp_mail *mail;
-
-	rcu_read_lock();
-	mail = hpccpp_mail(sk);
-	if (mail)
-		mail->governed = 0;
-	rcu_read_unlock();
 }
 
 /*
@@ -845,6 +830,21 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		hpccpp_announce(sk);
 	}
 	return used;
+}
+
+/*
+ * From an agent that hears nothing. It may be gone, while another holds its map:
+ * announce the flow to who is there.
+ */
+static void hpccpp_leave_agent(const struct sock *sk)
+{
+	struct hpccpp_mail *mail;
+
+	rcu_read_lock();
+	mail = hpccpp_mail(sk);
+	if (mail)
+		mail->governed = 0;
+	rcu_read_unlock();
 }
 
 /* A socket's operations follow its mode. */
@@ -998,6 +998,7 @@ static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 static u32 hpccpp_min_tso_segs(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
+	bool has_agent;
 
 	if (!f)
 		return 1;
@@ -1022,7 +1023,6 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 }
 
 /*
-	bool has_agent;
  * Loss, timeout or ECN mark, once per round trip: W becomes half of W_c. When
  * telemetry of this round trip has asked for that much less already (line 13
  * with U of twice eta), the loss is explained and answered.
