@@ -17,14 +17,13 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "hpccpp_answer.h"
 #include "hpccpp_cnp.h"
 #include "hpccpp_skb.h"
 
 #define E2BIG		7	/* what a full hash answers */
 
 #define NEXT_HBH	0
-#define NEXT_UDP	17
-#define NEXT_DEST	60
 #define OPT_PAD1	0
 #define OPT_PADN	1
 #define OPTIONS_MAX	8	/* looked at in a Destination Options header */
@@ -107,12 +106,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct no_flow);
 } cnp_new SEC(".maps");
-
-/* What stands behind the IPv6 headers of all packets of RoCEv2 */
-struct roce {
-	struct udphdr udp;
-	struct hpccpp_bth bth;
-};
 
 static __always_inline void count(__u32 stat)
 {

@@ -45,4 +45,28 @@ static __always_inline __u16 fold16(__u64 sum)
 	return (sum >> 16) + sum;
 }
 
+/* Of a packet that is made, of both families */
+struct addresses {
+	__be32 src[4];
+	__be32 dst[4];		/* IPv4: the first of each, else 0 */
+};
+
+static __always_inline __u64 pseudo_sum(const struct addresses *a, __u8 proto,
+					__u32 len)
+{
+	return (__u64)bpf_csum_diff(NULL, 0, (__be32 *)a, sizeof(*a), 0) +
+	       bpf_htonl(proto) + bpf_htonl(len);
+}
+
+static __always_inline void put_ipv6(struct ipv6hdr *ip, __u8 proto, __u32 len,
+				     const struct addresses *a)
+{
+	*ip = (struct ipv6hdr) {
+		.version = 6, .hop_limit = 64, .nexthdr = proto,
+		.payload_len = bpf_htons(len),
+	};
+	__builtin_memcpy(&ip->saddr, a->src, sizeof(a->src));
+	__builtin_memcpy(&ip->daddr, a->dst, sizeof(a->dst));
+}
+
 #endif /* HPCCPP_SKB_H */

@@ -21,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_agent.h"
+#include "hpccpp_answer.h"
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
 
@@ -396,19 +397,6 @@ error:
 	return false;
 }
 
-/* Of both families: what stands around a response, and around the ACK made of it */
-struct addresses {
-	__be32 src[4];
-	__be32 dst[4];		/* IPv4: the first of each, else 0 */
-};
-
-static __always_inline __u64 pseudo_sum(const struct addresses *a, __u8 proto,
-					__u32 len)
-{
-	return (__u64)bpf_csum_diff(NULL, 0, (__be32 *)a, sizeof(*a), 0) +
-	       bpf_htonl(proto) + bpf_htonl(len);
-}
-
 static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
 				     const struct addresses *a)
 {
@@ -419,17 +407,6 @@ static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
 		.saddr = a->src[0], .daddr = a->dst[0],
 	};
 	ip->check = ~fold16(bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
-}
-
-static __always_inline void put_ipv6(struct ipv6hdr *ip, __u8 proto, __u32 len,
-				     const struct addresses *a)
-{
-	*ip = (struct ipv6hdr) {
-		.version = 6, .hop_limit = 64, .nexthdr = proto,
-		.payload_len = bpf_htons(len),
-	};
-	__builtin_memcpy(&ip->saddr, a->src, sizeof(a->src));
-	__builtin_memcpy(&ip->daddr, a->dst, sizeof(a->dst));
 }
 
 /*

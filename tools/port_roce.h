@@ -17,9 +17,6 @@
 #define RH_SEGMENTS	4	/* RFC 8754 */
 #define TLV_PAD1	0
 
-#define IP6_LEN		sizeof(struct ipv6hdr)
-#define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -42,24 +39,14 @@ struct walk {
 };
 
 /*
- * Headers that are built are too long for the stack. What a walk goes by is not there
- * for the verifier, which does not compare what it knows of each step this way.
+ * What a walk goes by is not there for the verifier, which does not compare what it
+ * knows of each step this way.
  */
 struct roce_space {
 	struct walk walk;
-	struct ipv6hdr ip;
-	union {
-		struct hpccpp_fcnp1 one;
-		struct {
-			struct hpccpp_fcnp2 two;
-			struct hpccpp_ioam_trace trace;
-			__u8 data[256];		/* of the trace; daddr; padding */
-		};
-	};
-	__u8 room[24];
+	struct cnp_space cnp;
 };
 
-#define FCNP2_HDR_MAX	HPCCPP_FCNP2_HDR(HPCCPP_FCNP2_DATA)
 #define NODE_WORDS	32
 
 struct {
@@ -184,29 +171,10 @@ static __always_inline struct walk *walk_headers(struct __sk_buff *skb, __u32 ip
 static __always_inline __u32 data_qpn(struct __sk_buff *skb, __u32 ip,
 				      const struct walk *w)
 {
-	struct {
-		struct udphdr udp;
-		struct hpccpp_bth bth;
-	} h;
-	__u32 qpn;
+	struct roce h;
 
-	if (!w->udp || bpf_skb_load_bytes(skb, ip + w->udp, &h, sizeof(h)) ||
-	    h.udp.dest != HPCCPP_NET16(HPCCPP_ROCE_PORT) ||
-	    bpf_ntohs(h.udp.len) < sizeof(h) + HPCCPP_ICRC_LEN ||
-	    h.bth.flags & 0x0f || !hpccpp_roce_data(h.bth.opcode))
-		return 0;
-	qpn = bpf_ntohl(h.bth.qpn) & HPCCPP_QPN_MASK;
-	/* 0 and 1 set up connections, all ones is multicast */
-	return qpn > 1 && qpn != HPCCPP_QPN_MASK ? qpn : 0;
-}
-
-/* Is there one host that has this address, which can be reached from elsewhere? */
-static __always_inline bool is_unicast(const __be32 *a)
-{
-	__u32 w = bpf_ntohl(a[0]);
-
-	return w >> 24 != 0xff && w >> 22 != 0xfe80 >> 6 &&
-	       (w || a[1] || a[2]);
+	return w->udp && !bpf_skb_load_bytes(skb, ip + w->udp, &h, sizeof(h)) ?
+	       roce_data_qpn(&h) : 0;
 }
 
 /* --- Fast CNP ------------------------------------------------------------------ */
@@ -255,59 +223,6 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	return send_copy(skb, c);
 }
 
-/*
- * The destination option into s, for its UDP; its length, 0 for an error. With the
- * trace that is at "trace" in the packet, if there is one that fits.
- */
-static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
-					__u32 last, const struct hpccpp_port_roce *c,
-					struct roce_space *s)
-{
-	__u32 n = 0;
-	__u8 len = 0;
-
-	if (trace && bpf_skb_load_bytes(skb, ETH_HLEN + trace + 1, &len, 1))
-		return 0;
-	/* Opt Data Len there: reserved, IOAM-Option-Type, header, data */
-	if (len >= 2 + sizeof(s->trace))
-		n = len - 2 - sizeof(s->trace);
-	if (!len || n > HPCCPP_FCNP2_DATA) {
-		if (len)
-			count(HPCCPP_PS_CNP_CUT);
-		s->one = (struct hpccpp_fcnp1) {
-			.next = IPPROTO_UDP,
-			.hdrlen = sizeof(s->one) / 8 - 1,
-			.padn = { 1, 2 },
-			.type = c->type1,
-			.len = sizeof(s->one.daddr),
-		};
-		if (bpf_skb_load_bytes(skb, ETH_HLEN + last, s->one.daddr,
-				       sizeof(s->one.daddr)))
-			return 0;
-		return sizeof(s->one);
-	}
-	s->two = (struct hpccpp_fcnp2) {
-		.next = IPPROTO_UDP,
-		.hdrlen = HPCCPP_FCNP2_HDR(n) / 8 - 1,
-		.padn = { 1 },
-		.type = c->type2,
-		.len = HPCCPP_FCNP2_LEN(n),
-		.ioam_type = HPCCPP_IOAM_PREALLOC,
-	};
-	/* what it holds, for the verifier, which lost it */
-	asm volatile("" : "+r"(n));
-	if (n > HPCCPP_FCNP2_DATA ||
-	    bpf_skb_load_bytes(skb, ETH_HLEN + trace + 4, &s->trace,
-			       sizeof(s->trace) + n) ||
-	    bpf_skb_load_bytes(skb, ETH_HLEN + last, s->data + n, 16))
-		return 0;
-	s->data[n + 16] = 1;	/* PadN, where it is needed */
-	s->data[n + 17] = 2;
-	s->data[n + 18] = 0;
-	s->data[n + 19] = 0;
-	return HPCCPP_FCNP2_HDR(n);
-}
-
 /* A copy of a data packet of ours becomes a Fast CNP and goes to who sent that. */
 static __always_inline int make_cnp(struct __sk_buff *skb)
 {
@@ -316,15 +231,10 @@ static __always_inline int make_cnp(struct __sk_buff *skb)
 	__u32 last = skb->cb[CB_LAST];
 	struct hpccpp_port_roce *c = bpf_map_lookup_elem(&port_roce, &zero);
 	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
-	struct hpccpp_cnp cnp = {};
 	struct addresses a = {};
-	struct {
-		struct udphdr udp;
-		struct hpccpp_bth bth;
-	} data;
+	bool cut = false;
 	struct ipv6hdr ip;
-	__u64 sum;
-	long err;
+	struct roce data;
 
 	skb->mark = 0;
 	if (!c || !s)
@@ -336,47 +246,19 @@ static __always_inline int make_cnp(struct __sk_buff *skb)
 	    bpf_skb_load_bytes(skb, ETH_HLEN + udp, &data, sizeof(data)) ||
 	    bpf_skb_load_bytes(skb, ETH_HLEN + last, a.dst, sizeof(a.dst)))
 		goto error;
-	/*
-	 * Of a checksum that is left to the device only the pseudo-header's is there;
-	 * it would be finished in the CNP. No RoCEv2 stack leaves one, most have none.
-	 */
 	__builtin_memcpy(a.src, &ip.saddr, sizeof(a.src));
-	sum = pseudo_sum(&a, IPPROTO_UDP, bpf_ntohs(data.udp.len));
-	if (data.udp.check && data.udp.check == fold16(sum))
+	if (sum_is_left(&a, &data.udp))
 		goto error;
 
 	__builtin_memcpy(a.src, c->source, sizeof(a.src));
 	__builtin_memcpy(a.dst, &ip.saddr, sizeof(a.dst));
-	len = put_option(skb, trace, last, c, s);
-	if (!len || len > FCNP2_HDR_MAX)
+	len = put_option(skb, trace, last, c->type1, c->type2, &s->cnp, &cut);
+	if (!len || len > FCNP2_HDR_MAX ||
+	    !put_cnp(skb, udp, &data, bpf_ntohl(data.bth.qpn) & HPCCPP_QPN_MASK,
+		     &a, &s->cnp, len))
 		goto error;
-	put_ipv6(&s->ip, IPPROTO_DSTOPTS, len + sizeof(cnp), &a);
-	s->ip.priority = HPCCPP_CNP_DSCP >> 2;
-	s->ip.flow_lbl[0] = (HPCCPP_CNP_DSCP & 3) << 6;
-	s->ip.hop_limit = HPCCPP_CNP_HOPS;
-
-	cnp.sport = data.udp.source;
-	cnp.dport = HPCCPP_NET16(HPCCPP_ROCE_PORT);
-	cnp.len = HPCCPP_NET16(sizeof(cnp));
-	cnp.bth.opcode = HPCCPP_ROCE_CNP;
-	cnp.bth.pkey = data.bth.pkey;
-	cnp.bth.qpn = (data.bth.qpn & HPCCPP_NET32(HPCCPP_QPN_MASK)) |
-		      HPCCPP_NET32(HPCCPP_BTH_BECN);
-	cnp.icrc = hpccpp_cnp_icrc(a.src, a.dst, &cnp);
-	cnp.check = ~fold16(pseudo_sum(&a, IPPROTO_UDP, sizeof(cnp)) +
-			    bpf_csum_diff(NULL, 0, (__be32 *)&cnp, sizeof(cnp), 0));
-	if (!cnp.check)
-		cnp.check = 0xffff;
-
-	/* the kernel cuts nothing off before what was the UDP header */
-	err = udp > IP6_LEN ?
-	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
-	err = err ?: bpf_skb_change_tail(skb, ETH_HLEN + IP6_LEN + len + sizeof(cnp), 0);
-	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &s->ip, IP6_LEN + len, 0);
-	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN + IP6_LEN + len, &cnp,
-					 sizeof(cnp), 0);
-	if (err)
-		goto error;
+	if (cut)
+		count(HPCCPP_PS_CNP_CUT);
 	__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
 	__builtin_memcpy(fib.ipv6_dst, a.dst, sizeof(a.dst));
 	return send_off(skb, &fib, HPCCPP_PS_CNP_SENT);
@@ -426,7 +308,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 		return;
 	}
 
-	words = (__be32 *)s->data;
+	words = (__be32 *)s->cnp.data;
 #define PUT(word)	(words[n++ & (NODE_WORDS - 1)] = bpf_htonl(word))
 #pragma unroll
 	for (i = 0; i < 22; i++) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How data packets of RoCEv2 are answered with CNPs: for eBPF, what the agents of ports
+ * and of receivers do alike. After vmlinux.h and bpf_helpers.h.
+ */
+#ifndef HPCCPP_ANSWER_H
+#define HPCCPP_ANSWER_H
+
+#include "hpccpp_roce.h"
+#include "hpccpp_skb.h"
+
+#define NEXT_UDP	17
+#define NEXT_DEST	60
+#define IP6_LEN		sizeof(struct ipv6hdr)
+#define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
+#define ETHER_LEN	sizeof(struct ethhdr)
+
+/* What stands behind the IPv6 headers of all packets of RoCEv2 */
+struct roce {
+	struct udphdr udp;
+	struct hpccpp_bth bth;
+};
+
+/* Is it a data packet, and to which queue pair? Else 0. */
+static __always_inline __u32 roce_data_qpn(const struct roce *h)
+{
+	__u32 qpn = bpf_ntohl(h->bth.qpn) & HPCCPP_QPN_MASK;
+
+	if (h->udp.dest != HPCCPP_NET16(HPCCPP_ROCE_PORT) ||
+	    bpf_ntohs(h->udp.len) < sizeof(*h) + HPCCPP_ICRC_LEN ||
+	    h->bth.flags & 0x0f || !hpccpp_roce_data(h->bth.opcode))
+		return 0;
+	/* 0 and 1 set up connections, all ones is multicast */
+	return qpn > 1 && qpn != HPCCPP_QPN_MASK ? qpn : 0;
+}
+
+/* Is there one host that has this address, which can be reached from elsewhere? */
+static __always_inline bool is_unicast(const __be32 *a)
+{
+	__u32 w = bpf_ntohl(a[0]);
+
+	return w >> 24 != 0xff && w >> 22 != 0xfe80 >> 6 &&
+	       (w || a[1] || a[2]);
+}
+
+/* Headers that are built are too long for the stack. */
+struct cnp_space {
+	struct ipv6hdr ip;
+	union {
+		struct hpccpp_fcnp1 one;
+		struct {
+			struct hpccpp_fcnp2 two;
+			struct hpccpp_ioam_trace trace;
+			__u8 data[256];		/* of the trace; daddr; padding */
+		};
+	};
+	__u8 room[24];
+};
+
+#define FCNP2_HDR_MAX	HPCCPP_FCNP2_HDR(HPCCPP_FCNP2_DATA)
+
+/*
+ * The destination option into s, for its UDP; its length, 0 for an error. With the
+ * trace whose option is at "trace" in the packet, from the IPv6 header, if there is one
+ * that fits: *cut is true when it does not. At "last" is the last destination.
+ */
+static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
+					__u32 last, __u8 type1, __u8 type2,
+					struct cnp_space *s, bool *cut)
+{
+	__u32 n = 0;
+	__u8 len = 0;
+
+	if (trace && bpf_skb_load_bytes(skb, ETHER_LEN + trace + 1, &len, 1))
+		return 0;
+	/* Opt Data Len there: reserved, IOAM-Option-Type, header, data */
+	if (len >= 2 + sizeof(s->trace))
+		n = len - 2 - sizeof(s->trace);
+	if (!len || n > HPCCPP_FCNP2_DATA) {
+		*cut = len;
+		s->one = (struct hpccpp_fcnp1) {
+			.next = NEXT_UDP,
+			.hdrlen = sizeof(s->one) / 8 - 1,
+			.padn = { 1, 2 },
+			.type = type1,
+			.len = sizeof(s->one.daddr),
+		};
+		if (bpf_skb_load_bytes(skb, ETHER_LEN + last, s->one.daddr,
+				       sizeof(s->one.daddr)))
+			return 0;
+		return sizeof(s->one);
+	}
+	s->two = (struct hpccpp_fcnp2) {
+		.next = NEXT_UDP,
+		.hdrlen = HPCCPP_FCNP2_HDR(n) / 8 - 1,
+		.padn = { 1 },
+		.type = type2,
+		.len = HPCCPP_FCNP2_LEN(n),
+		.ioam_type = HPCCPP_IOAM_PREALLOC,
+	};
+	/* what it holds, for the verifier, which lost it */
+	asm volatile("" : "+r"(n));
+	if (n > HPCCPP_FCNP2_DATA ||
+	    bpf_skb_load_bytes(skb, ETHER_LEN + trace + 4, &s->trace,
+			       sizeof(s->trace) + n) ||
+	    bpf_skb_load_bytes(skb, ETHER_LEN + last, s->data + n, 16))
+		return 0;
+	s->data[n + 16] = 1;	/* PadN, where it is needed */
+	s->data[n + 17] = 2;
+	s->data[n + 18] = 0;
+	s->data[n + 19] = 0;
+	return HPCCPP_FCNP2_HDR(n);
+}
+
+/*
+ * Is the checksum left to the device? Only the pseudo-header's is there then, and it
+ * would be finished in the CNP. No RoCEv2 stack leaves one, most have none.
+ */
+static __always_inline bool sum_is_left(const struct addresses *a,
+					const struct udphdr *udp)
+{
+	return udp->check &&
+	       udp->check == fold16(pseudo_sum(a, NEXT_UDP, bpf_ntohs(udp->len)));
+}
+
+/*
+ * A data packet becomes a CNP about queue pair qpn, which it goes to between these
+ * addresses, behind an option in s of len bytes, or none. "udp" is where UDP is in it,
+ * from the IPv6 header. False for an error.
+ */
+static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
+				    const struct roce *data, __u32 qpn,
+				    const struct addresses *a,
+				    struct cnp_space *s, __u32 len)
+{
+	struct hpccpp_cnp cnp = {
+		.sport = data->udp.source,
+		.dport = HPCCPP_NET16(HPCCPP_ROCE_PORT),
+		.len = HPCCPP_NET16(sizeof(cnp)),
+		.bth.opcode = HPCCPP_ROCE_CNP,
+		.bth.pkey = data->bth.pkey,
+		.bth.qpn = bpf_htonl(qpn | HPCCPP_BTH_BECN),
+	};
+	long err;
+
+	put_ipv6(&s->ip, len ? NEXT_DEST : NEXT_UDP, len + sizeof(cnp), a);
+	s->ip.priority = HPCCPP_CNP_DSCP >> 2;
+	s->ip.flow_lbl[0] = (HPCCPP_CNP_DSCP & 3) << 6;
+	s->ip.hop_limit = HPCCPP_CNP_HOPS;
+
+	cnp.icrc = hpccpp_cnp_icrc(a->src, a->dst, &cnp);
+	cnp.check = ~fold16(pseudo_sum(a, NEXT_UDP, sizeof(cnp)) +
+			    bpf_csum_diff(NULL, 0, (__be32 *)&cnp, sizeof(cnp), 0));
+	if (!cnp.check)
+		cnp.check = 0xffff;
+
+	/* the kernel cuts nothing off before what was the UDP header */
+	err = udp > IP6_LEN ?
+	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
+	err = err ?: bpf_skb_change_tail(skb, ETHER_LEN + IP6_LEN + len + sizeof(cnp), 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETHER_LEN, &s->ip, IP6_LEN + len, 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETHER_LEN + IP6_LEN + len, &cnp,
+					 sizeof(cnp), 0);
+	return !err;
+}
+
+#endif /* HPCCPP_ANSWER_H */
