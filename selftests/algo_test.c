@@ -28,6 +28,7 @@
 #include <cmocka.h>
 
 #include "../kmod/hpccpp_algo.h"
+#include "../tools/hpccpp_dcqcn.h"
 
 /* cmocka hands every test a state, and few want one */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -1913,6 +1914,24 @@ static void model_room_is_taken(void **state)
 	assert_true((m.tx - tx) / (10 * 100000.0) > 0.9);
 }
 
+/* --- DCQCN --- */
+
+static void dcqcn_one_reaction_in_a_timer_of_the_longest_T(void **state)
+{
+	struct hpccpp_dcqcn_params p;
+	struct hpccpp_dcqcn s;
+	__u64 timer = HPCCPP_T_MAX * 1000ULL / 50 * 55;
+
+	(void)state;
+	hpccpp_dcqcn_defaults(&p, 25000000, HPCCPP_T_MAX);
+	hpccpp_dcqcn_start(&s, p.line);
+	assert_true(hpccpp_dcqcn_cnp(&s, &p, 1));
+	assert_int_equal(s.R_C, p.line / 2);
+	assert_false(hpccpp_dcqcn_cnp(&s, &p, timer));
+	assert_int_equal(s.R_C, p.line / 2);
+	assert_true(hpccpp_dcqcn_cnp(&s, &p, 1 + timer));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1974,6 +1993,7 @@ int main(void)
 		cmocka_unit_test(model_incast_settles),
 		cmocka_unit_test(model_two_flows_share_fairly),
 		cmocka_unit_test(model_room_is_taken),
+		cmocka_unit_test(dcqcn_one_reaction_in_a_timer_of_the_longest_T),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -44,7 +44,7 @@ struct hpccpp_dcqcn_params {
 	__u64 R_AI;
 	__u64 R_HAI;
 	__u64 B;		/* bytes */
-	__u32 timer;		/* ns */
+	__u64 timer;		/* ns */
 };
 
 /* All zero, but R_C and R_T, is the start. */
@@ -156,7 +156,7 @@ static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 static __always_inline bool hpccpp_dcqcn_cnp(struct hpccpp_dcqcn *s,
 					     const struct hpccpp_dcqcn_params *p, __u64 now)
 {
-	if (s->timer_at && !s->T && (__s64)(now - s->timer_at) < p->timer)
+	if (s->timer_at && !s->T && (__s64)(now - s->timer_at) < (__s64)p->timer)
 		return false;
 	hpccpp_dcqcn_advance(s, p, now, 0);
 	s->R_T = s->R_C;
