@@ -67,6 +67,8 @@ static __u32 packet_len;
 static struct hpccpp_port the_port;
 static struct hpccpp_port_response the_response;
 static struct __sk_buff copy;	/* what is to come to ingress, with a mark */
+static __u8 copied[sizeof(packet)];
+static __u32 copied_len;
 #define MARK	0x12345678
 static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
@@ -238,6 +240,8 @@ static long clone_redirect(struct __sk_buff *skb, __u32 ifindex, __u64 flags)
 {
 	TRUE_OR_TRAP(skb->mark && flags == BPF_F_INGRESS && !ifindex);
 	copy = *skb;
+	__builtin_memcpy(copied, packet, sizeof(copied));
+	copied_len = packet_len;
 	return 0;
 }
 
@@ -402,7 +406,12 @@ static struct {
 } flows[FLOWS];
 static __u32 the_qpn;		/* peer's, of whatever queue pair of ours */
 static struct wire the_wire;
-static __u64 walks[2];
+static __u64 walks[3];
+static struct cnp_space the_cnp_space;
+static bool is_heard, is_sender;
+static struct heard the_heard;	/* and whose: */
+static struct hpccpp_cnp_qp heard_qp;
+static __u32 sender_qpn;
 
 static void *cnp_lookup(void *map, const void *key)
 {
@@ -423,6 +432,13 @@ static void *cnp_lookup(void *map, const void *key)
 		return peer_listed ? &peer_listed : NULL;
 	if (map == &cnp_qps)
 		return the_qpn ? &the_qpn : NULL;
+	if (map == &cnp_space)
+		return &the_cnp_space;
+	if (map == &cnp_senders)
+		return is_sender ? &sender_qpn : NULL;
+	if (map == &cnp_heard)
+		return is_heard && !__builtin_memcmp(&heard_qp, key, sizeof(heard_qp)) ?
+		       &the_heard : NULL;
 	for (i = 0; map == &cnp_flows && i < FLOWS; i++) {
 		if (flows[i].used &&
 		    !__builtin_memcmp(&flows[i].key, key, sizeof(flows[i].key)))
@@ -472,6 +488,18 @@ static long map_update(void *map, const void *key, const void *value,
 		the_qpn = *(const __u32 *)value;
 		return 0;
 	}
+	if (map == &cnp_senders) {
+		sender_qpn = *(const __u32 *)value;
+		is_sender = true;
+		return 0;
+	}
+	if (map == &cnp_heard) {
+		/* the last one there is room for */
+		__builtin_memcpy(&heard_qp, key, sizeof(heard_qp));
+		__builtin_memcpy(&the_heard, value, sizeof(the_heard));
+		is_heard = true;
+		return 0;
+	}
 	if (map == &cnp_flows) {
 		for (i = 0; i < FLOWS && flows[i].used; i++)
 			;
@@ -503,6 +531,11 @@ static long for_each(void *map, void *callback, void *arg)
 	long (*call)(void *map, void *key, void *value, void *arg) = callback;
 	__u32 i;
 
+	if (map == &cnp_heard) {
+		if (is_heard)
+			call(map, &heard_qp, &the_heard, arg);
+		return 0;
+	}
 	TRUE_OR_TRAP(map == &cnp_flows);
 	for (i = 0; i < FLOWS; i++) {
 		if (flows[i].used &&
@@ -655,14 +688,17 @@ static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
 	return fold(sum) % 0xffff;
 }
 
-/* A Fast CNP: are its lengths right, and its checksum? */
-static void check_cnp(void)
+/* A CNP, fast or not: are its lengths right, and its checksum? */
+static void check_cnp(bool fast)
 {
 	__u32 udp = packet_len - sizeof(struct hpccpp_cnp), i;
 	__u64 sum = IPPROTO_UDP + sizeof(struct hpccpp_cnp);
 
-	TRUE_OR_TRAP(packet[20] == 60 && !(udp % 8 ^ 54 % 8) &&
-		     udp == 54U + (packet[55] + 1) * 8);
+	if (fast)
+		TRUE_OR_TRAP(packet[20] == 60 && !(udp % 8 ^ 54 % 8) &&
+			     udp == 54U + (packet[55] + 1) * 8);
+	else
+		TRUE_OR_TRAP(packet[20] == IPPROTO_UDP && udp == 54);
 	TRUE_OR_TRAP((packet[18] << 8 | packet[19]) == (int)packet_len - 54);
 	for (i = 22; i < 54; i++)
 		sum += i & 1 ? packet[i] : packet[i] << 8;
@@ -689,7 +725,7 @@ static void run_ingress(struct __sk_buff *skb)
 		hpccpp_port_in(skb);
 	TRUE_OR_TRAP(!sk_held && skb->mark != MARK);
 	if (stats[HPCCPP_PS_CNP_SENT] != sent) {
-		check_cnp();
+		check_cnp(true);
 		return;
 	}
 	if (stats[HPCCPP_PS_ACCEPTED] != accepted)
@@ -1038,6 +1074,24 @@ static void check_header(const __u8 *with, __u32 with_len,
 				       without_len - BEHIND));
 }
 
+/* What is to be answered: to whom it came from, in place of all it was */
+static void run_answer(void)
+{
+	__u64 answered = cnp_counts[HPCCPP_CS_ANSWERED];
+
+	__builtin_memcpy(packet, copied, sizeof(packet));
+	packet_len = copied_len;
+	if (hpccpp_cnp_in(&copy) == TC_ACT_SHOT) {
+		TRUE_OR_TRAP(cnp_counts[HPCCPP_CS_ANSWERED] == answered);
+	} else {
+		TRUE_OR_TRAP(cnp_counts[HPCCPP_CS_ANSWERED] == answered + 1);
+		check_cnp(the_cnp.answer == HPCCPP_ANSWER_FAST);
+		TRUE_OR_TRAP(!__builtin_memcmp(packet + 22, copied + 38, 16) &&
+			     !__builtin_memcmp(packet + 38, copied + 22, 16));
+	}
+	TRUE_OR_TRAP(!copy.mark);
+}
+
 static void one_roce(void)
 {
 	__u64 added = cnp_counts[HPCCPP_CS_TRACE_ADDED];
@@ -1070,6 +1124,9 @@ static void one_roce(void)
 		TRUE_OR_TRAP(packet_len == old_len &&
 			     !__builtin_memcmp(packet, old, old_len));
 	}
+	TRUE_OR_TRAP(!skb.mark && (!copy.mark || the_cnp.answer));
+	if (copy.mark)
+		run_answer();
 	for (i = 0; i < FLOWS; i++)
 		TRUE_OR_TRAP(!flows[i].used ||
 			     (flows[i].flow.rate <= the_cnp.dcqcn.line &&
@@ -1085,6 +1142,8 @@ static void fuzz_cnp(void)
 	__builtin_memset(walks, 0, sizeof(walks));
 	the_wire.done = 0;
 	the_qpn = 0;
+	is_heard = false;
+	is_sender = false;
 	peer_listed = !(what & 0x80);
 	take_params();
 	line = take_range(HPCCPP_RATE_MIN, HPCCPP_RATE_MAX);
@@ -1093,6 +1152,9 @@ static void fuzz_cnp(void)
 		.namespaces = { 1 }, .n_namespaces = what >> 4 & 1,
 		.algorithm = what >> 5 & 1, .threshold = 51,
 		.type1 = HPCCPP_FCNP_TYPE1, .type2 = HPCCPP_FCNP_TYPE2,
+		.answer = what >> 6 & 1 ? HPCCPP_ANSWER_CNP + (what >> 5 & 1) :
+			  HPCCPP_ANSWER_NONE,
+		.mark = what >> 6 & 1 ? MARK : 0,
 	};
 	if (the_cnp.hops > HPCCPP_HBH_HOPS)
 		the_cnp.hops = 0;

@@ -126,7 +126,8 @@ seeds()
 			map { event(4, option $collect, rec(0x0016c840, $_ << 20, $_ << 18)), event(5, "", 16, 0, 7, 0) } 1 .. 4,
 			event(4, window 3 << 30 | 2 << 28, 0));
 
-		# a RoCEv2 host: hops of its traces and more, the line rate; then packets, how they
+		# a RoCEv2 host: hops of its traces and more, 64 for one that answers marks, 32
+		# more with Fast CNPs; the line rate; then packets, how they
 		# come (with right sums 1, to leave 2), and time that passes before
 		sub cnphost { pack("C2", 3, $_[0]), params, pack "Q<", 2e8 - 10000 }
 		sub roce { my ($how, $p, @time) = @_; @time = (20, 1) if !@time; pack("C4", @time, $how, length $p) . $p }
@@ -142,6 +143,14 @@ seeds()
 			seed(cnphost($hops), $out, roce(1, fast $fast), ($out, roce(1, fast($fast), 13, 255), $ack, roce(1, $cnp)) x 3, $out);
 			seed(cnphost($hops), $out, (map { ($out, roce(1, fast(fast4 1, $_ << 11, 9e4, $_ << 16, 29 << 26), 14, 200)) } 1 .. 4),
 				roce(2, data(17), 16, 255));
+		}
+		# marked: of a queue pair that no ACK has named, and when one has; too soon
+		sub marked { substr($_[0], 15, 1, "\x30"); $_[0] }
+		for $mode (64, 96) {
+			$mark = roce(0, marked(data 17), 20, 255);
+			seed(cnphost($mode | 3), $mark, roce(2, ipv6(17, rocev2 0x11, 0), 20, 255), ($mark, roce(0, data 17)) x 2,
+				roce(2, ipv6 17, rocev2 0x11, 0), roce(0, marked(ipv6 0, $trace . $data), 20, 255),
+				roce(0, marked(data 17), 1, 1), roce(0, marked(data 18), 20, 255));
 		}
 		# more flows than there is room for, again when they are long idle
 		seed(cnphost(1), (map { roce(2, data $_) } 1 .. 5), roce(2, data(6), 36, 255));

@@ -84,6 +84,7 @@ same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add
 same "after border" "$(completed port add border '')" "$(allowed port add @ -- help)"
 same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"
 same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp add dev lo accept ::1 algorithm @ --)"
+same "values of answer" "$(completed cnp add answer '')" "$(allowed cnp add dev lo accept ::1 answer @ --)"
 same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
 same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"

@@ -11,7 +11,8 @@
  *
  * Where it is to, it also gives the data packets that leave an IOAM trace, for ports to
  * write into, and takes it off those that come, before the stack sees them: rxe looks for
- * UDP right behind the IPv6 header.
+ * UDP right behind the IPv6 header. And it can be the notification point, too: then data
+ * packets that come with a congestion mark are answered with a CNP.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_endian.h>
@@ -85,15 +86,45 @@ struct {
 	__type(value, struct wire);
 } cnp_wire SEC(".maps");
 
-/* When flows were last gone through, ns: for one to give up, for a local QP */
+/* Flows that come, by peer and our QP */
+struct heard {
+	__u64 answered;		/* when it last had a CNP, ns */
+	__u64 seen;		/* when the last data packet came, ns */
+	__u32 psn;		/* of that */
+	__u32 qpn;		/* the peer's QP; 0: not known */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_CNP_FLOWS);
+	__type(key, struct hpccpp_cnp_qp);
+	__type(value, struct heard);
+} cnp_heard SEC(".maps");
+
+/* A peer's QP, to our QP that it sends to */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_CNP_FLOWS);
+	__type(key, struct hpccpp_cnp_qp);
+	__type(value, __u32);
+} cnp_senders SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cnp_space);
+} cnp_space SEC(".maps");
+
+/* When flows were last gone through, ns: for one to give up, for a local QP, a sender's */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, __u64);
 } cnp_walks SEC(".maps");
 
-enum { WALK_IDLE, WALK_QP };
+enum { WALK_IDLE, WALK_QP, WALK_SENDER };
 
 /* A flow before its first packet, all zero: too large for the stack; has no lock */
 struct no_flow {
@@ -264,11 +295,12 @@ static __always_inline bool our_trace(struct __sk_buff *skb,
 /*
  * How long are the Hop-by-Hop options, at "at", that may be taken off? They have a trace
  * of ours and padding, and RoCEv2 is behind them. 0: there is none; -1: ours, but its
- * lengths are wrong, or it is not alone.
+ * lengths are wrong, or it is not alone. *option is where the trace is.
  */
 static __always_inline int trace_header(struct __sk_buff *skb,
 					const struct hpccpp_cnp_cfg *cfg,
-					__u32 at, const struct ipv6hdr *ip)
+					__u32 at, const struct ipv6hdr *ip,
+					__u32 *option)
 {
 	struct {
 		__u8 what;	/* next header, then the options' types */
@@ -308,6 +340,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 	if (wrong || others || at != end ||
 	    bpf_ntohs(ip->payload_len) < len + sizeof(roce) + HPCCPP_ICRC_LEN)
 		return -1;
+	*option = trace - sizeof(o);
 	return len;
 }
 
@@ -319,14 +352,14 @@ __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 {
 	struct hpccpp_cnp_cfg *cfg;
 	struct ipv6hdr ip;
-	__u32 zero = 0, at;
+	__u32 zero = 0, at, option;
 	int len;
 
 	at = ipv6_offset(skb, &ip);
 	cfg = bpf_map_lookup_elem(&cnp, &zero);
 	if (!at || !cfg)
 		return true;
-	len = trace_header(skb, cfg, at + sizeof(ip), &ip);
+	len = trace_header(skb, cfg, at + sizeof(ip), &ip, &option);
 	if (len < 0)
 		count(HPCCPP_CS_TRACE_LEFT);
 	if (len <= 0)
@@ -341,6 +374,21 @@ __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 	}
 	count(HPCCPP_CS_TRACE_REMOVED);
 	return true;
+}
+
+/* What an ACK says: whose data it acknowledges */
+struct acked {
+	__be32 peer[4];
+	__u32 psn;
+	__u32 to;		/* the QP that it is to, whose data it is about */
+	__u32 qpn;		/* the other of that flow; 0: of no flow */
+	__u64 since;		/* ns: the flow has sent since then */
+};
+
+/* psn of an ACK, and the last one that was sent */
+static __always_inline bool acks(__u32 psn, __u32 last)
+{
+	return ((last - psn) & PSN_MASK) < PSN_WINDOW;
 }
 
 /* --- Egress --------------------------------------------------------------------- */
@@ -497,6 +545,52 @@ static __always_inline void pace(struct __sk_buff *skb,
 	count(HPCCPP_CS_DATA);
 }
 
+static long find_heard(struct bpf_map *map, struct hpccpp_cnp_qp *key,
+		       struct heard *h, struct acked *a)
+{
+	(void)map;
+	if ((__s64)(h->seen - a->since) < 0 || !same_address(key->peer, a->peer) ||
+	    !acks(a->psn, h->psn))
+		return 0;
+	h->qpn = a->to;
+	a->qpn = key->qpn;
+	return 1;
+}
+
+/*
+ * Data does not name the QP that it comes from. But an ACK of ours goes to it, and its
+ * PSN is one of what came a moment ago, as in learn_qp() the other way.
+ */
+static __always_inline void learn_sender(const struct hpccpp_cnp_cfg *cfg,
+					 const struct ipv6hdr *ip,
+					 const struct hpccpp_bth *bth, __u64 now)
+{
+	struct hpccpp_cnp_qp key = {};
+	struct acked a = {};
+	struct heard *h;
+	__u32 *qpn;
+
+	__builtin_memcpy(key.peer, &ip->daddr, sizeof(key.peer));
+	key.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
+	a.psn = bpf_ntohl(bth->psn) & PSN_MASK;
+	a.to = key.qpn;
+	qpn = bpf_map_lookup_elem(&cnp_senders, &key);
+	if (qpn) {
+		key.qpn = *qpn;
+		h = bpf_map_lookup_elem(&cnp_heard, &key);
+		if (h && h->qpn == a.to && acks(a.psn, h->psn))
+			return;
+	}
+	if (!may_walk(WALK_SENDER, now))
+		return;
+	__builtin_memcpy(a.peer, key.peer, sizeof(a.peer));
+	a.since = now - cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
+	bpf_for_each_map_elem(&cnp_heard, find_heard, &a, 0);
+	key.qpn = a.to;
+	if (a.qpn)
+		bpf_map_update_elem(&cnp_senders, &key, &a.qpn, BPF_ANY);
+}
+
 /*
  * Which of the two sequences of a queue pair is it of: its requests, or, READ responses
  * among them, its answers? What has no data waits for the data before it all the same.
@@ -536,7 +630,12 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	key.qpn = bpf_ntohl(roce.bth.qpn) & HPCCPP_QPN_MASK;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
 	if (!data) {
-		if (f && f->answers == answer && f->held > now)
+		if (cfg->answer == HPCCPP_ANSWER_CNP &&
+		    roce.bth.opcode == ROCE_RC_ACK)
+			learn_sender(cfg, &ip, &roce.bth, now);
+		/* what slows others down waits for nobody */
+		if (f && f->answers == answer && f->held > now &&
+		    roce.bth.opcode != HPCCPP_ROCE_CNP)
 			skb->tstamp = f->held;
 		return TC_ACT_UNSPEC;
 	}
@@ -897,26 +996,13 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 						   HPCCPP_CS_REPEATED;
 }
 
-/* What an ACK says: whose data it acknowledges */
-struct acked {
-	__be32 peer[4];
-	__u32 psn;
-	__u32 lqpn;
-	__u32 qpn;		/* the peer's; 0: of no flow */
-};
-
-static __always_inline bool acks(__u32 psn, const struct hpccpp_cnp_flow *f)
-{
-	return ((f->psn - psn) & PSN_MASK) < PSN_WINDOW;
-}
-
 static long find_acked(struct bpf_map *map, struct hpccpp_cnp_key *key,
 		       struct hpccpp_cnp_flow *f, struct acked *a)
 {
 	(void)map;
-	if (!same_address(key->daddr, a->peer) || !acks(a->psn, f))
+	if (!same_address(key->daddr, a->peer) || !acks(a->psn, f->psn))
 		return 0;
-	f->lqpn = a->lqpn;
+	f->lqpn = a->to;
 	a->qpn = key->qpn;
 	return 1;
 }
@@ -943,13 +1029,13 @@ static __always_inline void learn_qp(const struct ipv6hdr *ip,
 		__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
 		key.qpn = *qpn;
 		f = bpf_map_lookup_elem(&cnp_flows, &key);
-		if (f && acks(a.psn, f))
+		if (f && acks(a.psn, f->psn))
 			return;
 	}
 	if (!may_walk(WALK_QP, bpf_ktime_get_ns()))
 		return;
 	__builtin_memcpy(a.peer, &ip->saddr, sizeof(a.peer));
-	a.lqpn = qp.qpn;
+	a.to = qp.qpn;
 	bpf_for_each_map_elem(&cnp_flows, find_acked, &a, 0);
 	if (a.qpn)
 		bpf_map_update_elem(&cnp_qps, &qp, &a.qpn, BPF_ANY);
@@ -987,6 +1073,129 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	       HPCCPP_CS_ORDINARY : HPCCPP_CS_REPEATED;
 }
 
+/* --- Notification point --------------------------------------------------------- */
+
+#define ECN_CE		3
+#define PACKET_HOST	0	/* pkt_type of what is to this machine */
+
+/* What a copy brings to hpccpp_answer() in skb->cb[]: places, from the IPv6 header */
+enum { COPY_TRACE, COPY_UDP, COPY_QPN };
+
+/*
+ * A packet that came: is it data, with a congestion mark, of a flow that has had no CNP
+ * for N? Then a copy goes to our ingress, to become one: hpccpp_answer(). Data are what
+ * the stack takes, UDP being next or behind a trace that is taken off.
+ */
+__noinline int hpccpp_hear(struct __sk_buff *skb)
+{
+	static const struct heard none;
+	struct hpccpp_cnp_qp key = {};
+	__u32 zero = 0, at, udp, trace = 0, mark = skb->mark;
+	struct hpccpp_cnp_cfg *cfg;
+	struct ipv6hdr ip;
+	struct roce roce;
+	struct heard *h;
+	__u64 now, was;
+	__be32 addr[4];
+	bool marked;
+	int len = 0;
+
+	at = ipv6_offset(skb, &ip);
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	/* an answer would leave without the tag */
+	if (!cfg || at != ETHER_LEN || skb->vlan_present ||
+	    skb->pkt_type != PACKET_HOST)
+		return 0;
+	marked = (ip.flow_lbl[0] >> 4 & 3) == ECN_CE;
+	if (!marked && cfg->answer != HPCCPP_ANSWER_CNP)
+		return 0;
+	if (cfg->hops && ip.nexthdr == NEXT_HBH) {
+		len = trace_header(skb, cfg, at + IP6_LEN, &ip, &trace);
+		if (len <= 0)
+			return 0;
+		trace -= at;
+	} else if (ip.nexthdr != NEXT_UDP) {
+		return 0;
+	}
+	udp = at + IP6_LEN + len;
+	if (bpf_skb_load_bytes(skb, udp, &roce, sizeof(roce)))
+		return 0;
+	key.qpn = roce_data_qpn(&roce);
+	__builtin_memcpy(addr, &ip.saddr, sizeof(addr));
+	if (!key.qpn || !is_unicast(addr))
+		return 0;
+	__builtin_memcpy(key.peer, addr, sizeof(key.peer));
+	h = bpf_map_lookup_elem(&cnp_heard, &key);
+	if (!h) {
+		bpf_map_update_elem(&cnp_heard, &key, &none, BPF_NOEXIST);
+		h = bpf_map_lookup_elem(&cnp_heard, &key);
+	}
+	if (!h) {
+		count(HPCCPP_CS_ERROR);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	h->seen = now;
+	h->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+	if (!marked)
+		return 0;
+	if (cfg->answer == HPCCPP_ANSWER_CNP && !h->qpn) {
+		count(HPCCPP_CS_UNPAIRED);
+		return 0;
+	}
+	was = h->answered;
+	/* of two CPUs that have a packet of it one answers */
+	if ((was && (__s64)(now - was) < (__s64)cfg->dcqcn.N) ||
+	    __sync_val_compare_and_swap(&h->answered, was, now) != was) {
+		count(HPCCPP_CS_SUPPRESSED);
+		return 0;
+	}
+	skb->cb[COPY_TRACE] = trace;
+	skb->cb[COPY_UDP] = udp - at;
+	skb->cb[COPY_QPN] = cfg->answer == HPCCPP_ANSWER_CNP ? h->qpn : key.qpn;
+	skb->mark = cfg->mark;
+	if (bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS))
+		count(HPCCPP_CS_ERROR);
+	skb->mark = mark;
+	return 0;
+}
+
+/*
+ * A copy becomes a CNP, and leaves by the device that it came by. From its destination,
+ * so that a sender knows whom a Fast CNP is from. Not static, as hpccpp_remove_trace().
+ */
+__noinline int hpccpp_answer(struct __sk_buff *skb)
+{
+	__u32 zero = 0, len = 0, udp = skb->cb[COPY_UDP];
+	struct hpccpp_cnp_cfg *cfg = bpf_map_lookup_elem(&cnp, &zero);
+	struct cnp_space *s = bpf_map_lookup_elem(&cnp_space, &zero);
+	struct addresses a;
+	struct roce roce;
+	bool cut = false;
+
+	skb->mark = 0;
+	if (!cfg || !s ||
+	    bpf_skb_load_bytes(skb, ETHER_LEN + IP6_SADDR, a.dst, sizeof(a.dst)) ||
+	    bpf_skb_load_bytes(skb, ETHER_LEN + IP6_DADDR, a.src, sizeof(a.src)) ||
+	    bpf_skb_load_bytes(skb, ETHER_LEN + udp, &roce, sizeof(roce)) ||
+	    sum_is_left(&a, &roce.udp))
+		goto error;
+	if (cfg->answer == HPCCPP_ANSWER_FAST) {
+		len = put_option(skb, skb->cb[COPY_TRACE], IP6_DADDR, cfg->type1,
+				 cfg->type2, s, &cut);
+		if (!len)
+			goto error;
+	}
+	if (len > FCNP2_HDR_MAX ||
+	    !put_cnp(skb, udp, &roce, skb->cb[COPY_QPN], &a, s, len))
+		goto error;
+	count(HPCCPP_CS_ANSWERED);
+	return bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
+error:
+	count(HPCCPP_CS_ERROR);
+	return TC_ACT_SHOT;
+}
+
 SEC("tc")
 int hpccpp_cnp_in(struct __sk_buff *skb)
 {
@@ -1000,6 +1209,11 @@ int hpccpp_cnp_in(struct __sk_buff *skb)
 	cfg = bpf_map_lookup_elem(&cnp, &zero);
 	if (!at || !cfg)
 		return TC_ACT_UNSPEC;
+	if (cfg->answer) {
+		if (skb->mark == cfg->mark)
+			return hpccpp_answer(skb);
+		hpccpp_hear(skb);
+	}
 	if (cfg->hops && ip.nexthdr == NEXT_HBH) {
 		if (!hpccpp_remove_trace(skb))
 			return TC_ACT_SHOT;

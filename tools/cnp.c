@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hpccpp cnp: the agent on the device of a RoCEv2 sender that takes Fast CNPs and
- * slows down the flows that they are about. Two TC filters, which stay when the command
- * ends; that on egress is also how it is found again.
+ * hpccpp cnp: the agent on the device of a RoCEv2 host that takes Fast CNPs and slows
+ * down the flows that they are about, and sends CNPs about those that come. Two TC
+ * filters, which stay when the command ends; that on egress is also how it is found again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <arpa/inet.h>
+#include <sys/random.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/pkt_sched.h>
@@ -31,6 +32,7 @@ static const char usage[] =
 "                      [ rate RATE ] [ base-rtt TIME ]\n"
 "                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
 "                      [ flows N ] [ trace HOPS ] [ ioam-namespace N ]...\n"
+"                      [ answer { cnp | fast-cnp } ]\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
 "       hpccpp cnp delete dev DEV [ netns NAME ]\n"
 "       hpccpp cnp [ show ] [ dev DEV ] [ netns NAME ]\n"
@@ -49,6 +51,9 @@ static const char usage[] =
 "      and it is taken off those that come. To be set at both ends. Default: none\n"
 "ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all.\n"
 "      The first is that of trace, default 0\n"
+"answer data packets that come with a congestion mark (ECN CE): a flow's sender gets a\n"
+"      CNP, at most once in base-rtt. cnp: as NICs send it, to a queue pair that our ACKs\n"
+"      name; fast-cnp: a Fast CNP of a receiver. Default: no answer\n"
 "option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "\n"
@@ -61,9 +66,10 @@ static const char usage[] =
 "reacted), denied (no PREFIX), malformed, unknown (no such flow), idle (it is not\n"
 "sending), checksum, icrc; error; data packets that left with a trace: trace_added,\n"
 "without, as the MTU has no room: trace_mtu; that came with one: trace_removed (it is\n"
-"off), trace_left (malformed, or not alone).\n"
+"off), trace_left (malformed, or not alone). With answer: answered, suppressed (the\n"
+"flow has just had one), unpaired (no ACK has named the sender's queue pair yet).\n"
 "\n"
-"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace\n"
+"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace answer\n"
 "ioam_namespaces option_types flows stats: see hpccpp(8)\n";
 
 const struct field cnp_flow_fields[] = {
@@ -94,6 +100,7 @@ const struct field cnp_fields[] = {
 	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "trace", FORM_NUM, "trace", NULL, NULL, NULL },
+	{ "answer", FORM_TEXT, "answer", NULL, NULL, NULL },
 	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
 	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
@@ -103,6 +110,7 @@ const struct field cnp_fields[] = {
 };
 
 static const char *const algorithms[] = { "auto", "dcqcn" };
+static const char *const answers[] = { "cnp", "fast-cnp" };	/* from 1 on */
 static const char *const causes[] = { "none", "switch", "receiver", "ordinary" };
 
 /* What is known of an agent before it is set up */
@@ -201,7 +209,12 @@ static int load(struct plan *p)
 
 	if (!skel)
 		return load_error(errno, "cnp");
-	ret = cnp_bpf__load(skel);
+	/* of no use without */
+	ret = p->cfg.answer ? 0 : bpf_map__set_max_entries(skel->maps.cnp_heard, 1);
+	if (!ret && !p->cfg.answer)
+		ret = bpf_map__set_max_entries(skel->maps.cnp_senders, 1);
+	if (!ret)
+		ret = cnp_bpf__load(skel);
 	/* `cnp show` finds maps by the program on egress */
 	prog = bpf_program__fd(skel->progs.hpccpp_cnp_out);
 	if (!ret)
@@ -243,6 +256,7 @@ static int cnp_add(int argc, char **argv)
 	const char *rate = NULL, *rtt = NULL, *algorithm = NULL, *flows = NULL;
 	const char *threshold = NULL, *netns = NULL, *type[2], *trace = NULL;
 	const char *accept[HPCCPP_PREFIXES], *ns[HPCCPP_CNP_NAMESPACES];
+	const char *answer = NULL;
 	unsigned int types[2] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	struct plan p = {};
 	struct argument args[] = {
@@ -257,10 +271,11 @@ static int cnp_add(int argc, char **argv)
 		{ .name = "threshold", .value = &threshold, .max = 1 },
 		{ .name = "flows", .value = &flows, .max = 1 },
 		{ .name = "trace", .value = &trace, .max = 1 },
+		{ .name = "answer", .value = &answer, .max = 1 },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
 	unsigned int N = FLOWS, T = HPCCPP_DCQCN_T, percent = THRESHOLD, v, i;
-	unsigned int which = HPCCPP_CNP_AUTO, hops = 0;
+	unsigned int which = HPCCPP_CNP_AUTO, hops = 0, with;
 	__u64 bps = 0;
 	int ret, prog;
 
@@ -294,6 +309,11 @@ static int cnp_add(int argc, char **argv)
 		ret = parse_uint("flows", flows, 1, FLOWS_MAX, &N);
 	if (!ret && trace)
 		ret = parse_uint("trace", trace, 1, HPCCPP_HBH_HOPS, &hops);
+	if (!ret && answer) {
+		ret = parse_word("answer", answer, answers, ARRAY_SIZE(answers),
+				 &with);
+		p.cfg.answer = ret ? 0 : with + 1;
+	}
 	for (i = 0; i < args[3].n && !ret; i++)	/* bits 10, then 0 */
 		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
 	if (!ret && types[0] == types[1])
@@ -312,6 +332,11 @@ static int cnp_add(int argc, char **argv)
 	if (prog >= 0) {
 		close(prog);
 		return system_error("an agent exists already on %s", p.dev);
+	}
+	/* a number that no packet has by chance, or knows */
+	while (p.cfg.answer && !p.cfg.mark) {
+		if (getrandom(&p.cfg.mark, sizeof(p.cfg.mark), 0) < 0)
+			return errno_error(errno, "cannot get a random number");
 	}
 	p.cfg.rate_given = !!bps;
 	if (!bps)
@@ -477,6 +502,9 @@ static int add_row(const char *dev, int prog, struct json_object *rows)
 	close(map);
 	if (cfg.hops)
 		put_num(row, "trace", cfg.hops);
+	if (cfg.answer)
+		put_str(row, "answer",
+			answers[(cfg.answer - 1) % ARRAY_SIZE(answers)]);
 	if (cfg.n_namespaces)
 		put_list(row, "ioam_namespaces", cfg.namespaces,
 			 cfg.n_namespaces);

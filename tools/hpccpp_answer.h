@@ -12,6 +12,7 @@
 #define NEXT_UDP	17
 #define NEXT_DEST	60
 #define IP6_LEN		sizeof(struct ipv6hdr)
+#define IP6_SADDR	__builtin_offsetof(struct ipv6hdr, saddr)
 #define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
 #define ETHER_LEN	sizeof(struct ethhdr)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent that reacts to Fast CNPs at RoCEv2 senders: what it shares with the
+ * The agent of RoCEv2 hosts, which reacts to CNPs and sends them: what it shares with the
  * command. Programs "hpccpp_cnp_out" and "hpccpp_cnp_in", TC filters on egress and
  * ingress of a device.
  */
@@ -35,6 +35,13 @@ enum hpccpp_cnp_algorithm {
 	HPCCPP_CNP_HPCC,	/* of a flow: what it is under */
 };
 
+/* What data packets with a congestion mark are answered with */
+enum hpccpp_cnp_answer {
+	HPCCPP_ANSWER_NONE,
+	HPCCPP_ANSWER_CNP,	/* RoCEv2's own, to the sender's QP */
+	HPCCPP_ANSWER_FAST,	/* a receiver's Fast CNP */
+};
+
 /* Map "cnp", an array of one entry; written by the command before attaching. */
 struct hpccpp_cnp_cfg {
 	struct hpccpp_dcqcn_params dcqcn;
@@ -50,7 +57,9 @@ struct hpccpp_cnp_cfg {
 	__u8  own_clsact;	/* clsact was added by `cnp add` */
 	__u8  rate_given;
 	__u8  hops;		/* room in traces for so many nodes; 0: no traces */
+	__u8  answer;		/* enum hpccpp_cnp_answer */
 	__be16 trace;		/* namespace of these */
+	__u32 mark;		/* of copies to answer with, never to leave; 0: none */
 };
 
 /* Map "cnp_flows": data packets to one QP of one host. */
@@ -120,6 +129,9 @@ enum hpccpp_cnp_stat {
 	HPCCPP_CS_TRACE_MTU,	/* ... without: it would be longer than the MTU */
 	HPCCPP_CS_TRACE_REMOVED, /* packets that came with a trace, which is gone */
 	HPCCPP_CS_TRACE_LEFT,	/* ... with one that is not ours to take off: wrong, or not alone */
+	HPCCPP_CS_ANSWERED,	/* CNPs sent for data packets with a congestion mark */
+	HPCCPP_CS_SUPPRESSED,	/* none: the flow had one within N */
+	HPCCPP_CS_UNPAIRED,	/* none: the sender's QP is not known */
 	HPCCPP_CS_MAX,
 };
 
@@ -127,6 +139,6 @@ enum hpccpp_cnp_stat {
 	"data", "paced", "untracked", "switch", "receiver", "ordinary", \
 	"traced", "trace_bad", "repeated", "denied", "malformed", "unknown", \
 	"idle", "checksum", "icrc", "error", "trace_added", "trace_mtu", \
-	"trace_removed", "trace_left" }
+	"trace_removed", "trace_left", "answered", "suppressed", "unpaired" }
 
 #endif /* HPCCPP_CNP_H */

@@ -2,7 +2,7 @@
 /*
  * DCQCN's reaction point: "Congestion Control for Large-Scale RDMA Deployments" (Zhu
  * et al., SIGCOMM 2015), section 3 and figures 5-7, for flows that hear of congestion
- * and not how much there is.
+ * and not how much there is; and how often its notification point tells of it.
  *
  * Plain functions on plain structs, without a call into anything, as hpccpp_algo.h;
  * for the eBPF agent and the unit tests. There are no timers: what they would have
@@ -37,6 +37,7 @@
 #define HPCCPP_DCQCN_STEPS	8
 #define HPCCPP_DCQCN_T		50	/* us, round trip time that goes with the timer */
 #define HPCCPP_DCQCN_TIMER	55	/* us */
+#define HPCCPP_DCQCN_N		50	/* us: the NP's, section 3.1 */
 
 struct hpccpp_dcqcn_params {
 	__u64 line;		/* R_C at most, and to begin with; bytes/s */
@@ -45,6 +46,7 @@ struct hpccpp_dcqcn_params {
 	__u64 R_HAI;
 	__u64 B;		/* bytes */
 	__u64 timer;		/* ns */
+	__u64 N;		/* ns: between two CNPs to a flow */
 };
 
 /* All zero, but R_C and R_T, is the start. */
@@ -67,6 +69,7 @@ static __always_inline void hpccpp_dcqcn_defaults(struct hpccpp_dcqcn_params *p,
 	p->R_HAI = line / 100;		/* 400 Mbit/s */
 	p->least = line / 1000;
 	p->timer = (__u64)T * 1000 * HPCCPP_DCQCN_TIMER / HPCCPP_DCQCN_T;
+	p->N = (__u64)T * 1000 * HPCCPP_DCQCN_N / HPCCPP_DCQCN_T;
 	p->B = hpccpp_bdp(line, T) * 40;	/* 10 MB */
 }
 
