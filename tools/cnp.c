@@ -76,6 +76,9 @@ const struct field cnp_flow_fields[] = {
 	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
 	{ "dqpn", FORM_NUM, "dqpn", NULL, NULL, NULL },
 	{ "lqpn", FORM_NUM, "lqpn", NULL, NULL, NULL },
+	{ "rdma", FORM_TEXT, "rdma", NULL, NULL, NULL },
+	{ "pid", FORM_NUM, "pid", NULL, NULL, NULL },
+	{ "comm", FORM_TEXT, "comm", NULL, NULL, NULL },
 	{ "rate", FORM_RATE, "rate", NULL, NULL, NULL },
 	{ "algorithm", FORM_TEXT, "", NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "U", NULL, NULL, NULL },
@@ -410,17 +413,27 @@ static __u64 now_ns(void)
 
 static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 				    const struct hpccpp_cnp_flow *f,
-				    const struct hpccpp_cnp_cfg *cfg)
+				    const struct hpccpp_cnp_cfg *cfg,
+				    const struct queue_pairs *qps)
 {
 	struct json_object *row = json_object_new_object();
+	const struct queue_pair *qp = NULL;
 	bool held = f->rate < cfg->dcqcn.line;
 
 	put_address(row, "dst", key->daddr);
 	put_num(row, "dqpn", key->qpn);
 	put_address(row, "src", f->saddr);
 	put_num(row, "sport", f->sport);
-	if (f->lqpn)
+	if (f->lqpn) {
 		put_num(row, "lqpn", f->lqpn);
+		qp = find_queue_pair(qps, f->lqpn, key->qpn);
+	}
+	if (qp)
+		put_str(row, "rdma", qp->rdma);
+	if (qp && qp->pid)
+		put_num(row, "pid", qp->pid);
+	if (qp && *qp->comm)
+		put_str(row, "comm", qp->comm);
 	put_num(row, "rate", f->rate * 8);
 	put_str(row, "algorithm", !held ? "none" :
 		f->algorithm == HPCCPP_CNP_HPCC ? "hpccpp" : "dcqcn");
@@ -439,22 +452,30 @@ static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 	return row;
 }
 
-static int put_flows(struct json_object *row, int prog,
+static int put_flows(struct json_object *row, int prog, int ifindex,
 		     const struct hpccpp_cnp_cfg *cfg)
 {
 	int map = prog_map(prog, "cnp_flows", sizeof(struct hpccpp_cnp_flow));
 	struct json_object *flows = json_object_new_array();
 	struct hpccpp_cnp_key key, *prev = NULL;
 	struct hpccpp_cnp_flow f;
+	struct queue_pairs qps = {};
+	bool asked = false;
 
 	json_object_object_add(row, "flows", flows);
 	if (map < 0)
 		return prog_map_error("cnp_flows");
 	while (!bpf_map_get_next_key(map, prev, &key)) {
-		if (!bpf_map_lookup_elem_flags(map, &key, &f, BPF_F_LOCK))
-			json_object_array_add(flows, flow_row(&key, &f, cfg));
+		if (!bpf_map_lookup_elem_flags(map, &key, &f, BPF_F_LOCK)) {
+			/* not where there is no RDMA: the kernel would look for it */
+			if (f.lqpn && !asked)
+				read_queue_pairs(ifindex, &qps);
+			asked |= f.lqpn;
+			json_object_array_add(flows, flow_row(&key, &f, cfg, &qps));
+		}
 		prev = &key;
 	}
+	free(qps.qp);
 	close(map);
 	return EXIT_DONE;
 }
@@ -470,7 +491,8 @@ static void put_list(struct json_object *row, const char *key,
 	json_object_object_add(row, key, list);
 }
 
-static int add_row(const char *dev, int prog, struct json_object *rows)
+static int add_row(const char *dev, int ifindex, int prog,
+		   struct json_object *rows)
 {
 	static const char *const names[] = HPCCPP_CNP_STAT_NAMES;
 	__u64 stats[HPCCPP_CS_MAX];
@@ -509,7 +531,7 @@ static int add_row(const char *dev, int prog, struct json_object *rows)
 		put_list(row, "ioam_namespaces", cfg.namespaces,
 			 cfg.n_namespaces);
 	put_list(row, "option_types", types, ARRAY_SIZE(types));
-	ret = put_flows(row, prog, &cfg);
+	ret = put_flows(row, prog, ifindex, &cfg);
 	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
 	json_object_array_add(rows, row);
 	return ret;
@@ -525,7 +547,7 @@ static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
 	ret = find_cnp(ifindex, &prog);
 	if (prog < 0)
 		return ret;
-	ret = add_row(dev, prog, rows);
+	ret = add_row(dev, ifindex, prog, rows);
 	close(prog);
 	return ret;
 }

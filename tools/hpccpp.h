@@ -11,6 +11,7 @@
 #include <net/if.h>
 #include <linux/bpf.h>
 #include <json-c/json.h>
+#include <libmnl/libmnl.h>
 
 #include "hpccpp_agent.h"
 
@@ -158,6 +159,9 @@ int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
 
 /* qdisc.c */
+#define NETLINK_DUMP_SIZE	32768	/* what the kernel fills at most */
+int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data);
+
 struct qdisc {
 	int ifindex;
 	__u32 handle;
@@ -179,6 +183,23 @@ struct filters {
 int qdisc_list(struct qdisc **list, size_t *n);
 int qdisc_htb_rate(const char *dev, struct qdisc *q);
 int clsact_filters(int ifindex, struct filters *f);
+
+/* rdma.c: queue pairs of the RDMA devices on a network device, and whose they are */
+struct queue_pair {
+	__u32 lqpn, rqpn;	/* rqpn 0: of no other, or not told */
+	__u32 pid;		/* 0: the kernel's, or not told */
+	char rdma[64];		/* name of the RDMA device */
+	char comm[64];		/* the process's or the kernel's user's; empty: not known */
+};
+
+struct queue_pairs {
+	struct queue_pair *qp;
+	size_t n;
+};
+
+void read_queue_pairs(int ifindex, struct queue_pairs *all);
+const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lqpn,
+					 __u32 rqpn);
 
 int port_main(int argc, char **argv);
 int host_main(int argc, char **argv);

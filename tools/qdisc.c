@@ -16,36 +16,28 @@
 #include "hpccpp.h"
 
 /*
- * One dump of struct tcmsg; cb returns MNL_CB_OK, or MNL_CB_ERROR with errno.
- * -EINTR when something changed meanwhile: the caller makes it again.
+ * What buf, of NETLINK_DUMP_SIZE bytes, asks for of a netlink family; cb returns
+ * MNL_CB_OK, or MNL_CB_ERROR with errno. 0 or -errno: -EINTR when something changed
+ * meanwhile, and the caller makes it again.
  */
-static int dump(__u16 type, int ifindex, __u32 parent, mnl_cb_t cb, void *data)
+int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
 {
-	char buf[32768];		/* what the kernel fills at most */
+	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
 	struct mnl_socket *nl;
-	struct nlmsghdr *nlh;
-	struct tcmsg *tcm;
 	unsigned int seq = 1;
 	ssize_t len;
 	int ret;
 
-	nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
 	if (!nl)
 		return -errno;
-	nlh = mnl_nlmsg_put_header(buf);
-	nlh->nlmsg_type = type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = seq;
-	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
-	tcm->tcm_family = AF_UNSPEC;
-	tcm->tcm_ifindex = ifindex;
-	tcm->tcm_parent = parent;
-
 	ret = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID);
 	if (!ret)
 		ret = mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0 ? -1 : 1;
 	while (ret > 0) {
-		len = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+		len = mnl_socket_recvfrom(nl, buf, NETLINK_DUMP_SIZE);
 		ret = len < 0 ? -1 :
 		      mnl_cb_run(buf, len, seq, mnl_socket_get_portid(nl), cb,
 				 data);
@@ -53,6 +45,22 @@ static int dump(__u16 type, int ifindex, __u32 parent, mnl_cb_t cb, void *data)
 	ret = ret < 0 ? -errno : 0;
 	mnl_socket_close(nl);
 	return ret;
+}
+
+/* One dump of struct tcmsg, as netlink_dump() */
+static int dump(__u16 type, int ifindex, __u32 parent, mnl_cb_t cb, void *data)
+{
+	char buf[NETLINK_DUMP_SIZE];
+	struct nlmsghdr *nlh;
+	struct tcmsg *tcm;
+
+	nlh = mnl_nlmsg_put_header(buf);
+	nlh->nlmsg_type = type;
+	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+	tcm->tcm_family = AF_UNSPEC;
+	tcm->tcm_ifindex = ifindex;
+	tcm->tcm_parent = parent;
+	return netlink_dump(NETLINK_ROUTE, buf, cb, data);
 }
 
 /* The payload of an attribute of this type, when it is at least this long. */
