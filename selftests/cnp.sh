@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The agent of a RoCEv2 sender: what it makes of each CNP, right, forged, damaged,
-# repeated or flooded; what it refuses to be set up with; and what the manual page lists.
+# repeated or flooded; what it answers congestion marks with as a receiver; what it
+# refuses to be set up with; and what the manual page lists.
 # The flows are real ones of the kernel's rxe, the CNPs come from cnp.py, by s1.
 #
 #	ha ---- s1 ---- s2 ---- hb
@@ -42,6 +43,7 @@ refused 'ioam-namespace "65536" is wrong*' cnp add dev ha accept ::/0 ioam-names
 refused 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 0
 refused 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
 refused 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
+refused 'answer "ecn" is unknown: allowed are cnp, fast-cnp' cnp add dev ha accept ::/0 answer ecn
 refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
@@ -84,6 +86,13 @@ agent accept $b
 assert_eq "a flow: destination" "$(the dst)" $b
 assert_eq "a flow: rate" "$(the rate)" 200000000
 assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
+named() { cnp_is '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] | length == 1'; }
+perftest ib_write_bw -q 1 -s 4096 -D 3 & live=$!
+check "whose it is, while it is there" busywait 20 named
+check "... that process" grep -qz rxe_ha "/proc/$(cnp '.flows[].pid // empty')/cmdline"
+wait $live
+check "... and no more" cnp_is 'all(.flows[]; (has("rdma") or has("pid") or has("comm")) | not)'
+flow
 # UDP's own counters, and what would be answered
 stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6OutDestUnreachs)/ { n += $2 } END { print n }'; }
 in_before=$(stack_in)
@@ -250,6 +259,54 @@ taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
 busywait 10 taken_off $((7 + 4 + 1))
 assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
 
+# --- Notification point ----------------------------------------------------------------------
+
+# With a T of 4 s so is the time between two answers to a flow.
+from_ha() { captured "nsenter --net=/run/netns/$s1" ha "$@"; }
+marked=(qpn=700 tc=3 sport=50001 -- qpn=700 tc=3 -- qpn=701 tc=2 -- qpn=702 tc=3 op=0x11 -- qpn=703 tc=3 hdr=hbh -- qpn=1 tc=3 --
+	qpn=704 tc=3 dport=4790 -- qpn=705 tc=3 src=fe80::1 -- qpn=706 tc=3 sum=half -- qpn=707 tc=3 sum=1 --
+	qpn=708 tc=3 hdr=trace ns=7 nodes=2 filled=1 -- qpn=709 tc=3 hdr=trace ns=8 --
+	qpn=710 tc=3 hdr=trace ns=7 room=57)
+answers() { jq -c --arg me "$a" 'select(.op == 129 and .src == $me)' "$tmp/packets"; }
+expect()
+{
+	jq -n -S -c --arg src "$a" --arg dst "$b" "{ tags: [], tc: 192, flow: 0, hops: 64, src: \$src, dst: \$dst,
+		whole: true, udplen: 40, dport: 4791, sum_ok: true, icrc_ok: true, op: 129,
+		payload: \"$(printf '%032d' 0)\" } + $1"
+}
+is_answer() # QPN JQ: every byte of the one that is to that queue pair
+{
+	diff <(expect "$2") <(answers | jq -S -c "select(.qpn == $1) | { tags, tc, flow, hops, src, dst, whole, udplen, dport,
+		sum_ok, icrc_ok, op, payload, plen, next, headers, sport, bth }")
+}
+from_ha arrive "${marked[@]}"
+assert_eq "marks, without answer: answers, counted" "$(answers | wc -l) $(seen_by ha answered suppressed unpaired)" "0 0 0 0"
+
+# the number is learned from an ACK of it that leaves
+answer_cnp()
+{
+	arrive qpn=720 tc=3
+	"${roce[@]}" send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" qpn=0x800 op=0x11
+	arrive qpn=720 tc=3
+}
+agent answer cnp
+from_ha answer_cnp
+assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, unpaired" \
+	"$(answers | jq -r .qpn) $(seen_by ha answered unpaired suppressed error)" "2048 1 1 0 0"
+check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
+	bth: "8100ffff4000080000000000" }'
+
+agent ioam-namespace 7 trace 1 answer fast-cnp
+from_ha arrive "${marked[@]}"
+original=fd00000a000000000000000000000001
+assert_eq "answer fast-cnp: queue pairs answered, counted" \
+	"$(answers | jq -r .qpn | paste -sd' ') $(seen_by ha answered suppressed unpaired error)" "700 707 708 710 4 1 0 1"
+check "... figure 3, every byte" is_answer 700 "{ plen: 64, next: [60, 17], headers: \"1102010200009e10$original\", sport: 50001,
+	bth: \"8100ffff400002bc00000000\" }"
+trace=$(jq -r 'select(.qpn == 708 and .op == 4).headers' "$tmp/packets")
+check "... figure 4, with the trace as it came, every byte" is_answer 708 "{ plen: $((88 + 40)), next: [60, 17],
+	headers: \"110a01009d52${trace:12:132}$original\", sport: 49169, bth: \"8100ffff400002c400000000\" }"
+
 # --- What the manual page lists -------------------------------------------------------------
 
 items() # MARK: of the list below that comment, one a line
@@ -265,7 +322,7 @@ inject fd00:5::2 qpn="$q" orig=$b
 check "hpccpp(8): the keys of cnp" diff <(items 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/cnp" | sort)
 check "hpccpp(8): the keys of its flows" diff <(items 'keys: cnp-flow' | sort) \
-	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U"' "$tmp/cnp" | sort)
+	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/cnp" | sort)
 check "hpccpp(8): its metrics" diff <(items 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
 check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)

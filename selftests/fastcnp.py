@@ -194,7 +194,7 @@ def packets(name):
         p = {'tags': tags, 'tc': first >> 20 & 0xff, 'flow': first & 0xfffff, 'plen': plen, 'hops': hops,
              'src': socket.inet_ntop(socket.AF_INET6, ip[8:24]),
              'dst': socket.inet_ntop(socket.AF_INET6, ip[24:40]),
-             'raw': raw.hex(), 'time': meta.sec, 'whole': full and len(ip) == 40 + plen, 'next': [following], 'options': [], 'headers': ''}
+             'raw': raw.hex(), 'time': meta.sec + meta.usec / 1e6, 'whole': full and len(ip) == 40 + plen, 'next': [following], 'options': [], 'headers': ''}
         at = 40
         while following in (0, 43, 44, 51, 60):
             length = {44: 8, 51: (ip[at + 1] + 2) * 4}.get(following, (ip[at + 1] + 1) * 8)

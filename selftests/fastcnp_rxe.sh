@@ -3,7 +3,7 @@
 # Fast CNP with real RoCEv2 traffic, that of the kernel's own rxe: what it does for the
 # queue, for loss, throughput and shares of several queue pairs, without IOAM (figure 3,
 # DCQCN) and with (figure 4, HPCC++), where both ports write into what ha adds and hb
-# takes off.
+# takes off; and beside it what a receiver's CNPs alone do, and how much later they come.
 #
 #	ha ==200M== s1 next ---- s2 next ==100M== hb
 #	     <-------------------- Fast CNP
@@ -41,7 +41,8 @@ congest()
 		started() { cnp_is '[.flows[] | select(.packets > 200)] | length == 4'; }
 		( busywait 20 started; half_time ) & half=$!
 	fi
-	perftest "$1" -q 4 -s 65536 -D "$seconds"
+	# ECN capable: ECT(0)
+	perftest "$1" -q 4 -s 65536 -D "$seconds" --tclass 2
 	[[ -z $half ]] || wait $half
 	meter_stop
 	# since_first_data without probes
@@ -55,13 +56,13 @@ congest()
 		[.[0].flows[] | . as $f | $half[0][0].flows[] | select(.dqpn == $f.dqpn and .packets > 200) |
 			$f.bytes - .bytes] | (add / length) as $mean |
 		"\(min / $mean * 1e3 | round / 1e3) \(max / $mean * 1e3 | round / 1e3)"')
-	printf '# %-25s %7.1f %7.1f %9d %9d %9d %7d %7d  %s\n' "$name" \
+	printf '# %-32s %7.1f %7.1f %9d %9d %9d %7d %7d  %s\n' "$name" \
 		"$(awk "BEGIN { print $goodput / 1e6 }")" "$(awk "BEGIN { print $sent_bps / 1e6 }")" \
 		"$mean_bytes" "$p99_bytes" "$late_bytes" "$drops" "$late_drops" "$shares"
 }
 
-# holds: what does of any of them, on the whole; shares are of half of the time, so that
-# a few hundred packets of each flow have to do when it is short
+# holds: what does of any of them, on the whole; shares are of half of the time, so
+# that a few hundred packets of each flow have to do when it is short
 holds()
 {
 	assert_eq "$name: drops after two round trips" "$late_drops" 0
@@ -72,6 +73,43 @@ holds()
 	assert_eq "$name: nothing amiss" "$(cnp '[.stats | .untracked, .denied, .malformed, .unknown, .checksum,
 		.icrc, .error, .trace_bad, .trace_mtu, .trace_left] | add')" 0
 }
+
+# --- How long it takes to hear of a mark -------------------------------------------------------
+
+roce=("/usr/bin/python3" "$top/selftests/fastcnp.py")
+# watch NAME DEV FILTER [COMMAND]: what comes there first into $tmp/NAME.pcap
+watch()
+{
+	# shellcheck disable=SC2086 # words, or none
+	run_bg ${4-} tcpdump -i "$2" -Q in -c 1000 -s 128 -B 4096 -U --immediate-mode -Z root -w "$tmp/$1.pcap" "$3" 2>"$tmp/$1.err"
+	watching+=($!)
+	busywait 20 grep -q 'listening on' "$tmp/$1.err"
+}
+# watch_start: where packets pass before the port that marks, where those that it marked come
+# to, where CNPs come to
+watch_start()
+{
+	watching=()
+	watch switch prev 'udp dst port 4791' "nsenter --net=/run/netns/$s2"
+	watch receiver hb 'ip6[1] & 0x30 == 0x30'
+	watch sender ha 'ip6[6] == 60 or (ip6[6] == 17 and ip6[48] == 0x81)'
+}
+# watch_stop: of the first data packet that came with a mark sets, in us since it passed the
+# port that marked it: waited, until it was there; told_switch and told_receiver, until a
+# CNP about it was at the sender from each
+watch_stop()
+{
+	kill "${watching[@]}" 2>/dev/null || true
+	wait "${watching[@]}" || true
+	"${roce[@]}" read "$tmp/switch" "$tmp/receiver" "$tmp/sender"
+	read -r waited told_switch told_receiver < <(jq -n -r --arg b $b --slurpfile s "$tmp/switch" \
+		--slurpfile r "$tmp/receiver" --slurpfile c "$tmp/sender" '
+		$r[0] as $mark | first($s[] | select(.qpn == $mark.qpn and .bth == $mark.bth)).time as $t |
+		[$c[] | select(.op == 129 and .time > $t)] as $cnps |
+		[$mark, (false, true | . as $of_b | first($cnps[] | select(.qpn == $mark.qpn and (.src == $b) == $of_b)))] |
+		map((.time - $t) * 1e6 | round) | join(" ")')
+}
+
 port_stats() # NETNS NAME...
 {
 	"$HPCCPP" -j port show dev next netns "$1" | jq -r '[.[0].stats[$ARGS.positional[]]] | join(" ")' --args "${@:2}"
@@ -80,7 +118,7 @@ port_stats() # NETNS NAME...
 echo TAP version 13
 # --- Congestion ------------------------------------------------------------------------------
 
-printf '# %-25s %7s %7s %9s %9s %9s %7s %7s  %s\n' "" Mbit/s wire queue p99 late drops late "share, least most"
+printf '# %-32s %7s %7s %9s %9s %9s %7s %7s  %s\n' "" Mbit/s wire queue p99 late drops late "share, least most"
 # one of the tools takes a minute and a half
 for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, without"
@@ -105,6 +143,39 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 		figure3=("$goodput" "$mean_bytes" "$p99_bytes" "$late_bytes")
 		"$HPCCPP" cnp del dev ha
 	fi
+	"$HPCCPP" port del dev next netns "$s2"
+
+	# Marked is what the port tells of, so that only who tells the sender, and from where,
+	# is another; the port's own are sent, and not taken. hb's netem is the way back.
+	# RoCEv2's own takes an ACK of the flow to begin with: not for the first mark.
+	"$HPCCPP" port add dev next netns "$s2" cnp 100 ecn mark base-rtt $T
+	for answer in fast-cnp ${LONG:+cnp}; do
+		tc qdisc add dev hb parent 1:1 fq
+		"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit base-rtt $T answer "$answer"
+		"$HPCCPP" cnp add dev ha accept $b rate 200mbit base-rtt $T
+		name="$tool, receiver's $answer"
+		watch_start
+		congest "$tool" "$(how_often 4 15)"
+		watch_stop
+		heeded=ordinary
+		if [[ $answer == fast-cnp ]]; then
+			heeded=receiver
+			ktap_diag "$name: the first mark at hb after $waited us; about it at ha the port's CNP after" \
+				"$told_switch us, the receiver's after $told_receiver us"
+			# 1 ms is the way back to the port
+			later=$((told_receiver - told_switch))
+			assert_ge "$name: later than the port's by the mark's way to hb and back" $later $((waited + 900)) us
+			assert_le "... and no more" $later $((waited + 1500)) us
+			assert_le "... the port's comes in the way from it" "$told_switch" 500 us
+		fi
+		read -r answered suppressed unpaired < <("$HPCCPP" -j cnp show dev hb |
+			jq -r '.[0].stats | "\(.answered) \(.suppressed) \(.unpaired)"')
+		ktap_diag "$name: answered $answered, suppressed $suppressed, unpaired $unpaired; of the port, not taken: $(stat denied)"
+		assert_ge "$name: heeded" "$(stat $heeded)" 100
+		"$HPCCPP" cnp del dev ha
+		"$HPCCPP" cnp del dev hb
+		tc qdisc del dev hb parent 1:1
+	done
 	"$HPCCPP" port del dev next netns "$s2"
 
 	"$HPCCPP" port add dev next netns "$s1" base-rtt $T ioam 7 rate 200mbit queue virtual
