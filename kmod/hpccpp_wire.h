@@ -66,21 +66,23 @@
 
 /*
  * INT response (draft -00, 6.3): what a congested port sends straight back to the
- * sender of a segment, over UDP. Network order; daddr is of 4 or 16 bytes. sum is
- * the sum of UDP's pseudo-header: it stands where the checksum of the segment stood
- * that this was made of, and is what a device makes of it that is to finish that.
+ * sender of a segment, over UDP, or to its receiver. Network order; peer is of 4 or 16
+ * bytes. sum is the sum of UDP's pseudo-header: it stands where the checksum of the
+ * segment stood that this was made of, and is what a device makes of it that is to
+ * finish that.
  */
-#define HPCCPP_RESPONSE_ID	0x4852	/* "HR" */
+#define HPCCPP_RESPONSE_ID	0x4852	/* "HR": to the sender */
+#define HPCCPP_RESPONSE_RX_ID	0x4844	/* "HD": to the receiver */
 #define HPCCPP_RESPONSE_PORT	18512	/* UDP, unless another is configured */
 
 struct hpccpp_response {
-	__be16 id;		/* HPCCPP_RESPONSE_ID */
-	__be16 sport;		/* of the segment: TCP, from whom this is sent to */
+	__be16 id;
+	__be16 sport;		/* TCP, of the segment */
 	__be32 seq;
 	__u16  sum;
 	__be16 dport;
 	__be32 rec[3];
-	__be32 daddr[4];
+	__be32 peer[4];		/* the segment's address that this is not sent to */
 };
 
 /* Field units, as shifts: one step of the field is 2^shift of the unit. */

@@ -119,7 +119,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, limit, accept, udp-port, cnp, source, ecn, option-type, ioam, node, border, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, option-type, ioam, node, border, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -142,6 +142,7 @@ for dscp in -1 64 x; do
 	says 255 "dscp \"$dscp\" is wrong: allowed are 0 to 63" port add "${on_box[@]}" dscp "$dscp"
 done
 says 255 'respond "399" is wrong: allowed are 1 to 398' port add "${on_box[@]}" respond 399
+says 255 'respond-to "both" is unknown: allowed are sender, receiver' port add "${on_box[@]}" respond 100 respond-to both
 says 255 'limit "0" is wrong: allowed are 1 to 1000000' port add "${on_box[@]}" respond 100 limit 0
 says 255 'udp-port "65536" is wrong: allowed are 1 to 65535' port add "${on_box[@]}" udp-port 65536
 says 255 'prefix "10.0.0.1/8" is wrong: *' port add "${on_box[@]}" accept 10.0.0.1/8
@@ -166,6 +167,7 @@ says 255 '"source" is wrong without "cnp"' port add "${on_box[@]}" source fd00::
 says 255 '"ecn" is wrong without "cnp"' port add "${on_box[@]}" ecn mark
 says 255 '"option-type" is wrong without "cnp" or "border"' port add "${on_box[@]}" option-type 0x9c
 says 255 '"node" is wrong without "ioam"' port add "${on_box[@]}" node 1
+says 255 '"respond-to" is wrong without "respond"' port add "${on_box[@]}" respond-to receiver
 says 255 '"limit" is wrong without "respond" or "cnp"' port add "${on_box[@]}" limit 1
 says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
 says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
@@ -258,8 +260,11 @@ says 2 'a port exists already on d0' port add "${on_box[@]}"
 off d0
 ip -n "$box" addr add 10.7.0.1/24 dev d0
 on d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999
-check "INT responses as given" port d0 '.[0] | .respond == 120 and .limit == 999999 and
+check "INT responses as given" port d0 '.[0] | .respond == 120 and .respond_to == "sender" and .limit == 999999 and
 	(.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999'
+off d0
+on d0 respond 120 respond-to receiver
+check "... to the receiver" port d0 '.[0] | .respond == 120 and .respond_to == "receiver"'
 off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0 cnp 150 source fd00:5::1 ecn mark option-type 0x9c ioam 9 node 70000 border limit 20

@@ -714,7 +714,7 @@ static void run_ingress(struct __sk_buff *skb)
 	__u64 responded = stats[HPCCPP_PS_RESPONDED];
 	__u64 sent = stats[HPCCPP_PS_CNP_SENT];
 	__u32 at = skb->protocol == bpf_htons(ETH_P_IP) ? 34 : 54;
-	__u32 addresses = at == 34 ? 26 : 22, i;
+	__u32 addresses = at == 34 ? 26 : 22, n = at == 34 ? 4 : 16, i;
 	__u8 old[sizeof(packet)], proto;
 	__u64 sum;
 
@@ -743,10 +743,15 @@ static void run_ingress(struct __sk_buff *skb)
 		sum += i & 1 ? packet[i] : packet[i] << 8;
 	TRUE_OR_TRAP(at != 34 || fold(sum) == 0xffff);
 	TRUE_OR_TRAP(packet[at == 34 ? 23 : 20] == proto);
-	/* who is asked, and by which port: as it was */
-	if (proto == IPPROTO_UDP)
-		TRUE_OR_TRAP(!__builtin_memcmp(packet + at + 10, old + at, 2) &&
-			     !__builtin_memcmp(packet + at + 12, old + at + 4, 4));
+	if (proto != IPPROTO_UDP)
+		return;
+	/* who is asked, and by which port: as it was; who is told, and the other */
+	TRUE_OR_TRAP(!__builtin_memcmp(packet + at + 10, old + at, 2) &&
+		     !__builtin_memcmp(packet + at + 12, old + at + 4, 4));
+	TRUE_OR_TRAP(!__builtin_memcmp(packet + at - n, old + at -
+				       (the_response.to ? n : 2 * n), n) &&
+		     !__builtin_memcmp(packet + at + 32, old + at -
+				       (the_response.to ? 2 * n : n), n));
 }
 
 static void take_packet(struct __sk_buff *skb)
@@ -767,6 +772,7 @@ static void one_arrival(void)
 	the_sk.state = take_byte() % 11;
 	take(&the_tp.snd_una, sizeof(the_tp.snd_una));
 	the_tp.snd_nxt = the_tp.snd_una + take_byte();
+	the_tp.rcv_nxt = the_tp.snd_una;
 	take_packet(&skb);
 	run_ingress(&skb);
 }
@@ -859,7 +865,7 @@ static void fuzz_port(void)
 	};
 	the_response = (struct hpccpp_port_response) {
 		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
-		.accepts = 1, .addr4 = { 10 }, .addr6 = { 0xfd },
+		.accepts = 1, .to = what >> 4 & 1, .addr4 = { 10 }, .addr6 = { 0xfd },
 	};
 	peer_listed = true;
 	while (left) {

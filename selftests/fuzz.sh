@@ -64,13 +64,19 @@ seeds()
 		($extras, $respond) = (1, 1);
 		seed(packets map { $_->(tcp 0x10, option $collect, $empty) } (\&ip4, \&ip6) x 4);
 		sub sum { my $s = 0; $s += $_ for map { unpack "n*", $_ } @_; $s = ($s & 0xffff) + ($s >> 16) while $s >> 16; $s }
-		sub udp { my ($addresses, $to) = @_;
-			my $u = pack("n6Nn2", 18512, 18512, 24 + 8 + length $to, 0, 0x4852, 1000, 1000, 0, 2000) . $rec . $to;
+		sub udp { my ($addresses, $peer, $id) = @_;
+			my $u = pack("n6Nn2", 18512, 18512, 24 + 8 + length $peer, 0, $id // 0x4852, 1000, 1000, 0, 2000) . $rec . $peer;
 			substr $u, 6, 2, pack "n", ~sum($addresses, pack("n2", 17, length $u), $u) & 0xffff; $u }
-		seed(packets(), arrivals
-			pack("x12nCxnx4CCx2", 0x800, 0x45, 56, 64, 17) . pack("C8", 10, 0, 0, 9, 10, 0, 0, 1) .
-				udp(pack("C8", 10, 0, 0, 9, 10, 0, 0, 1), "\x0a\0\0\5"),
-			pack("x12nCx3nCC", 0x86dd, 0x60, 48, 17, 64) . "\xfd" x 32 . udp("\xfd" x 32, "\xfc" x 16));
+		for $id (0x4852, 0x4844) {
+			seed(packets(), arrivals
+				pack("x12nCxnx4CCx2", 0x800, 0x45, 56, 64, 17) . pack("C8", 10, 0, 0, 9, 10, 0, 0, 1) .
+					udp(pack("C8", 10, 0, 0, 9, 10, 0, 0, 1), "\x0a\0\0\5", $id),
+				pack("x12nCx3nCC", 0x86dd, 0x60, 48, 17, 64) . "\xfd" x 32 . udp("\xfd" x 32, "\xfc" x 16, $id));
+		}
+		# ... to the receiver
+		$roce = 16;
+		seed(packets map { $_->(tcp 0x10, option $collect, $empty) } (\&ip4, \&ip6) x 4);
+		$roce = 0;
 		($extras, $respond) = (0, 0);
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);

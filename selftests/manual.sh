@@ -80,6 +80,7 @@ for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host de
 	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
 done
 same "values of queue" "$(completed port add dev eth0 queue '')" "$(allowed port add dev lo queue @ --)"
+same "values of respond-to" "$(completed port add dev eth0 respond-to '')" "$(allowed port add dev lo respond-to @ --)"
 same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add dev lo cnp 100 ecn @ --)"
 same "after border" "$(completed port add border '')" "$(allowed port add @ -- help)"
 same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"

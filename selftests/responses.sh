@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# INT responses on their way: what a congested port sends back, byte by byte, over
-# routers and with every state of a checksum; whom it answers and how often; and
-# what a sender's port takes. No module: what TCP makes of them is seen by the host
-# agent's counters.
+# INT responses on their way: what a congested port sends back, or on to the receiver,
+# byte by byte, over routers and with every state of a checksum; whom it answers and how
+# often; and what a sender's or a receiver's port takes. No module: what TCP makes of
+# them is seen by the host agent's counters.
 #
 #	h1 eth0 ---- h1 | s1 | next ---- prev | s2 | next ==50M== eth0 | r
-#	   accepts               responds to eth0 <----------'
+#	   accepts               responds to eth0 <----------'---> or eth0 accepts
 #
 # place: host
 # timeout: 180
@@ -40,7 +40,20 @@ path_up()
 ${ip_batch[$ns]}"
 	done
 	# all that a window can hold waits, and nothing is lost
-	tc -n "$s2" qdisc add dev next root tbf rate 50mbit burst 64k limit 8mb
+	tc -n "$s2" qdisc add dev next root handle 1: tbf rate 50mbit burst 64k limit 8mb
+}
+
+# What has the responses' codepoint goes first there: as it must, to come before the data
+two_queues()
+{
+	tc -n "$s2" -batch - <<'END'
+qdisc add dev next parent 1:1 handle 2: htb default 2
+class add dev next parent 2: classid 2:1 htb rate 10gbit quantum 60000 prio 0
+class add dev next parent 2: classid 2:2 htb rate 10gbit quantum 60000 prio 1
+qdisc add dev next parent 2:2 pfifo limit 10000
+filter add dev next parent 2: protocol ip prio 1 u32 match ip dsfield 0xc0 0xff flowid 2:1
+filter add dev next parent 2: protocol ipv6 prio 2 u32 match ip6 priority 0xc0 0xff flowid 2:1
+END
 }
 
 offloads() # NETNS DEV OFFLOADS...
@@ -69,17 +82,17 @@ responder() # OPTION...
 
 acceptor() # PREFIX...
 {
-	[[ -z ${accepting-} ]] || "$HPCCPP" port del dev eth0 netns "$h1"
-	accepting=1
+	[[ -z ${accepting-} ]] || "$HPCCPP" port del dev eth0 netns "$accepting"
+	accepting=$taker
 	# shellcheck disable=SC2046 # words
-	"$HPCCPP" port add dev eth0 netns "$h1" rate 10gbit id 1 $(printf 'accept %s ' "$@")
+	"$HPCCPP" port add dev eth0 netns "$taker" rate 10gbit id 1 $(printf 'accept %s ' "$@")
 }
 
 stat() # NETNS DEV NAME
 {
 	"$HPCCPP" -j port show dev "$2" netns "$1" | jq ".[0].stats | .$3"
 }
-stats() # NETNS DEV NAME...: of h1 or s2, in one line
+stats() # NETNS DEV NAME...: in one line
 {
 	local name
 	for name in "${@:3}"; do
@@ -91,14 +104,14 @@ more_echoes()
 	echo $(($(host_stat "$h1" echoes) - $(host_stat "$r" echoed) - $(host_stat "$r" echo_short)))
 }
 responded() { stat "$s2" next responded; }
-arrived() # all that was sent back has been judged at h1
+arrived() # all that was sent back has been judged there
 {
-	[[ $("$HPCCPP" -j port show dev eth0 netns "$h1" | jq '.[0].stats |
+	[[ $("$HPCCPP" -j port show dev eth0 netns "$taker" | jq '.[0].stats |
 		.accepted + .denied + .unknown + .outside + .damaged') -ge $(responded) ]]
 }
 
-# What was sent to h1: seq, ports, daddr and record of each, one a line, if all
-# else is as it should be. And the same of what r got, by data segment.
+# What was sent to that end: seq, ports, the other end and record of each, one a line,
+# if all else is as it should be. And the same of what r got, by data segment.
 responses() # FAMILY
 {
 	tcpdump -r "$tmp/back" -nvv 2>/dev/null >"$tmp/back.text"
@@ -116,11 +129,12 @@ responses() # FAMILY
 			$pseudo += $_ for unpack $v6 ? "x22n16" : "x26n4", $p;
 			$pseudo = ($pseudo & 0xffff) + ($pseudo >> 16) while $pseudo >> 16;
 			die "sum" if $sum != $pseudo;
-			die "id" if $id != 0x4852;
+			die "id" if $id != ($ARGV[1] ? 0x4844 : 0x4852);
+			die "codepoint" if (unpack("x14n", $p) >> ($v6 ? 4 : 0) & 0xff) != 192;
 			print join " ", $seq, $s, $d, unpack("x" . ($at + 32) . ($v6 ? "H32" : "H8"), $p),
 				unpack("x" . ($at + 20) . "H24", $p);
 			print "\n";
-		}' "$1" <"$tmp/back"
+		}' "$1" "$([[ $taker == "$h1" ]] || echo 1)" <"$tmp/back"
 }
 segments() # FAMILY
 {
@@ -132,9 +146,9 @@ segments() # FAMILY
 			$at = $v6 ? 54 : 34;
 			($s, $d, $seq) = unpack "x${at}n2N", $p;
 			next if $p !~ /\xfd\x10HC/;
-			print join " ", $seq, $s, $d, unpack($v6 ? "x38H32" : "x30H8", $p), unpack "H24", substr $p, $+[0], 12;
+			print join " ", $seq, $s, $d, unpack(sprintf($v6 ? "x%dH32" : "x%dH8", ($v6 ? 38 : 30) - ($ARGV[1] ? $v6 ? 16 : 4 : 0)), $p), unpack "H24", substr $p, $+[0], 12;
 			print "\n";
-		}' "$1" <"$tmp/forth"
+		}' "$1" "$([[ $taker == "$h1" ]] || echo 1)" <"$tmp/forth"
 }
 
 capture() # NETNS FILE FILTER: from eth0 there
@@ -143,33 +157,42 @@ capture() # NETNS FILE FILTER: from eth0 there
 	busywait 10 grep -q 'listening on' "$tmp/$2.err"
 }
 
-snmps() # what of h1's TCP should not have changed
+snmps() # what of both ends' TCP should not have changed
 {
-	local name
-	for name in TcpInErrs TcpExtTCPChallengeACK TcpExtTCPFastRetrans TcpRetransSegs UdpInErrors UdpNoPorts; do
-		echo "$name $(snmp "$h1" $name)"
+	local name ns
+	for ns in "$h1" "$r"; do
+		for name in TcpInErrs TcpExtTCPFastRetrans TcpRetransSegs UdpInErrors UdpNoPorts; do
+			echo "$ns $name $(snmp "$ns" $name)"
+		done
 	done
 }
+challenges() { snmp "$taker" TcpExtTCPChallengeACK; }
 
 # --- From port to sender -----------------------------------------------------------
 
 echo TAP version 13
 path_up
+taker=$h1		# who takes responses
 host_on "$h1" ask always
 host_on "$r"
-for family in 4 6; do
-	for sums in left complete; do
-		name="IPv$family, sums $sums"
+
+# way TO: with each family and state of sums
+way()
+{
+	local family sums name address more back forth echoes answers sent accepted
+	for family in 4 6; do for sums in left complete; do
+		name="to the $1, IPv$family, sums $sums"
 		address="addr${family}[r]"
 		sums $sums
 		# by the programs for RoCEv2 as well
 		more=()
 		[[ $sums == left ]] || more=(cnp 100 source fd00:5::1 ioam 1 border)
-		responder base-rtt 5ms respond 100 "${more[@]}"
+		responder base-rtt 5ms respond 100 respond-to "$1" "${more[@]}"
 		acceptor 10.1.0.0/16 fd00:1::/32
 		snmps >"$tmp/before"
+		answers=$(challenges)
 		echoes=$(more_echoes)
-		capture "$h1" back "udp port 18512"
+		capture "$taker" back "udp port 18512"
 		back=$!
 		capture "$r" forth "dst ${!address} and tcp"
 		forth=$!
@@ -183,19 +206,29 @@ for family in 4 6; do
 		wait "$back" "$forth" || true
 		sent=$(responded)
 		assert_ge "$name: responses" "$sent" 5
-		assert_eq "$name: accepted, of $sent" "$(stat "$h1" eth0 accepted)" "$sent"
+		accepted=$(stat "$taker" eth0 accepted)
 		assert_eq "$name: errors" "$(stat "$s2" next error)" 0
-		assert_eq "$name: echoes that h1 got more than r sent" \
-			$(($(more_echoes) - echoes)) "$(stat "$h1" eth0 accepted)"
+		if [[ $1 == sender ]]; then
+			assert_eq "$name: accepted, of $sent" "$accepted" "$sent"
+			assert_eq "$name: echoes that h1 got more than r sent" \
+				$(($(more_echoes) - echoes)) "$accepted"
+		else
+			# some come after their data
+			assert_ge "$name: accepted, of $sent" "$accepted" $((sent / 2))
+			assert_eq "$name: ... and outside" "$(stat "$taker" eth0 outside)" $((sent - accepted))
+		fi
 		responses $family >"$tmp/responses"
 		segments $family >"$tmp/segments"
 		assert_eq "$name: of the captured $(wc -l <"$tmp/responses"), whose segment has that record" \
 			"$(grep -cxFf "$tmp/segments" "$tmp/responses")" "$sent"
 		assert_eq "$name: whose UDP checksum is right" "$(grep -c 'udp sum ok' "$tmp/back.text")" "$sent"
 		snmps >"$tmp/after"
+		# who has sent nothing: once in 500 ms
+		assert_le "$name: answers of TCP" $(($(challenges) - answers)) "$([[ $1 == sender ]] && echo 0 || echo 2)"
 		check "$name: no other trace in TCP" diff "$tmp/before" "$tmp/after"
-	done
-done
+	done; done
+}
+way sender
 
 # --- How often -----------------------------------------------------------------------
 
@@ -261,7 +294,7 @@ say()
 		setsockopt $s, 1, 11, pack "i", 1 or die $! if $no_sum;	# SO_NO_CHECK
 		send $s, pack("H*", $payload), 0' "$@"
 }
-judged() { [[ $(stats "$h1" eth0 accepted denied unknown outside damaged) == "$1" ]]; } # NUMBERS
+judged() { [[ $(stats "$taker" eth0 accepted denied unknown outside damaged) == "$1" ]]; } # NUMBERS
 
 # A flow that stays, as its receiver sleeps, with all its data acknowledged: what it
 # got of the port is old.
@@ -315,8 +348,104 @@ for family in 4 6; do
 	assert_eq "$name: the flow ends well" $status 0
 done
 
+# --- From port to receiver, and what its port takes ---------------------------------------
+
+taker=$r
+two_queues
+way receiver
+
+# The sequence number of the first SYN that r got
+first_seq() # FAMILY
+{
+	perl -e 'read STDIN, $h, 40; read STDIN, $p, 160; print unpack "x" . ($ARGV[0] == 6 ? 58 : 38) . "N", $p' \
+		"$1" <"$tmp/forth"
+}
+
+responder base-rtt 5ms
+
+# A connection that stays: 60000 bytes to r, and 100 from there when it is told to
+declare -A peer=([4]=0a000101 [6]=fd000000000100000000000000000001)
+record=007619400000100000002003
+for family in 4 6; do
+	name="to a receiver, IPv$family"
+	address="addr${family}[r]"
+	port=$((++next_port))
+	acceptor 10.0.0.0/8 fd00::/16
+	capture "$r" forth "dst ${!address} and tcp port $port"
+	forth=$!
+	# shellcheck disable=SC2016 # perl's
+	in_ns_bg "$r" perl -MIO::Socket::IP -e '
+		$l = IO::Socket::IP->new(LocalAddr => $ARGV[0], LocalPort => $ARGV[1], Listen => 1, ReuseAddr => 1) or die;
+		$c = $l->accept or die;
+		$SIG{USR1} = sub { syswrite $c, "x" x 100 };
+		for ($n = 0; $n < 60000; ) { $n += sysread $c, $d, 65536 or die }
+		sleep 1 while 1' "${!address}" $port
+	listener=$!
+	busywait 10 listening "$r" $port
+	# shellcheck disable=SC2016 # perl's
+	in_ns_bg "$h1" perl -MIO::Socket::IP -e '
+		$c = IO::Socket::IP->new(PeerAddr => $ARGV[0], PeerPort => $ARGV[1]) or die;
+		syswrite $c, "x" x 60000;
+		sleep 1 while 1' "${!address}" $port
+	sender=$!
+	all_acked() { [[ $(ss -N "$h1" -Htn state established "dport = :$port" | awk '{ print $2 }') == 0 ]]; }
+	received() { ss -N "$r" -Hti state established "sport = :$port" | grep -q 'bytes_received:60000 '; }
+	check "$name: a connection" busywait 10 received
+	busywait 10 all_acked
+	sport=$(ss -N "$h1" -Htn state established "dport = :$port" | awk '{ sub(/.*:/, "", $3); print $3 }')
+	captured() { [[ -n $(first_seq "$family") ]]; }
+	busywait 10 captured
+	kill "$forth"
+	wait "$forth" || true
+	seq=$(($(first_seq "$family") + 60001))
+	response() { printf '4844%04x%08x0000%04x%s%s' "$sport" $(((seq + $1) & 0xffffffff)) $port "$record" "${peer[$family]}"; } # AHEAD
+	collected=$(host_stat "$r" collected)
+	sent=$(snmp "$r" TcpOutSegs)
+	say "${!address}" "" "$(response 0)"
+	check "$name: accepted, of the next data" busywait 5 judged "1 0 0 0 0"
+	say "${!address}" "" "$(response 10000)"
+	check "$name: and of that behind" busywait 5 judged "2 0 0 0 0"
+	assert_eq "$name: collected" $(($(host_stat "$r" collected) - collected)) 2
+	assert_le "$name: ... of which TCP, that has sent nothing, answers" $(($(snmp "$r" TcpOutSegs) - sent)) 1
+
+	kill -USR1 $listener
+	acked() { ss -N "$r" -Hti state established "sport = :$port" | grep -q 'bytes_acked:100 '; }
+	busywait 10 acked
+	sent=$(snmp "$r" TcpOutSegs)
+	say "${!address}" "" "$(response 0)"
+	check "$name: accepted by who has sent, too" busywait 5 judged "3 0 0 0 0"
+	assert_eq "$name: collected" $(($(host_stat "$r" collected) - collected)) 3
+	assert_eq "$name: ... and TCP answers" $(($(snmp "$r" TcpOutSegs) - sent)) 0
+
+	say "${!address}" "" "$(response -1)"
+	check "$name: of data that is there: outside" busywait 5 judged "3 0 0 1 0"
+	say "${!address}" "" "$(response $((1 << 30)))"
+	check "$name: beyond all windows: outside" busywait 5 judged "3 0 0 2 0"
+	good=$(response 0)
+	say "${!address}" "" "4852${good:4}"
+	check "$name: as if this were the sender: no such connection" busywait 5 judged "3 0 1 2 0"
+	say "${!address}" "" "4844ffff${good:8}"
+	check "$name: no such connection" busywait 5 judged "3 0 2 2 0"
+	say "${!address}" "" "${good/$record/000000400000100000002003}"
+	check "$name: an empty record" busywait 5 judged "3 0 2 2 1"
+	if [[ $family == 4 ]]; then
+		say "${!address}" 1 "$good"
+		check "$name: a wrong checksum" busywait 5 judged "3 0 2 2 2"
+	fi
+	assert_eq "$name: collected of these" $(($(host_stat "$r" collected) - collected)) 3
+	say "${!address}" "" "$(response $(((1 << 30) - 1)))"
+	beyond() { [[ $(stat "$taker" eth0 accepted) -eq 4 ]]; }
+	check "$name: beyond the window: TCP's to drop" busywait 5 beyond
+	assert_eq "$name: collected of that" $(($(host_stat "$r" collected) - collected)) 3
+	acceptor 10.2.0.0/16 fd00:2::/32
+	say "${!address}" "" "$good"
+	check "$name: from another than listed" busywait 5 judged "0 1 0 0 0"
+	kill $sender $listener
+	wait $sender $listener || true
+done
+
 "$HPCCPP" port del dev next netns "$s2"
-"$HPCCPP" port del dev eth0 netns "$h1"
+"$HPCCPP" port del dev eth0 netns "$r"
 check "removed: no filter is left" \
-	[ -z "$(tc -n "$h1" filter show dev eth0 ingress; tc -n "$s2" filter show dev next ingress)" ]
+	[ -z "$(for ns in "$h1" "$r"; do tc -n "$ns" filter show dev eth0 ingress; done; tc -n "$s2" filter show dev next ingress)" ]
 ktap_finish

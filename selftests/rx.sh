@@ -44,7 +44,7 @@ transfer()
 }
 
 load_hpccpp
-ktap_plan 55
+ktap_plan 68
 topo_line 4 1
 ports_on
 
@@ -203,11 +203,46 @@ port_off "$r" eth0
 }
 modes receiver receiver
 transfer "responses" "-n 3m"
-accepted=$("$HPCCPP" -j port show dev eth0 netns "$h1" | jq '.[0].stats.accepted')
+port_stat() { "$HPCCPP" -j port show dev eth0 netns "$1" | jq ".[0].stats.$2"; } # NETNS NAME
+accepted=$(port_stat "$h1" accepted)
 assert_ge "responses: accepted" "$accepted" 50
 assert_ge "responses: of these, acted upon" "$((updates - windows))" "$((accepted * 3 / 4))"
 assert_ge "responses: windows" "$windows" 100
 assert_le "responses: requests, once and when W_ai has changed" "$(host_stat "$h1" requested)" 8
+
+# To the receiver: they pass the data, in a queue that there is with such an eta.
+bottleneck_queue prio bands 2 priomap 1 1 1 1 1 1 1 0 1 1 1 1 1 1 1 1
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=130
+fallbacks=$(counter "$h1" fallback)
+for mode in receiver sender; do
+	name="responses to the receiver, mode $mode"
+	# shellcheck disable=SC2086 # words
+	{
+		port_off "$s1" next
+		port_on $bottleneck respond 50 respond-to receiver
+		[[ $mode == sender ]] || port_on "$r" eth0 rate "$RATE" accept 10.1.0.0/16
+	}
+	modes $mode $mode
+	challenges=$(snmp "$r" TcpExtTCPChallengeACK)
+	had=$(port_stat "$r" accepted)
+	transfer "$name" "-n 3m"
+	accepted=$(($(port_stat "$r" accepted) - had))
+	assert_ge "$name: accepted" "$accepted" 50
+	assert_eq "$name: collects that r got more than h1 sent" \
+		$(($(host_stat "$r" collected) - $(host_stat "$h1" asked))) "$accepted"
+	# once in 500 ms
+	assert_le "$name: answers of TCP" $(($(snmp "$r" TcpExtTCPChallengeACK) - challenges)) 3
+	assert_eq "$name: fallbacks, malformed, errors" \
+		"$(($(counter "$h1" fallback) - fallbacks)) $(host_stat "$r" bad) $(host_stat "$r" error)" "0 0 0"
+	if [[ $mode == receiver ]]; then
+		assert_ge "$name: windows" "$windows" 100
+		assert_le "$name: requests" "$(host_stat "$h1" requested)" 8
+	else
+		assert_ge "$name: updates by echoes" "$updates" 200
+	fi
+done
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+port_off "$r" eth0
 # shellcheck disable=SC2086 # words
 {
 	port_off "$s1" next

@@ -66,6 +66,12 @@ struct hpccpp_port_cfg {
 	__u32 mark;		/* of copies for responses and Fast CNPs, never to leave; 0: none */
 };
 
+/* Who is told of a load: whoever computes W */
+enum hpccpp_respond_to {
+	HPCCPP_TO_SENDER,
+	HPCCPP_TO_RECEIVER,
+};
+
 /* Map "port_response", an array of one entry: INT responses, both ways. */
 struct hpccpp_port_response {
 	struct bpf_spin_lock lock;
@@ -73,7 +79,8 @@ struct hpccpp_port_response {
 	__u64 next;		/* when the next would be due, ns */
 	__u32 mark;		/* of packets that are to become one; 0: none */
 	__u16 port;		/* UDP */
-	__u16 accepts;		/* entries in "port_accept" */
+	__u8  accepts;		/* entries in "port_accept" */
+	__u8  to;		/* enum hpccpp_respond_to */
 	__u8  addr4[4];		/* ours, to send from; 0: none */
 	__u8  addr6[16];
 	__u32 limit;		/* responses a second, as it was given */
@@ -134,7 +141,7 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_DENIED,	/* not from a listed source, dropped */
 	HPCCPP_PS_UNKNOWN,	/* of no connection of this host, dropped */
 	HPCCPP_PS_OUTSIDE,	/* of data that is not in flight, dropped */
-	HPCCPP_PS_DAMAGED,	/* checksum wrong, dropped */
+	HPCCPP_PS_DAMAGED,	/* checksum wrong or no record, dropped */
 	HPCCPP_PS_CNP_SENT,	/* Fast CNPs */
 	HPCCPP_PS_CNP_CUT,	/* of these, without the trace: it is too long */
 	HPCCPP_PS_CNP_MARKED,	/* data packets marked that were answered */

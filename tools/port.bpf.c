@@ -34,6 +34,7 @@
 #define AF_INET6	10
 #define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
+#define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */
 #define TCPHDR_SYN	0x02
 #define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
 
@@ -397,11 +398,11 @@ error:
 	return false;
 }
 
-static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
-				     const struct addresses *a)
+static __always_inline void put_ipv4(struct iphdr *ip, __u8 ds, __u8 proto,
+				     __u32 len, const struct addresses *a)
 {
 	*ip = (struct iphdr) {
-		.version = 4, .ihl = sizeof(*ip) / 4, .ttl = 64,
+		.version = 4, .ihl = sizeof(*ip) / 4, .tos = ds, .ttl = 64,
 		.tot_len = bpf_htons(sizeof(*ip) + len),
 		.frag_off = bpf_htons(IP_DF), .protocol = proto,
 		.saddr = a->src[0], .daddr = a->dst[0],
@@ -411,11 +412,12 @@ static __always_inline void put_ipv4(struct iphdr *ip, __u8 proto, __u32 len,
 
 /*
  * INT responses (draft -00, 6.3). A port that forwards a segment into which it has
- * written a load over the threshold sends that record straight back as well. What
- * it sends is made of a copy of the segment, which the kernel hands to the ingress
- * of the same device: make_response(). At the sender's device take_response() makes
- * an ACK of it that brings the record as an echo would, and TCP does the rest: the
- * flow's lock, the host agent, and telling the module that a segment has come.
+ * written a load over the threshold sends that record straight back as well, or to
+ * the receiver. What it sends is made of a copy of the segment, which the kernel hands
+ * to the ingress of the same device: make_response(). At the sender's device
+ * take_response() makes an ACK of it that brings the record as an echo would, and TCP
+ * does the rest: the flow's lock, the host agent, and telling the module that a segment
+ * has come. At the receiver's it brings the record as the segment itself will.
  */
 
 /* Has the flow had a response in this period? From now on it has. */
@@ -641,7 +643,11 @@ struct ack {
 #define RESPONSE4_LEN	(sizeof(struct response) - 12)
 #define RESPONSE6_LEN	sizeof(struct response)
 
-/* A copy of a segment of ours becomes a response and goes to who sent that. */
+/* Responses, for queues that let such pass: CS6, TC_PRIO_CONTROL */
+#define CONTROL_DS		(48 << 2)
+#define CONTROL_PRIORITY	7
+
+/* A copy of a segment of ours becomes a response and goes to who computes W. */
 static __always_inline int make_response(struct __sk_buff *skb,
 					 const struct hpccpp_port_response *c)
 {
@@ -649,6 +655,7 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
 	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN;
 	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex };
+	bool back = c->to == HPCCPP_TO_SENDER;
 	struct response u = {};
 	struct addresses a = {};
 	struct {
@@ -668,7 +675,7 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	u.udp.source = bpf_htons(c->port);
 	u.udp.dest = bpf_htons(c->port);
 	u.udp.len = bpf_htons(len);
-	u.r.id = bpf_htons(HPCCPP_RESPONSE_ID);
+	u.r.id = bpf_htons(back ? HPCCPP_RESPONSE_ID : HPCCPP_RESPONSE_RX_ID);
 	u.r.sport = tcp.sport;
 	u.r.dport = tcp.dport;
 	u.r.seq = tcp.seq;
@@ -678,8 +685,8 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	if (v4) {
 		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4)))
 			goto error;
-		u.r.daddr[0] = ip.v4.daddr;
-		a.dst[0] = ip.v4.saddr;
+		u.r.peer[0] = back ? ip.v4.daddr : ip.v4.saddr;
+		a.dst[0] = back ? ip.v4.saddr : ip.v4.daddr;
 		__builtin_memcpy(a.src, c->addr4, sizeof(c->addr4));
 		fib.family = AF_INET;
 		fib.ipv4_src = a.src[0];
@@ -687,8 +694,12 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	} else {
 		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6)))
 			goto error;
-		__builtin_memcpy(u.r.daddr, &ip.v6.daddr, sizeof(a.dst));
+		__builtin_memcpy(u.r.peer, &ip.v6.daddr, sizeof(a.dst));
 		__builtin_memcpy(a.dst, &ip.v6.saddr, sizeof(a.dst));
+		if (!back) {
+			__builtin_memcpy(u.r.peer, &ip.v6.saddr, sizeof(a.dst));
+			__builtin_memcpy(a.dst, &ip.v6.daddr, sizeof(a.dst));
+		}
 		__builtin_memcpy(a.src, c->addr6, sizeof(a.src));
 		fib.family = AF_INET6;
 		__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
@@ -706,16 +717,18 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	if (bpf_skb_change_tail(skb, at + len, 0))
 		goto error;
 	if (v4) {
-		put_ipv4(&ip.v4, IPPROTO_UDP, len, &a);
+		put_ipv4(&ip.v4, CONTROL_DS, IPPROTO_UDP, len, &a);
 		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4), 0);
 		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE4_LEN, 0);
 	} else {
 		put_ipv6(&ip.v6, IPPROTO_UDP, len, &a);
+		ip.v6.priority = CONTROL_DS >> 4;
 		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6), 0);
 		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE6_LEN, 0);
 	}
 	if (err)
 		goto error;
+	skb->priority = CONTROL_PRIORITY;
 	return send_off(skb, &fib, HPCCPP_PS_RESPONDED);
 error:
 	count(HPCCPP_PS_ERROR);
@@ -723,33 +736,34 @@ error:
 }
 
 /*
- * Is there a connection, and the data in flight that a response is about? TCP moves
- * snd_nxt when a packet has been handed down, and on short ways a response is here
- * before: allow one of 64 KB. Fills in the header of the ACK.
+ * Is there a connection, of us and the peer, and the data in flight that a response is
+ * about? TCP moves snd_nxt when a packet has been handed down, and on short ways a
+ * response is here before: allow one of 64 KB. At the receiver a program cannot see the
+ * window that was offered. TCP can: what it is given has the number of that data, and
+ * it drops what is not within. Fills in the header of the ACK, which is the peer's.
  */
 static __always_inline __u32 find_flow(struct __sk_buff *skb, bool v4,
-				       const struct addresses *a,
-				       const struct response *u,
-				       struct tcphdr *th)
+				       const struct addresses *a, bool back,
+				       __u32 seq, struct tcphdr *th)
 {
 	struct bpf_sock_tuple t = {};
 	struct bpf_tcp_sock *tp;
-	__u32 seq = bpf_ntohl(u->r.seq);
-	__u32 what = HPCCPP_PS_UNKNOWN;
+	__u32 what = HPCCPP_PS_UNKNOWN, next;
 	struct bpf_sock *sk;
+	bool in_flight;
 
 	if (v4) {
 		t.ipv4.saddr = a->src[0];
 		t.ipv4.daddr = a->dst[0];
-		t.ipv4.sport = u->r.dport;
-		t.ipv4.dport = u->r.sport;
+		t.ipv4.sport = th->source;
+		t.ipv4.dport = th->dest;
 		sk = bpf_sk_lookup_tcp(skb, &t, sizeof(t.ipv4),
 				       THIS_NETNS, 0);
 	} else {
 		__builtin_memcpy(t.ipv6.saddr, a->src, sizeof(a->src));
 		__builtin_memcpy(t.ipv6.daddr, a->dst, sizeof(a->dst));
-		t.ipv6.sport = u->r.dport;
-		t.ipv6.dport = u->r.sport;
+		t.ipv6.sport = th->source;
+		t.ipv6.dport = th->dest;
 		sk = bpf_sk_lookup_tcp(skb, &t, sizeof(t.ipv6),
 				       THIS_NETNS, 0);
 	}
@@ -759,23 +773,33 @@ static __always_inline __u32 find_flow(struct __sk_buff *skb, bool v4,
 	tp = sk->state != BPF_TCP_LISTEN && sk->state != BPF_TCP_SYN_SENT &&
 	     sk->state != BPF_TCP_SYN_RECV ? bpf_tcp_sock(sk) : NULL;
 	if (tp) {
+		next = tp->rcv_nxt;
+		/* or clang makes one load of two, with an offset in a register */
+		asm volatile("" : "+r"(next));
 		what = HPCCPP_PS_OUTSIDE;
-		if ((__s32)(seq - tp->snd_una) >= 0 &&
-		    (__s32)(tp->snd_nxt + 0x10000 - seq) > 0)
+		if (back)
+			in_flight = (__s32)(seq - tp->snd_una) >= 0 &&
+				    (__s32)(tp->snd_nxt + 0x10000 - seq) > 0;
+		else
+			in_flight = seq - next < TCP_WINDOW_MAX;
+		if (in_flight)
 			what = HPCCPP_PS_ACCEPTED;
 		/*
 		 * Nothing that TCP would count as a duplicate ACK, take a
 		 * window from, or answer: at most it does once in 500 ms, while
 		 * nothing has been acknowledged yet or after its FIN.
 		 */
-		th->seq = bpf_htonl(tp->rcv_nxt);
+		th->seq = bpf_htonl(back ? next : seq);
 		th->ack_seq = bpf_htonl(tp->snd_una - 1);
 	}
 	bpf_sk_release(sk);
 	return what;
 }
 
-/* A response becomes an ACK of its connection with an echo of its record. */
+/*
+ * A response becomes an ACK of its connection with an echo of its record, or at the
+ * receiver with that as it was collected.
+ */
 static __always_inline int take_response(struct __sk_buff *skb,
 					 const struct hpccpp_port_response *c)
 {
@@ -790,6 +814,7 @@ static __always_inline int take_response(struct __sk_buff *skb,
 		struct iphdr v4;
 		struct ipv6hdr v6;
 	} ip;
+	bool back;
 	long err;
 
 	if (v4) {
@@ -816,8 +841,9 @@ static __always_inline int take_response(struct __sk_buff *skb,
 	} else {
 		return TC_ACT_UNSPEC;
 	}
+	back = u.r.id == bpf_htons(HPCCPP_RESPONSE_ID);
 	if (u.udp.dest != bpf_htons(c->port) || u.udp.len != bpf_htons(len) ||
-	    u.r.id != bpf_htons(HPCCPP_RESPONSE_ID))
+	    (!back && u.r.id != bpf_htons(HPCCPP_RESPONSE_RX_ID)))
 		return TC_ACT_UNSPEC;
 
 	what = HPCCPP_PS_DENIED;
@@ -829,26 +855,30 @@ static __always_inline int take_response(struct __sk_buff *skb,
 	if (fold16(pseudo_sum(&a, IPPROTO_UDP, len) +
 		 bpf_csum_diff(NULL, 0, (__be32 *)&u, sizeof(u), 0)) != 0xffff)
 		goto drop;
-	/* from the port to the receiver, whose ACK it is to be */
-	__builtin_memcpy(a.src, u.r.daddr, sizeof(a.src));
-	what = find_flow(skb, v4, &a, &u, &ack.tcp);
+	/* an empty one would say that no port has written */
+	if (!(bpf_ntohl(u.r.rec[0]) >> 8 & 0xfff))
+		goto drop;
+	/* from the port to the other end, whose ACK it is to be */
+	__builtin_memcpy(a.src, u.r.peer, sizeof(a.src));
+	ack.tcp.source = back ? u.r.dport : u.r.sport;
+	ack.tcp.dest = back ? u.r.sport : u.r.dport;
+	what = find_flow(skb, v4, &a, back, bpf_ntohl(u.r.seq), &ack.tcp);
 	if (what != HPCCPP_PS_ACCEPTED)
 		goto drop;
 
-	ack.tcp.source = u.r.dport;
-	ack.tcp.dest = u.r.sport;
 	ack.tcp.doff = sizeof(ack) / 4;
 	ack.tcp.ack = 1;
 	ack.tcp.window = 0xffff;
 	ack.option = bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 |
-			       HPCCPP_OPT_LEN(1) << 16 | HPCCPP_EXID_ECHO);
+			       HPCCPP_OPT_LEN(1) << 16 |
+			       (back ? HPCCPP_EXID_ECHO : HPCCPP_EXID_COLLECT));
 	__builtin_memcpy(ack.rec, u.r.rec, sizeof(ack.rec));
 	ack.tcp.check = ~fold16(pseudo_sum(&a, IPPROTO_TCP, sizeof(ack)) +
 			      bpf_csum_diff(NULL, 0, (__be32 *)&ack,
 					    sizeof(ack), 0));
 	err = bpf_skb_change_tail(skb, at + sizeof(ack), 0);
 	if (v4) {
-		put_ipv4(&ip.v4, IPPROTO_TCP, sizeof(ack), &a);
+		put_ipv4(&ip.v4, 0, IPPROTO_TCP, sizeof(ack), &a);
 		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4,
 						 sizeof(ip.v4),
 						 BPF_F_RECOMPUTE_CSUM);

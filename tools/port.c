@@ -44,7 +44,8 @@ static const char usage[] =
 "Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
 "                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
-"                       [ limit N ] [ accept PREFIX ]... [ udp-port N ]\n"
+"                       [ respond-to { sender | receiver } ] [ limit N ]\n"
+"                       [ accept PREFIX ]... [ udp-port N ]\n"
 "                       [ cnp PERCENT ] [ source ADDRESS ]\n"
 "                       [ ecn { never | mark } ] [ option-type N [ option-type N ] ]\n"
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
@@ -68,7 +69,9 @@ static const char usage[] =
 "      that is forwarded straight back to its sender too, at most once in TIME to\n"
 "      a flow, and 1 to 1000000 times a second in all (limit, default 10000).\n"
 "      Default: send none\n"
-"accept as a sender's port, take these INT responses from ports with such\n"
+"respond-to or to its receiver, for flows whose W is computed there (mode receiver).\n"
+"      Default: sender\n"
+"accept as a sender's or a receiver's port, take these INT responses from ports with such\n"
 "      addresses, ADDRESS[/LEN], up to 64. Default: let them pass\n"
 "udp-port where they are sent to, 1 to 65535, default 18512\n"
 "cnp   from this U on, 1 to 398 percent, answer RoCEv2 data over IPv6 that is\n"
@@ -92,8 +95,8 @@ static const char usage[] =
 "these, without a trace too long for them), cnp_marked (data, ecn), border_in and\n"
 "border_out (dropped); IOAM: traced, trace_full (no room), trace_bad.\n"
 "\n"
-"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond limit\n"
-"udp_port accept cnp source ecn option_types ioam node border U qlen tx_bytes age\n"
+"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond\n"
+"respond_to limit udp_port accept cnp source ecn option_types ioam node border U qlen tx_bytes age\n"
 "backlog drops stats: see hpccpp(8)\n";
 
 const struct field port_fields[] = {
@@ -111,6 +114,7 @@ const struct field port_fields[] = {
 	{ "above", FORM_NUM, "above", NULL, NULL, NULL },
 	{ "dscp", FORM_NUM, "dscp", NULL, NULL, NULL },
 	{ "respond", FORM_NUM, "respond", NULL, NULL, NULL },
+	{ "respond_to", FORM_TEXT, "respond-to", NULL, NULL, NULL },
 	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "udp_port", FORM_NUM, "udp-port", NULL, NULL, NULL },
@@ -139,6 +143,7 @@ const struct field port_fields[] = {
 };
 
 static const char *const queues[] = { "qdisc", "virtual" };
+static const char *const ends[] = { "sender", "receiver" };
 static const char *const marks[] = { "never", "mark" };
 static const char *const roots[] = { "flat", "head", "mq" };
 
@@ -776,7 +781,7 @@ static int port_add(int argc, char **argv)
 {
 	const char *rate = NULL, *id = NULL, *queue = NULL, *rtt = NULL;
 	const char *above = NULL, *dscp = NULL, *netns = NULL;
-	const char *respond = NULL, *limit = NULL, *udp = NULL;
+	const char *respond = NULL, *to = NULL, *limit = NULL, *udp = NULL;
 	const char *cnp = NULL, *source = NULL, *ecn = NULL, *ioam = NULL;
 	const char *accept[HPCCPP_PREFIXES], *type[2], *node = NULL;
 	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
@@ -791,6 +796,7 @@ static int port_add(int argc, char **argv)
 		{ .name = "above", .value = &above, .max = 1 },
 		{ .name = "dscp", .value = &dscp, .max = 1 },
 		{ .name = "respond", .value = &respond, .max = 1 },
+		{ .name = "respond-to", .value = &to, .max = 1 },
 		{ .name = "limit", .value = &limit, .max = 1 },
 		{ .name = "accept", .value = accept, .max = HPCCPP_PREFIXES },
 		{ .name = "udp-port", .value = &udp, .max = 1 },
@@ -803,7 +809,7 @@ static int port_add(int argc, char **argv)
 		{ .name = "border" },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
-	unsigned int congested = 0, mark = 0, space = 0, number = NODE_MAX;
+	unsigned int congested = 0, mark = 0, end = HPCCPP_TO_SENDER, space = 0, number = NODE_MAX;
 	unsigned int types[] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	unsigned int link = 0, which, percent = 0, codepoint = 0, i;
 	unsigned int most = LIMIT, from = 0, udp_port = HPCCPP_RESPONSE_PORT;
@@ -829,9 +835,11 @@ static int port_add(int argc, char **argv)
 		ret = parse_uint("dscp", dscp, 0, DSCP_MAX, &codepoint);
 	if (!ret && respond)
 		ret = parse_uint("respond", respond, 1, RESPOND_MAX, &from);
+	if (!ret && to)
+		ret = parse_word("respond-to", to, ends, ARRAY_SIZE(ends), &end);
 	if (!ret && limit)
 		ret = parse_uint("limit", limit, 1, LIMIT_MAX, &most);
-	for (i = 0; i < args[9].n && !ret; i++)
+	for (i = 0; i < args[10].n && !ret; i++)
 		ret = parse_prefix(accept[i], &p.accept[i]);
 	if (!ret && udp)
 		ret = parse_uint("udp-port", udp, 1, 65535, &udp_port);
@@ -839,7 +847,7 @@ static int port_add(int argc, char **argv)
 		ret = parse_uint("cnp", cnp, 1, RESPOND_MAX, &congested);
 	if (!ret && ecn)
 		ret = parse_word("ecn", ecn, marks, ARRAY_SIZE(marks), &mark);
-	for (i = 0; i < args[14].n && !ret; i++)
+	for (i = 0; i < args[15].n && !ret; i++)
 		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
 	if (!ret && types[0] == types[1])
 		ret = usage_error("option-type \"%s\" is wrong: the other is the same",
@@ -851,13 +859,15 @@ static int port_add(int argc, char **argv)
 	if (!ret && (source || ecn) && !cnp)
 		ret = usage_error("\"%s\" is wrong without \"cnp\"",
 				  source ? "source" : "ecn");
-	if (!ret && args[14].n && !cnp && !args[17].n)
+	if (!ret && args[15].n && !cnp && !args[18].n)
 		ret = usage_error("\"option-type\" is wrong without \"cnp\" or \"border\"");
 	if (!ret && node && !ioam)
 		ret = usage_error("\"node\" is wrong without \"ioam\"");
+	if (!ret && to && !respond)
+		ret = usage_error("\"respond-to\" is wrong without \"respond\"");
 	if (!ret && limit && !respond && !cnp)
 		ret = usage_error("\"limit\" is wrong without \"respond\" or \"cnp\"");
-	if (!ret && udp && !respond && !args[9].n)
+	if (!ret && udp && !respond && !args[10].n)
 		ret = usage_error("\"udp-port\" is wrong without \"respond\" or \"accept\"");
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
@@ -873,13 +883,14 @@ static int port_add(int argc, char **argv)
 	cfg.respond_percent = from;
 	cfg.respond = ((from << HPCCPP_U_SHIFT) + 99) / 100;
 	p.response.port = udp_port;
-	p.response.accepts = args[9].n;
+	p.response.to = end;
+	p.response.accepts = args[10].n;
 	p.roce.ecn = mark;
 	p.roce.type1 = types[0];
 	p.roce.type2 = types[1];
 	p.roce.ioam = !!ioam;
 	p.roce.ns = htons(space);
-	p.roce.border = args[17].n;
+	p.roce.border = args[18].n;
 	ret = plan_roce(&p, &cfg, congested, source, node ? (long)number : -1);
 	if (!ret)
 		ret = plan_responses(&p, &cfg, most);
@@ -982,8 +993,10 @@ static int put_responses(struct json_object *row, int prog,
 		close(map);
 	if (err)
 		return prog_map_error("port_response");
-	if (cfg->respond)
+	if (cfg->respond) {
 		put_num(row, "respond", cfg->respond_percent);
+		put_str(row, "respond_to", ends[r.to % ARRAY_SIZE(ends)]);
+	}
 	if (r.limit)
 		put_num(row, "limit", r.limit);
 	if (r.accepts) {
