@@ -15,9 +15,10 @@ wire=1514
 rates=(1 10 25 40 100 200 400)	# Gbit/s, of pairs 1 to 7
 delays=(0 12345)		# ns, of pairs 8 and 9; 1000 of the others
 slow=10 full=11			# pairs with a queue, and a trace that is too small
+prio=12				# one with priorities
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 35
+ktap_plan 37
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -29,12 +30,13 @@ for i in "${!delays[@]}"; do
 done
 args+=(link "h$slow" "r$slow" rate "$slow_bps" buffer "$limit" mark "$mark")
 args+=(link "h$full" "r$full" rate 10g trace 10)
+args+=(link "h$prio" "r$prio" rate 10g prio 1)
 insmod "$lab/link/sch_lablink.ko"
 "$lab/testbed" up "${args[@]}"
 
-burst() # PAIR COUNT: arrivals in $tmp/burst
+burst() # PAIR COUNT [URGENT]: arrivals in $tmp/burst
 {
-	"$lab/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" $wire >"$tmp/burst"
+	"$lab/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" $wire "${3-0}" >"$tmp/burst"
 }
 
 # The n-th column of a pair's sender in /proc/lablink, and its lines of the trace
@@ -73,6 +75,14 @@ for i in "${!delays[@]}"; do
 	assert_eq "delay of ${delays[i]} ns: it is there after" "$(first_arrival)" \
 		$((delays[i] + wire * 8 / 25)) ns
 done
+
+# --- Priorities ----------------------------------------------------------------
+
+order() { awk '{ print $1 }' "$tmp/burst" | paste -sd' '; }
+burst $prio 8 2
+assert_eq "two of eight are urgent: who arrives, the first was in transmission" "$(order)" "1 7 8 2 3 4 5 6"
+burst 2 8 2
+assert_eq "... without priorities" "$(order)" "1 2 3 4 5 6 7 8"
 
 # --- Buffer, marks, statistics, trace ------------------------------------------
 
@@ -137,7 +147,7 @@ echo reset >/proc/lablink
 check "reset: nothing is left" awk '{ for (i = 6; i <= NF; i += 2) n += $i } END { exit n != 0 }' \
 	/proc/lablink
 check "reset: a line of the trace for each link" awk '
-	$3 || $4 || $5 { bad = 1 } END { exit bad || NR != 22 }' /proc/lablink_trace
+	$3 || $4 || $5 { bad = 1 } END { exit bad || NR != 24 }' /proc/lablink_trace
 
 # The reset's line, and two for each packet
 burst $full 10

@@ -2,10 +2,11 @@
 /*
  * Send UDP packets back to back through the lab, and print when they arrive.
  *
- *	burst SRC DST ADDRESS COUNT BYTES
+ *	burst SRC DST ADDRESS COUNT BYTES [URGENT]
  *
  * From namespace SRC to DST, which has that IPv4 address: COUNT packets of so many
- * BYTES on the wire (Ethernet header and up), with ECT(0). For each that arrives a
+ * BYTES on the wire (Ethernet header and up), with ECT(0), the last URGENT of them
+ * with the priority of control packets. For each that arrives a
  * line: its number from 1, ns since the first was sent, 1 when it has CE.
  */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/pkt_sched.h>
 
 #define HEADERS		42		/* Ethernet, IPv4, UDP */
 #define PORT		9000
@@ -88,12 +90,14 @@ int main(int argc, char **argv)
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	struct timeval patience = { .tv_sec = 1 };
 	static char packet[65536];
-	uint32_t number, count;
+	uint32_t number, count, urgent = 0;
 	struct timespec start;
 	int tx, rx, bytes;
 
-	if (argc != 6)
-		error(2, 0, "usage: burst SRC DST ADDRESS COUNT BYTES");
+	if (argc != 6 && argc != 7)
+		error(2, 0, "usage: burst SRC DST ADDRESS COUNT BYTES [URGENT]");
+	if (argc == 7)
+		urgent = strtoul(argv[6], NULL, 10);
 	count = strtoul(argv[4], NULL, 10);
 	bytes = atoi(argv[5]) - HEADERS;
 	if (!inet_aton(argv[3], &addr.sin_addr) || !count ||
@@ -115,6 +119,8 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_REALTIME, &start);
 	for (number = 1; number <= count; number++) {
 		memcpy(packet, &number, sizeof(number));
+		if (number + urgent > count)
+			set(tx, SOL_SOCKET, SO_PRIORITY, TC_PRIO_CONTROL);
 		/* what the qdisc drops may be said here, and is no failure */
 		if (send(tx, packet, bytes, 0) < 0 && errno != ENOBUFS)
 			error(1, errno, "send");

@@ -13,7 +13,7 @@ struct lablink_opt {
 	__u32 limit;		/* bytes that may wait; more is dropped */
 	__u32 mark;		/* bytes waiting above which CE is set; 0: never */
 	__u32 trace;		/* events to keep for /proc/lablink_trace */
-	__u32 pad;
+	__u32 prio;		/* 1: TC_PRIO_CONTROL passes what waits */
 };
 
 #endif /* LABLINK_H */

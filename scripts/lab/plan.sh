@@ -121,7 +121,8 @@ plan_layout()
 	done
 }
 
-# Incast with INT responses of the switch, and without.
+# Incast with INT responses of the switch, and without; to the receiver also through
+# queues with priorities.
 plan_int-response()
 {
 	local flows mb respond
@@ -131,6 +132,12 @@ plan_int-response()
 				echo "int-response ${flows}x500k-${mb}mb-respond$respond" flows=$flows size=500000 \
 					buffer=${mb}000000 respond=$respond
 			done
+		done
+	done
+	for mb in 32 4; do
+		for respond in "0 0" "150 0" "150 1"; do
+			echo "int-response receiver-60x500k-${mb}mb-respond${respond% *}-prio${respond#* }" flows=60 \
+				size=500000 buffer=${mb}000000 respond="${respond% *}" mode=receiver prio="${respond#* }"
 		done
 	done
 }

@@ -255,13 +255,14 @@ def incast:
 def int_response:
 	runs("int-response") | select(. != []) | . as $runs |
 	section("int-response"; "int-response: the switch answers the senders"),
-	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without."),
+	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without. They go to whoever computes the window. To the receiver they take the way of the data: in a FIFO they come after the segment that they are about, and tell nothing; with priorities (“FIFO, control first”) they pass what waits."),
 	star,
 	p("Reaction: from when the queue is half a BDP, a load of 150 %, to when a flow makes its window smaller. The half of a base RTT that a response needs is the least."),
-	table([["", 3], ["queue, packets", 1], ["reaction, RTTs", 2], ["", 6]];
-		["senders", "buffer, MB", "responses from, %", "peak", "first", "median", "drops", "retransmitted", "timeouts", "stall, µs", "completion over ideal", "load until drained"];
-		[$runs | sort_by([.params.flows, -.params.buffer, .params.respond])[] | . as $run | .metrics |
-			[$run.params.flows, $run.params.buffer / 1e6, (if $run.params.respond == 0 then "none" else $run.params.respond end),
+	table([["", 5], ["queue, packets", 1], ["reaction, RTTs", 2], ["", 6]];
+		["senders", "buffer, MB", "window by", "responses from, %", "queues", "peak", "first", "median", "drops", "retransmitted", "timeouts", "stall, µs", "completion over ideal", "load until drained"];
+		[$runs | sort_by([.params.mode == "receiver", .params.flows, -.params.buffer, .params.respond, .params.prio])[] | . as $run | .metrics |
+			[$run.params.flows, $run.params.buffer / 1e6, $run.params.mode // "sender", (if $run.params.respond == 0 then "none" else $run.params.respond end),
+			 (if $run.params.prio == 1 then "FIFO, control first" else "FIFO" end),
 			 .queue_peak, .reaction_first, .reaction_median, .drops, .retransmissions, .timeouts, .stall_us, .completion_over_ideal, (.utilisation_until_drained | share)]]);
 
 def probe:

@@ -40,9 +40,10 @@ declare -A p=(
 	[stage]=5 [eta]=95
 	[every]=1	# segments of which one asks for telemetry
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
+	[prio]=0	# 1: links let control packets, as these, pass what waits
 	[probe]=0	# net.hpccpp.probe
 	[busy]=0	# flows without end beside those that resume
-	[mode]=sender	# who computes the window, or receiver
+	[mode]=sender	# who computes the window and gets responses, or receiver
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
 	[size]=0	# bytes of a flow
@@ -86,7 +87,7 @@ star_delay()
 # network TOPOLOGY... [KEY VALUE...]: with what the congestion control asks for.
 network()
 {
-	local args=(mtu "$mtu" rto_min_us 5000) shape=()
+	local args=(mtu "$mtu" rto_min_us 5000 prio "${p[prio]}") shape=()
 	while [[ $# -gt 0 && $1 =~ ^([0-9]+|star|dumbbell|parking|leafspine|clos|graph)$ ]]; do
 		shape+=("$1")
 		shift
@@ -126,7 +127,7 @@ agents()
 			port=(accept 192.168.0.0/16)
 		elif [[ ${p[respond]} != 0 ]]; then
 			ip -n "$ns" addr add "192.168.$((id / 256)).$((id % 256))/32" dev "$dev"
-			port=(respond "${p[respond]}" limit 1000000)
+			port=(respond "${p[respond]}" respond-to "${p[mode]}" limit 1000000)
 		fi
 		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" queue virtual \
 			id "$id" base-rtt "${rtt}us" "${port[@]}"

@@ -9,6 +9,8 @@
  *
  *	enqueue --> [ waiting: backlog, limit, mark ] --> (transmitter) --> delay
  *
+ * Where it has priorities, packets of TC_PRIO_CONTROL go before others that wait.
+ *
  * The packet in transmission does not wait. A packet that arrives at time t is
  * delivered at max(t, end of the one before) + length / rate + delay. CE is
  * set, on packets that may have it, when more than mark bytes wait as they
@@ -27,6 +29,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pkt_sched.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/skbuff.h>
@@ -60,6 +63,7 @@ struct lablink_stats {
 struct lablink {
 	struct lablink_opt opt;
 	struct sk_buff_head waiting;	/* not yet in transmission */
+	struct sk_buff_head urgent;	/* ... and before these */
 	struct sk_buff_head wire;	/* in transmission or propagation */
 	u64 free_at;			/* transmitter's, ns << FRAC_SHIFT */
 	struct qdisc_watchdog watchdog;
@@ -113,22 +117,33 @@ static void lablink_changed(struct lablink *l, u64 now)
 	e->backlog = backlog;
 }
 
+static u32 lablink_waiting(const struct lablink *l)
+{
+	return skb_queue_len(&l->waiting) + skb_queue_len(&l->urgent);
+}
+
+/* Who is transmitted next */
+static struct sk_buff_head *lablink_next(struct lablink *l)
+{
+	return skb_queue_empty(&l->urgent) ? &l->waiting : &l->urgent;
+}
+
 /* Packets whose transmission began by now leave the queue for the wire. */
 static void lablink_transmit(struct lablink *l, u64 now)
 {
 	struct sk_buff *skb;
 	u64 start, begin, len;
 
-	while ((skb = skb_peek(&l->waiting))) {
+	while ((skb = skb_peek(lablink_next(l)))) {
 		start = max(l->free_at, *lablink_due(skb) << FRAC_SHIFT);
 		begin = start >> FRAC_SHIFT;
 		if (begin > now)
 			return;
-		__skb_unlink(skb, &l->waiting);
+		__skb_unlink(skb, lablink_next(l));
 		len = qdisc_pkt_len(skb);
 		lablink_account(l, begin);
 		l->sch->qstats.backlog -= len;
-		l->sch->q.qlen = skb_queue_len(&l->waiting);
+		l->sch->q.qlen = lablink_waiting(l);
 		l->stats->packets++;
 		l->stats->bytes += len;
 		lablink_changed(l, begin);
@@ -153,7 +168,7 @@ static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	lablink_transmit(l, now);
 	lablink_account(l, now);
 	if (sch->qstats.backlog + len > l->opt.limit &&
-	    (!skb_queue_empty(&l->waiting) ||
+	    (lablink_waiting(l) ||
 	     l->free_at > now << FRAC_SHIFT)) {
 		l->stats->drops++;
 		return qdisc_drop(skb, sch, to_free);
@@ -162,7 +177,8 @@ static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	    INET_ECN_set_ce(skb))
 		l->stats->marks++;
 	*lablink_due(skb) = now;	/* until it is transmitted: arrival */
-	__skb_queue_tail(&l->waiting, skb);
+	__skb_queue_tail(l->opt.prio && skb->priority == TC_PRIO_CONTROL ?
+			 &l->urgent : &l->waiting, skb);
 	sch->qstats.backlog += len;
 	sch->q.qlen++;
 	lablink_changed(l, now);
@@ -184,7 +200,7 @@ static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
 	}
 	if (skb)
 		next = *lablink_due(skb);
-	if (!skb_queue_empty(&l->waiting))
+	if (lablink_waiting(l))
 		next = min(next, (l->free_at >> FRAC_SHIFT));
 	if (next != U64_MAX)
 		qdisc_watchdog_schedule_ns(&l->watchdog, next);
@@ -203,6 +219,7 @@ static void lablink_reset(struct Qdisc *sch)
 {
 	struct lablink *l = qdisc_priv(sch);
 
+	__skb_queue_purge(&l->urgent);
 	__skb_queue_purge(&l->waiting);
 	__skb_queue_purge(&l->wire);
 	sch->qstats.backlog = 0;
@@ -232,6 +249,7 @@ static int lablink_change(struct Qdisc *sch, struct nlattr *opt,
 	l->opt.delay = o->delay;
 	l->opt.limit = o->limit;
 	l->opt.mark = o->mark;
+	l->opt.prio = o->prio;
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -244,6 +262,7 @@ static int lablink_init(struct Qdisc *sch, struct nlattr *opt,
 	int err;
 
 	__skb_queue_head_init(&l->waiting);
+	__skb_queue_head_init(&l->urgent);
 	__skb_queue_head_init(&l->wire);
 	INIT_LIST_HEAD(&l->list);
 	l->sch = sch;

@@ -37,6 +37,7 @@
  * buffer, mark		of the ports of switches: bytes that may wait, and above
  *			which CE is set (0: never); default 32m and 0
  * trace		of the ports of switches: events for /proc/lablink_trace
+ * prio			of all: 1: what has TC_PRIO_CONTROL passes what waits; default 0
  * core_rate, core_delay_ns, core_buffer, core_mark, core_trace
  *			the same for links between two switches only
  * host_rate, host_buffer, host_mark, host_trace
@@ -130,6 +131,7 @@ static const struct lablink_opt unset = {
 	.limit = UINT32_MAX,
 	.mark = UINT32_MAX,
 	.trace = UINT32_MAX,
+	.prio = UINT32_MAX,
 };
 
 static struct lablink_opt opt_all, opt_host, opt_core;
@@ -251,6 +253,8 @@ static void overlay(struct lablink_opt *opt, const struct lablink_opt *from)
 		opt->mark = from->mark;
 	if (from->trace != unset.trace)
 		opt->trace = from->trace;
+	if (from->prio != unset.prio)
+		opt->prio = from->prio;
 }
 
 static void default_opt(struct port *p)
@@ -352,6 +356,8 @@ static bool link_key(struct lablink_opt *opt, const char *key,
 		opt->mark = parse(key, value, UINT32_MAX - 1);
 	else if (!strcmp(key, "trace"))
 		opt->trace = parse(key, value, UINT32_MAX - 1);
+	else if (!strcmp(key, "prio"))
+		opt->prio = parse(key, value, 1);
 	else
 		return false;
 	if (!opt->rate)
