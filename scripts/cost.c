@@ -8,10 +8,11 @@
  *				loaded ("replaced") or more ("kept"). Run it in the
  *				device's namespace. The least of ROUNDS means, less
  *				what the same takes without the port's program.
- *	cost host CGROUP	a host's program in what traffic there is, from a
+ *	cost host CGROUP [T]	a host's program in what traffic there is, from a
  *				line "timing" until a signal tells it to end. By
  *				callback the calls ("n") and their median ("ns"),
- *				less what the clock takes.
+ *				less what the clock takes. With T, us, the flows that
+ *				it opens ask for windows, as the module has them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@
 #include "../kmod/hpccpp_wire.h"
 #include "cost.h"
 #include "cost.skel.h"
+#include "cost_tell.skel.h"
 
 #define ROUNDS		7
 #define REPEAT		100000
@@ -168,7 +170,45 @@ static void attach_prog(struct bpf_program *prog, int cgroup)
 		die("cannot attach to the cgroup");
 }
 
-static int time_host(const char *path)
+/* One of the agent's maps, for a program of this object */
+static void share_map(struct bpf_object *obj, __u32 id)
+{
+	struct bpf_map_info info = {};
+	int fd = bpf_map_get_fd_by_id(id);
+	__u32 len = sizeof(info);
+	struct bpf_map *map;
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		die("no such map");
+	map = bpf_object__find_map_by_name(obj, info.name);
+	if (map && bpf_map__reuse_fd(map, fd))
+		die("cannot share the agent's maps");
+	close(fd);
+}
+
+/* Tells the agent of this program what the module would, before it runs. */
+static struct cost_tell_bpf *tell(int agent, int cgroup, __u32 T)
+{
+	struct cost_tell_bpf *skel = cost_tell_bpf__open();
+	__u32 maps[16], i, len = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info info = {
+		.nr_map_ids = sizeof(maps) / sizeof(maps[0]),
+		.map_ids = (__u64)(unsigned long)maps,
+	};
+
+	if (!skel || bpf_obj_get_info_by_fd(agent, &info, &len))
+		die("cannot open a program");
+	for (i = 0; i < info.nr_map_ids; i++)
+		share_map(skel->obj, maps[i]);
+	skel->rodata->tell_T = T;
+	bpf_program__set_autoload(skel->progs.hpccpp_host, false);
+	if (cost_tell_bpf__load(skel))
+		die("cannot load a program");
+	attach_prog(skel->progs.cost_tell, cgroup);
+	return skel;
+}
+
+static int time_host(const char *path, __u32 T)
 {
 	static const struct {
 		const char *name;
@@ -180,6 +220,7 @@ static int time_host(const char *path)
 		{ "parse", BPF_SOCK_OPS_PARSE_HDR_OPT_CB },
 	};
 	struct cost_bpf *skel = load_programs();
+	struct cost_tell_bpf *module = NULL;
 	unsigned int own, n, ns, i;
 	int prog, sig, cgroup = open(path, O_RDONLY | O_DIRECTORY);
 	__u32 id = 0, ids = 1;
@@ -195,6 +236,8 @@ static int time_host(const char *path)
 	puts("timing");
 	prog = prog_by_id(id);
 	/* programs run in the order in which they came: the agent's comes again */
+	if (T)
+		module = tell(prog, cgroup, T);
 	attach_prog(skel->progs.cost_begin, cgroup);
 	attach_prog(skel->progs.cost_own, cgroup);
 	if (bpf_prog_detach2(prog, cgroup, BPF_CGROUP_SOCK_OPS) ||
@@ -213,6 +256,7 @@ static int time_host(const char *path)
 			       ops[i].name, n, (int)(ns - own));
 	}
 	puts(" }");
+	cost_tell_bpf__destroy(module);
 	return 0;
 }
 
@@ -220,8 +264,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "port"))
 		return time_port(argv[2], argv[3]);
-	if (argc == 3 && !strcmp(argv[1], "host"))
-		return time_host(argv[2]);
-	fputs("usage: cost { port PROG IFINDEX | host CGROUP }\n", stderr);
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "host"))
+		return time_host(argv[2], argc == 4 ? strtoul(argv[3], NULL, 0) : 0);
+	fputs("usage: cost { port PROG IFINDEX | host CGROUP [T] }\n", stderr);
 	return 2;
 }

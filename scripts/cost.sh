@@ -12,6 +12,13 @@
 #
 #	h1 eth0 ---- h1 s1 next ---- eth0 r	host agents at both ends, a port agent on next
 #
+# The host agent is timed as it is (sender, receiver), with a key (..._signed), and in
+# mode receiver (..._rx): there what the receiver parses it measures, what it writes are
+# windows, and those are what the sender parses. This kernel has no module that would ask
+# for them; a program beside the agent does (cost_tell.bpf.c). "ack" is what of the
+# receiver's ACKs is options of ours: their bytes each ("option"), all ACKs ("segments")
+# and the mean over these ("mean").
+#
 # Nothing shapes: one CPU, which both ends and the switch share, is what limits. They
 # run before all else on it (SCHED_FIFO), or on a busy machine the figures are of that.
 # TCP makes packets of up to 64 KB, which h1's port cuts into segments as a NIC does
@@ -54,7 +61,7 @@ done
 
 RESULTS=$(realpath "${RESULTS:-$here/../results}")
 mkdir -p "$RESULTS"
-HPCCPP=${HPCCPP:-$here/../.build/6.1/tools/hpccpp}
+HPCCPP=$(realpath "${HPCCPP:-$here/../.build/6.1/tools/hpccpp}")
 # shellcheck source-path=SCRIPTDIR source=../selftests/lib.sh
 . "$here/../selftests/lib.sh"
 
@@ -140,14 +147,22 @@ ports_times()
 	fi
 }
 
-# The host agent's, at both ends of a flow that asks in every segment
-hosts_time() # SUFFIX, of their names
+# What r has sent: segments, echoes, of these with a tag, windows
+r_sent()
 {
-	local ns timer=() i=0
+	echo "$(snmp "$r" TcpOutSegs) $(host_stat receiver echoed) $(host_stat receiver signed) $(host_stat receiver computed)"
+}
+
+# The host agent's, at both ends of a flow that asks in every segment
+hosts_time() # SUFFIX, of their names [T, of windows]
+{
+	local ns timer=() i=0 before after
 
 	stamping_on
+	before=$(r_sent)
 	for ns in all receiver; do
-		run_bg "$HPCCPP_BIN/cost" host "${cgroup_of[$ns]}" >"$tmp/host-$ns"
+		# shellcheck disable=SC2086 # none, or a number
+		run_bg "$HPCCPP_BIN/cost" host "${cgroup_of[$ns]}" ${2-} >"$tmp/host-$ns"
 		timer+=($!)
 		busywait 10 grep -q timing "$tmp/host-$ns"
 	done
@@ -156,9 +171,15 @@ hosts_time() # SUFFIX, of their names
 		kill "${timer[i]}"
 		wait "${timer[i++]}"
 	done
+	after=$(r_sent)
 	stamping_off
 	jq -n --slurpfile s <(sed 1d "$tmp/host-all") --slurpfile r <(sed 1d "$tmp/host-receiver") \
-		--arg suffix "$1" '{ ("sender" + $suffix): $s[0], ("receiver" + $suffix): $r[0] }' >>"$tmp/hosts"
+		--arg suffix "$1" --argjson sent "[[${before// /,}],[${after// /,}]]" '
+		($sent | transpose | map(.[1] - .[0])) as [$segments, $echoes, $signed, $windows] |
+		(16 * $echoes + 4 * $signed + 8 * $windows) as $bytes |
+		{ ("sender" + $suffix): $s[0], ("receiver" + $suffix): ($r[0] + { ack: {
+			$segments, option: ($bytes / ($echoes + $windows) | round),
+			mean: ($bytes / $segments * 100 | round / 100) } }) }' >>"$tmp/hosts"
 }
 
 host_agents() # AGENT-OPTIONS...: anew, at both ends of that flow
@@ -169,13 +190,16 @@ host_agents() # AGENT-OPTIONS...: anew, at both ends of that flow
 	host_on receiver "$@"
 }
 
-# As they are, and with a key: echoes have tags then.
+# As they are; with a key: echoes have tags then; with the window computed by the
+# receiver, each 100 us.
 hosts_times()
 {
 	hosts_time ""
 	( umask 077; echo 000102030405060708090a0b0c0d0e0f >"$tmp/key" )
 	host_agents key-file "$tmp/key"
 	hosts_time _signed
+	host_agents mode receiver
+	hosts_time _rx 100
 	host_agents
 }
 
@@ -291,6 +315,8 @@ flow()
 
 # --- The run -----------------------------------------------------------------
 
+make -s -C "$here/../selftests" O="$(realpath -m "$HPCCPP_BIN")" SKELS="${HPCCPP%/*}" \
+	"$(realpath -m "$HPCCPP_BIN")/cost"
 path_up
 for mode in all 16 rtt; do
 	host_on $mode ask always every "${every[$mode]}"
@@ -318,7 +344,7 @@ jq -n --slurpfile ports "$tmp/ports" --slurpfile hosts "$tmp/hosts" \
 # --- The tables --------------------------------------------------------------
 
 # table FORMAT: lines of tab-separated words on stdin
-table() { awk -F '\t' -v format="$1\n" '{ printf format, $1, $2, $3, $4, $5, $6 }' | sed 's, *$,,'; }
+table() { awk -F '\t' -v format="$1\n" '{ printf format, $1, $2, $3, $4, $5, $6, $7, $8 }' | sed 's, *$,,'; }
 
 jq -r '
 	"Linux \(.kernel)", "",
@@ -328,10 +354,10 @@ jq -r '
 		| @tsv)' "$RESULTS/cost.json" | table '%-14s %12s %8s %8s %8s %8s'
 echo
 jq -r '
-	"host agent, ns per callback", (
-		["", "instructions", "mss", "reserve", "write", "parse"],
-		(.host | to_entries[] | [.key, (.value | .instructions, .mss.ns, .reserve.ns, .write.ns, .parse.ns)])
-		| @tsv)' "$RESULTS/cost.json" | table '%-14s %12s %8s %8s %8s %8s'
+	"host agent, ns per callback; bytes of an option in ACKs, and of all of them", (
+		["", "instructions", "mss", "reserve", "write", "parse", "option", "an ACK"],
+		(.host | to_entries[] | [.key, (.value | .instructions, .mss.ns, .reserve.ns, .write.ns, .parse.ns, .ack.option, .ack.mean)])
+		| @tsv)' "$RESULTS/cost.json" | table '%-15s %12s %8s %8s %8s %8s %8s %8s'
 echo
 jq -r '
 	"TSO and GRO, one CPU", (

@@ -21,7 +21,7 @@ within()
 		jq -e "[$2] | length > 0 and all(type == \"number\" and . >= $3 and . <= $4)" "$json"
 }
 
-ktap_plan 24
+ktap_plan 31
 RESULTS=$tmp "$top/scripts/cost.sh" -n 3 -t 1 -b 0 -w cut -s >"$tmp/said" || {
 	ktap_diag "$(<"$tmp/said")"
 	exit 1
@@ -34,12 +34,16 @@ for queue in virtual qdisc qdisc_mq; do
 	check "port, $queue: to write costs more than to let pass" \
 		jq -e ".port.$queue | [.stamped, .replaced, .kept] | min > $(jq ".port.$queue.passed" "$json")" "$json"
 done
-for end in {sender,receiver}{,_signed}; do
+for end in {sender,receiver}{,_signed,_rx}; do
 	within "$end: calls of reserve, write, parse" \
 		".host.$end | .reserve.n, .write.n, .parse.n" 100 1e9
 	within "$end: mss, reserve, write, parse" \
 		".host.$end | .mss.ns, .reserve.ns, .write.ns, .parse.ns" 1 5000 ns
 done
+within "bytes of an echo, with a tag, of a window" \
+	'.host | (.receiver.ack.option - 16, .receiver_signed.ack.option - 20, .receiver_rx.ack.option - 8)' 0 0
+within "bytes an ACK, with echoes" '.host.receiver.ack.mean' 8 16
+within "bytes an ACK, with windows" '.host.receiver_rx.ack.mean' 0.01 8
 within "throughput without, all, one of 16, one a round trip" \
 	'.throughput.cut | .off, .all, ."16", .rtt | .mbps' 10 1e6 Mbit/s
 within "... GRO merges as much: segments an skb" \

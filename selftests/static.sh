@@ -157,9 +157,10 @@ build_tools() # CC
 
 build_selftests() # CC
 {
-	local bin=$tmp/bin-$1
-	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="-O2 -g -Werror" \
-		all "$bin/algo_test"
+	local bin=$tmp/bin-$1 kernel
+	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="-O2 -g -Werror" SKELS="$kernel" \
+		all "$bin/algo_test" "$bin/cost"
 }
 
 # --- scripts and licences ------------------------------------------------------
