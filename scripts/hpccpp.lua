@@ -31,6 +31,14 @@
 -- expert information: hpccpp.bad_length, bad_offset, bad_rate, bad_order; a note is
 -- said of what is at its limit: hpccpp.saturated.
 --
+-- And INT responses, in UDP to port 18512:
+--
+--	hpccpp.response.id	0x4852 to the sender, 0x4844 to the receiver
+--	hpccpp.response.sport	and dport, seq: TCP's, of the segment that caused it
+--	hpccpp.response.peer	and peer6: the segment's address that it is not sent to
+--
+-- with hpccpp.link to hpccpp.qlen and the expert information of a record.
+--
 -- And the destination option of Fast CNPs for RoCEv2 (tools/hpccpp_roce.h), whose types
 -- are preferences, with the IOAM trace in it, if there is one:
 --
@@ -305,6 +313,49 @@ function hpccpp.dissector(_, _, tree)
 end
 
 register_postdissector(hpccpp)
+
+-- --- INT responses --------------------------------------------------------------------
+
+local response = Proto("hpccpp_response", "HPCC++ INT response")
+local response_port, response_len, ids = 18512, 24, {
+	[0x4852] = "to the sender",
+	[0x4844] = "to the receiver",
+}
+
+local r = {
+	id = ProtoField.uint16("hpccpp.response.id", "ID", base.HEX, ids),
+	sport = ProtoField.uint16("hpccpp.response.sport", "Source port of the segment"),
+	seq = ProtoField.uint32("hpccpp.response.seq", "Sequence number of the segment"),
+	sum = ProtoField.uint16("hpccpp.response.sum", "Sum of the pseudo-header", base.HEX),
+	dport = ProtoField.uint16("hpccpp.response.dport", "Destination port of the segment"),
+	peer = ProtoField.ipv4("hpccpp.response.peer", "Other end of the connection"),
+	peer6 = ProtoField.ipv6("hpccpp.response.peer6", "Other end of the connection"),
+}
+response.fields = r
+
+function response.dissector(tvb, pinfo, tree)
+	local len = tvb:reported_len()
+	local to = tvb:len() >= 2 and ids[tvb(0, 2):uint()]
+
+	-- others may use the port
+	if not to or tvb:len() < len or (len ~= response_len + 4 and len ~= response_len + 16) then
+		return 0
+	end
+	pinfo.cols.protocol = "HPCC++"
+	pinfo.cols.info = "INT response " .. to
+	tree = tree:add(response, tvb())
+	tree:append_text(", " .. to)
+	tree:add(r.id, tvb(0, 2))
+	tree:add(r.sport, tvb(2, 2))
+	tree:add(r.seq, tvb(4, 4))
+	tree:add(r.sum, tvb(8, 2))
+	tree:add(r.dport, tvb(10, 2))
+	dissect_record(tvb(12, record), tree:add(f.record, tvb(12, record)):set_text("Record"))
+	tree:add(len == response_len + 4 and r.peer or r.peer6, tvb(response_len))
+	return len
+end
+
+DissectorTable.get("udp.port"):add(response_port, response)
 
 -- --- Fast CNP -----------------------------------------------------------------------
 

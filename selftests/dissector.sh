@@ -80,7 +80,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 500 -- "$0" capture
-ktap_plan 54
+ktap_plan 59
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -205,6 +205,38 @@ mapfile -t got < <(jq -r '
 for i in "${!expected[@]}"; do
 	check "${expected[i]%%=*}: ${expected[i]#*=}" [ "${got[i]}" = "${expected[i]#*=}" ]
 done
+
+# INT responses: id, ports, sequence number, other end, link, rate, U, queue
+responses=()
+response() # HEX: over IPv4 where the other end has 4 bytes, else IPv6; alone
+{
+	local hex=${1// } len udp
+	len=$((8 + ${#hex} / 2))
+	udp=$(printf '48504850%04x0000' $len)$hex
+	if [[ $len -le 36 ]]; then
+		responses+=("$(printf '4500%04x0000400040110000%s' $((20 + len)) 0a0000090a000001)$udp")
+	else
+		responses+=("$(printf '60000000%04x1140fd%029d9fd%029d1' $len 0 0)$udp")
+	fi
+}
+response "4852 03e8 00000007 0000 07d0 $r1 0a000002"
+response "4844 03e8 ffffffff 0000 07d0 $r1 0a000002"
+response "4844 03e8 00000007 0000 07d0 $r1 fd000000000000000000000000000002"
+response "4845 03e8 00000007 0000 07d0 $r1 0a000002"
+response "4852 03e8 00000007 0000 07d0 $r1 0a0000"
+for hex in "${responses[@]}"; do
+	echo "0000 $(fold -w 2 <<<"$hex" | paste -sd ' ')"
+done >"$tmp/hex"
+text2pcap -q -l 101 "$tmp/hex" "$tmp/responses.pcap" 2>"$tmp/text2pcap"
+# shellcheck disable=SC2046 # words
+mapfile -t got < <(tshark -r "$tmp/responses.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -T fields -E separator=, \
+	$(printf -- '-e hpccpp.%s ' response.{id,sport,dport,seq,peer,peer6} link rate u qlen) 2>"$tmp/tshark")
+said() { check "response: $1" [ "${got[$2]}" = "$3" ]; } # NAME NUMBER FIELDS
+said "to a sender" 0 0x4852,1000,2000,7,10.0.0.2,,7,25000000,1,192
+said "to a receiver" 1 0x4844,1000,2000,4294967295,10.0.0.2,,7,25000000,1,192
+said "over IPv6" 2 0x4844,1000,2000,7,,fd00::2,7,25000000,1,192
+said "another's ID" 3 ,,,,,,,,,
+said "another length" 4 ,,,,,,,,,
 
 # What a snap length cuts off is not an error of ours.
 editcap -s 52 "$tmp/made.pcap" "$tmp/cut.pcap"
