@@ -9,7 +9,7 @@
 #	  <-- CNP
 #
 # place: vm
-# timeout: 600
+# timeout: 900
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh

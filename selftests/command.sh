@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 186
+ktap_plan 189
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
