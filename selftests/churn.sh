@@ -131,6 +131,14 @@ agents_all()
 	done
 }
 more_updates() { [[ $(counter "$h1" updates) -gt $(($1 + 20)) ]]; }
+back_under_telemetry() # UPDATES so far
+{
+	busywait 60 more_updates "$1" && return
+	"$HPCCPP" -s host show
+	nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp
+	ss -N "$h1" -tni
+	false
+}
 
 # --- The run -----------------------------------------------------------------
 
@@ -181,7 +189,7 @@ flow_start
 busywait 10 live "$h1"
 check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
 updates=$(counter "$h1" updates)
-check "... it is under telemetry in the end" busywait 60 more_updates "$updates"
+check "... it is under telemetry in the end" back_under_telemetry "$updates"
 flow_end "... and all the time"
 check "... as many eBPF programs and maps as before" \
 	busywait 10 same_bpf_objects
