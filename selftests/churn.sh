@@ -185,8 +185,10 @@ objects_left "$before" "$noise" || true
 assert_le "... kmalloc objects left" "$left" "$noise"
 
 before=$(kmalloc_objects)
+updates=$(counter "$h1" updates)
 flow_start
-busywait 10 live "$h1"
+# a receiver that is established while no agent is there is asked in vain
+busywait 60 more_updates "$updates"
 check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
 updates=$(counter "$h1" updates)
 check "... it is under telemetry in the end" back_under_telemetry "$updates"
