@@ -791,29 +791,25 @@ static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 	return used;
 }
 
-static bool hpccpp_has_agent(const struct sock *sk)
-{
-	bool has;
-
-	rcu_read_lock();
-	has = !!hpccpp_mail(sk);
-	rcu_read_unlock();
-	return has;
-}
-
 /*
  * Announce the flow to an agent, which then hears of each segment that is sent, and
  * of those that arrive with options. Newer kernels let a program ask for that in ops
- * of their own only, so it is asked for here. The flow may not be ours afterwards, see
- * hpccpp_flow().
+ * of their own only, so it is asked for here. False: there is none. The flow may not be
+ * ours afterwards, see hpccpp_flow().
  */
-static void hpccpp_announce(struct sock *sk)
+static bool hpccpp_announce(struct sock *sk)
 {
+	bool has_agent;
+
 	tcp_call_bpf(sk, HPCCPP_SOCK_OP, 0, NULL);
-	if (hpccpp_has_agent(sk))
+	rcu_read_lock();
+	has_agent = !!hpccpp_mail(sk);
+	rcu_read_unlock();
+	if (has_agent)
 		tcp_sk(sk)->bpf_sock_ops_cb_flags |=
 			BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
 			BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	return has_agent;
 }
 
 /*
@@ -1138,6 +1134,7 @@ static void hpccpp_init(struct sock *sk)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f;
+	bool has_agent;
 
 	/* may run in softirq; telemetry needs state, Reno needs none */
 	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_NOWARN);
@@ -1152,10 +1149,10 @@ static void hpccpp_init(struct sock *sk)
 	f->net = hpccpp_net(sk);
 	hpccpp_count_loss(sk, f);
 
-	hpccpp_announce(sk);
+	has_agent = hpccpp_announce(sk);
 	if (hpccpp_flow(sk) != f)
 		return;
-	if (!hpccpp_has_agent(sk))
+	if (!has_agent)
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
 	/* an active opener's SYN-ACK has brought the path's load and B */
