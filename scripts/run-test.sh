@@ -51,4 +51,7 @@ if [[ -z ${V-} ]] && { [[ $status -ne 0 ]] || grep -q '^not ok' "$out.tap"; }; t
 		cat "$out.err"
 	} >&2
 fi
+# kselftest's status of a test that was skipped: prove goes by the plan, and would fail it.
+# One that ended early has none.
+[[ $status -ne 4 ]] || status=0
 exit "$status"
