@@ -1155,8 +1155,11 @@ static void hpccpp_init(struct sock *sk)
 	if (!has_agent)
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
-	/* an active opener's SYN-ACK has brought the path's load and B */
-	if (hpccpp_update(sk, f))
+	/*
+	 * An active opener's SYN-ACK has brought the path's load and B. The agent
+	 * is not called again: what is called may take the flow from us.
+	 */
+	if (hpccpp_read(sk, f, &has_agent))
 		hpccpp_begin(sk, f);
 	else
 		hpccpp_count(f->net, HPCCPP_S_NO_INT);
