@@ -148,13 +148,17 @@ fi
 
 # slab_debug: memory for socket storage is got in a way that takes an instruction
 # which UML does not use, or an allocator that checks (bpf_sk_storage_get() fails).
+# For packets' memory that is a tenth of a run's CPU time: only where it is to find faults.
+# thash_entries: sockets of all hosts are in one table, hundreds of thousands of them.
+slabs='F,kmalloc-*'
+[[ ${#debug[@]} -eq 0 ]] || slabs=F
 # The initrd= and the environment are UML's own and not known to the guest.
 ulimit -c 0
 setpriv --pdeathsig TERM timeout --foreground -k 5 "$timeout" \
 env -i UML_SEED="$seed" HOME="$tmp" TMPDIR="$shm" \
 taskset -c "$cpu" "$tree/linux" mem="$memory" initrd="$tmp/initramfs.cpio" \
 	time-travel=inf-cpu time-travel-start=1700000000000000000 seccomp=on \
-	slab_debug=F hash_pointers=always quiet panic=0 oops=panic \
+	slab_debug="$slabs" thash_entries=1048576 hash_pointers=always quiet panic=0 oops=panic \
 	con=null con0=null,fd:9 ssl=null \
 	9>>"$log" </dev/null >"$tmp/uml" 2>&1 &
 uml=$!
