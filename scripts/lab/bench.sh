@@ -17,7 +17,7 @@ here=$(realpath "${BASH_SOURCE%/*}")
 top=$(realpath "$here/../..")
 
 CCS=${CCS-}
-known="hpccpp hpccpp-full dctcp bbr cubic"
+known="hpccpp hpccpp-full hpccpp-rx dctcp bbr cubic"
 for cc in ${CCS//,/ }; do
 	[[ " $known " == *" $cc "* ]] || bad "unknown congestion control '$cc' (known: $known)"
 done

@@ -56,14 +56,14 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 		rival($run; "dctcp") as $dctcp |
 		check(over($dctcp.metrics.queue_mean; $m.queue_mean); ">="; 20; "DCTCP's mean queue over ours, \(name)"))),
 
-(runs("step") | select(.cc == "hpccpp") | .metrics as $m |
+(runs("step") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.join_queue_back | worst; "<="; 5; "queue back under 5 packets after connect(), RTTs, \(name)"),
 	check($m.leave_back | worst; "<="; (if .params.stage == 0 then 5 else 10 end);
 		"utilisation back after a leave, RTTs, \(name)"),
 	note($m.join_queue_last | worst; "queue over 5 packets for the last time in 20 RTTs after connect(), \(name)"),
 	note($m.join_fair | worst; "a joining flow within 1.25 of its share, RTTs, \(name)")),
 
-(runs("incast") | select(.cc == "hpccpp") | .metrics as $m |
+(runs("incast") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	if .params.buffer == 32000000 then
 		(select(.params.flows <= 60) | check($m.drops; "<="; 0; "drops, \(name)")),

@@ -40,7 +40,7 @@ plan_step()
 {
 	local link cc stage n
 	for link in 10:8 10:20 25:20 100:8 100:20; do
-		for cc in hpccpp dctcp; do
+		for cc in hpccpp hpccpp-rx dctcp; do
 			for stage in 5 0; do
 				[[ $cc == hpccpp || $stage == 5 ]] || continue
 				echo "step $cc-pair-${link%:*}g-${link#*:}us-stage$stage" cc=$cc flows=2 \
@@ -62,7 +62,7 @@ plan_incast()
 	for flows in 200 60 32 8; do
 		for size in 500000 10000; do
 			for mb in 32 4 1; do
-				for cc in $ccs; do
+				for cc in $ccs hpccpp-rx; do
 					echo "incast $cc-${flows}x$((size / 1000))k-${mb}mb" cc="$cc" flows=$flows \
 						size=$size buffer=${mb}000000
 				done
@@ -80,7 +80,8 @@ plan_fabric()
 		ms=12
 		[[ $sizes == fb_hadoop ]] || ms=60
 		for load in 70 50 30; do
-			for cc in $ccs hpccpp-full; do
+			for cc in $ccs hpccpp-full hpccpp-rx; do
+				[[ $cc != hpccpp-rx || $load == 50 ]] || continue
 				echo "fabric $cc-$sizes-$load" cc="$cc" shape=leafspine load=$load sizes=$sizes \
 					rtt=9 ms=$ms
 			done

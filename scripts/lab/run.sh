@@ -31,7 +31,7 @@ shift 2
 # What a run may be told, and what it is when it is not.
 declare -A p=(
 	[cc]=hpccpp	# congestion control; hpccpp-full: with two records, all that
-			# fits: the two most loaded hops
+			# fits: the two most loaded hops; hpccpp-rx: mode=receiver
 	[flows]=1
 	[mbit]=100000	# of the links
 	[rtt]=8		# base RTT, us
@@ -61,7 +61,8 @@ for word; do
 	[[ $word == *=* && -v p[$key] ]] || { echo "$name: unknown '$word'" >&2; exit 2; }
 	p[$key]=${word#*=}
 done
-cc=${p[cc]%-full}
+cc=${p[cc]%-*}
+[[ ${p[cc]} != *-rx ]] || p[mode]=receiver
 flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
 rtt_ns=$((rtt * 1000))
 wire=$((mtu + 14))
