@@ -3,6 +3,7 @@
  * Whose is a queue pair? By rdma netlink, as `rdma resource show qp`. All of this is
  * told when it can be had: a host without RDMA, or who may not ask, has no queue pairs.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ struct of_dev {
 /* Empty when the process is gone. */
 static void read_comm(struct queue_pair *qp)
 {
-	char path[32];
+	char path[32], *p;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", qp->pid);
@@ -104,6 +105,10 @@ static void read_comm(struct queue_pair *qp)
 	if (fgets(qp->comm, sizeof(qp->comm), f))
 		qp->comm[strcspn(qp->comm, "\n")] = '\0';
 	fclose(f);
+	/* a process names itself: nothing that a terminal or JSON would mind */
+	for (p = qp->comm; *p; p++)
+		if (!isascii(*p) || !isprint(*p))
+			*p = '?';
 }
 
 static int entry_cb(const struct nlattr *entry, void *data)
