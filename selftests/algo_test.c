@@ -29,6 +29,7 @@
 
 #include "../kmod/hpccpp_algo.h"
 #include "../tools/hpccpp_dcqcn.h"
+#include "../tools/hpccpp_roce.h"
 
 /* cmocka hands every test a state, and few want one */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -1932,6 +1933,51 @@ static void dcqcn_one_reaction_in_a_timer_of_the_longest_T(void **state)
 	assert_true(hpccpp_dcqcn_cnp(&s, &p, 1 + timer));
 }
 
+/* --- ICRC --- */
+
+static __u32 crc32(const __u8 *p, __u32 n)
+{
+	__u32 crc = ~0U, i;
+
+	for (i = 0; i < 8 * n; i++) {
+		crc ^= p[i / 8] >> i % 8 & 1;
+		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+static void icrc_change(__u32 before, __u32 len)
+{
+	static __u8 data[1 << 17];
+	__u32 i, crc;
+	__u16 bits;
+
+	for (i = 0; i < before + len; i++)
+		data[i] = rnd();
+	crc = crc32(data, before + len);
+	bits = rnd();
+	for (i = 0; i < sizeof(bits); i++)
+		data[before + i] ^= ((__u8 *)&bits)[i];
+	crc ^= crc32(data, before + len);
+	assert_int_equal(hpccpp_icrc_change(bits, len), HPCCPP_LE32(crc));
+}
+
+static void icrc_changes_as_a_crc_of_all(void **state)
+{
+	__u32 len;
+
+	assert_int_equal(crc32((const __u8 *)"123456789", 9), 0xcbf43926);
+	for (len = 2; len < 300; len++)
+		icrc_change(rnd_below(100), len);
+	for (len = 512; len < 65536; len *= 2) {
+		icrc_change(0, len - 1);
+		icrc_change(48, len);
+		icrc_change(1, len + rnd_below(len));
+	}
+	icrc_change(48, 65535);
+	assert_int_equal(hpccpp_icrc_change(0, 1024), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1994,6 +2040,7 @@ int main(void)
 		cmocka_unit_test(model_two_flows_share_fairly),
 		cmocka_unit_test(model_room_is_taken),
 		cmocka_unit_test(dcqcn_one_reaction_in_a_timer_of_the_longest_T),
+		cmocka_unit_test(icrc_changes_as_a_crc_of_all),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

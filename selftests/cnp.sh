@@ -44,6 +44,10 @@ refused 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trac
 refused 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
 refused 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
 refused 'answer "ecn" is unknown: allowed are cnp, fast-cnp' cnp add dev ha accept ::/0 answer ecn
+refused 'limit "0" is wrong: allowed are 1 to 1000000' cnp add dev ha accept ::/0 answer cnp limit 0
+refused '"limit" is wrong without "answer"' cnp add dev ha accept ::/0 limit 1
+refused 'detour "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 detour 10.0.0.0/8
+refused 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept ::/0 detour fd00::1/64
 refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
@@ -259,6 +263,57 @@ taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
 busywait 10 taken_off $((7 + 4 + 1))
 assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
 
+# --- Detours -------------------------------------------------------------------------------
+
+# Every length, checksum and header; what is of the other sequence, or of another flow
+moving=(qpn=800 len=4 -- qpn=800 len=4 sum=1 -- qpn=800 len=256 -- qpn=800 len=1000 sum=1 -- qpn=800 len=1024 --
+	qpn=800 len=1408 -- qpn=800 len=64 hdr=dst sum=1 -- qpn=800 len=512 hdr=trace ns=9 -- qpn=800 len=16 op=0x0c)
+staying=(qpn=800 op=0x11 -- qpn=801 len=256 sum=1)
+# who moves is held back for a T, or as long as that goes
+leave_all() { leave "${moving[@]}" -- "${staying[@]}"; sleep 1; }
+moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
+# of two flows: in any order
+stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
+# in what stands for itself; "raw" has all, "payload" is without the ICRC
+rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
+the_800() { cnp ".flows[] | select(.dqpn == 800).$1"; }
+for trace in '' 'trace 2'; do
+	# shellcheck disable=SC2086 # words, or none
+	agent ioam-namespace 7 $trace detour fd00:5::/64
+	captured "nsenter --net=/run/netns/$s1" ha leave_all
+	mv "$tmp/packets" "$tmp/unmoved"
+	name="detour ${trace:-without trace}"
+	assert_eq "$name, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
+	# a second one within the flow's timer
+	inject fd00:5::2 qpn=800 orig=$b n=2
+	port=$(the_800 sport)
+	assert_eq "$name: heeded, repeated, detoured, detours, rate" \
+		"$(stat switch) $(stat repeated) $(stat detoured) $(the_800 detours) $(the_800 rate)" "1 1 1 1 100000000"
+	check "... another port of those there are: $port" [ "$port" -ge 49152 -a "$port" -le 65535 -a "$port" -ne 49169 ]
+	captured "nsenter --net=/run/netns/$s1" ha leave_all
+	assert_eq "... all leave with it; ICRC and checksums are right" \
+		"$(moved "$tmp/packets" | jq -r '"\(.sport) \(.icrc_ok and .whole) \(.check == 0 or .sum_ok)"' | sort | uniq -c | awk '{ $1 = $1 } 1')" \
+		"9 $port true true"
+	check "... all else is as before" diff <(rest "$tmp/unmoved") <(rest "$tmp/packets")
+	check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
+	assert_eq "... errors" "$(stat error)" 0
+done
+agent accept fd00:6::/64 accept $b detour fd00:5::/64 detour $b
+inject fd00:6::2 qpn="$q" orig=$b
+assert_eq "a switch that is not to be gone around: heeded, detours" "$(stat switch) $(the detours)" "1 0"
+flow
+inject $b qpn="$q" orig=$b
+assert_eq "a receiver's Fast CNP: heeded, detours" "$(stat receiver) $(the detours)" "1 0"
+"$HPCCPP" cnp del dev ha
+"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 100ms detour fd00:5::/64
+flow
+start=$EPOCHREALTIME
+inject fd00:5::2 qpn="$q" orig=$b n=20 gap=0.2
+most=$(awk "BEGIN { print int(1 + ($EPOCHREALTIME - $start) / 0.8) }")
+assert_ge "often told of: heeded" "$(stat switch)" 10
+assert_ge "... detours" "$(the detours)" 2
+assert_le "... and no more than one in 8 T" "$(the detours)" "$most"
+
 # --- Notification point ----------------------------------------------------------------------
 
 # With a T of 4 s so is the time between two answers to a flow.
@@ -282,12 +337,13 @@ is_answer() # QPN JQ: every byte of the one that is to that queue pair
 from_ha arrive "${marked[@]}"
 assert_eq "marks, without answer: answers, counted" "$(answers | wc -l) $(seen_by ha answered suppressed unpaired)" "0 0 0 0"
 
-# the number is learned from an ACK of it that leaves
+# the number is learned from an ACK of it that leaves, here that of XRC
+ask=$((1 << 31))
 answer_cnp()
 {
-	arrive qpn=720 tc=3
-	"${roce[@]}" send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" qpn=0x800 op=0x11
-	arrive qpn=720 tc=3
+	arrive qpn=720 tc=3 psn=$((ask | 5))
+	leave qpn=0x800 op=0xb1 psn=5
+	arrive qpn=720 tc=3 psn=6
 }
 agent answer cnp
 from_ha answer_cnp
@@ -296,7 +352,68 @@ assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, u
 check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
 	bth: "8100ffff4000080000000000" }'
 
-agent ioam-namespace 7 trace 1 answer fast-cnp
+# Two of one peer with the same PSNs, until they differ, and ACKs in the other order. Both
+# ways: data to 730 and 731, ACKs to 2096 and 2097.
+pairs() # PSN PSN...: by two, then a mark for each
+{
+	local data ack=()
+	while [[ $# -gt 0 ]]; do
+		data=(qpn=730 psn=$((ask | $1)) -- qpn=731 psn=$((ask | $2)))
+		arrive "${ack[@]}" "${data[@]}"
+		ack=(qpn=2097 op=0x11 psn="$2" -- qpn=2096 op=0x11 psn="$1" --)
+		leave "${ack[@]}" "${data[@]}"
+		shift 2
+	done
+	sleep 4
+	arrive "${ack[@]}" qpn=730 tc=3 sport=50730 psn=1000 -- qpn=731 tc=3 sport=50731 psn=1000
+}
+told() { answers | jq -r "select(.sport >= 50730 and .sport <= 50731) | $1" | sort | paste -sd' '; }
+ours() { cnp "[.flows[] | select(.dqpn == 730 or .dqpn == 731)] | sort_by(.dqpn) | map(.lqpn) | $1 | join(\" \")"; }
+from_ha pairs 7 7 8 8
+assert_eq "two with the same PSNs: a CNP to each" "$(told .qpn)" "2096 2097"
+assert_eq "... and ours of each, for theirs" "$(ours sort)" "2096 2097"
+from_ha pairs 500 20 501 21
+assert_eq "... which PSNs tell apart later: to the right one" "$(told '"\(.sport) \(.qpn)"')" "50730 2096 50731 2097"
+assert_eq "... and ours of each, for theirs" "$(ours .)" "2096 2097"
+
+# As many at once as an incast has
+asking=() acking=() marks=()
+for ((i = 0; i < 100; i++)); do
+	asking+=(-- qpn=$((1000 + i)) psn=$((ask | 5000 * i)) gap=0)
+	acking+=(-- qpn=$((4000 + i)) psn=$((5000 * i)) gap=0 op=0x11)
+	marks+=(-- qpn=$((1000 + i)) psn=$((5000 * i + 1)) gap=0 tc=3)
+done
+before=$(seen_by ha answered unpaired limited)
+arrive "${asking[@]:1}"
+leave "${asking[@]:1}" "${acking[@]}"
+arrive "${acking[@]:1}" "${marks[@]}"
+assert_eq "100 at once: answered, unpaired, limited" "$(seen_by ha answered unpaired limited)" \
+	"$((${before%% *} + 100)) ${before#* }"
+assert_eq "... ours of each, for theirs" "$(cnp '[.flows[] | select(.lqpn == .dqpn + 3000)] | length')" 100
+
+# Who forwards has packets that are not to it
+agent answer fast-cnp
+ip -6 route add fd00:d::/64 via fd00:a::ff dev ha
+ip -6 route add unreachable fd00:e::/64
+sysctl -qw net.ipv6.conf.ha.forwarding=1
+from_ha arrive qpn=740 tc=3 dst=fd00:d::1 -- qpn=741 tc=3 dst=ff0e::1 -- qpn=742 tc=3 dst=fd00:e::1 -- qpn=743 tc=3
+assert_eq "answered is what is to an address of this host" \
+	"$(jq -r 'select(.op == 129).qpn' "$tmp/packets") $(seen_by ha answered)" "743 1"
+sysctl -qw net.ipv6.conf.ha.forwarding=0
+ip -6 route del fd00:d::/64 dev ha
+ip -6 route del unreachable fd00:e::/64
+
+# Each of another queue pair
+agent answer fast-cnp limit 1
+assert_eq "limit, as given" "$(cnp .limit)" 1
+start=$EPOCHREALTIME
+arrive "${marks[@]:1}"
+answered=$(stat answered)
+assert_ge "limit 1: answered" "$answered" 1
+assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
+assert_eq "... limited: all others" "$(stat limited)" $((100 - answered))
+
+agent ioam-namespace 7 trace 1 answer fast-cnp detour fd00:5::/64	# all keys there are
 from_ha arrive "${marked[@]}"
 original=fd00000a000000000000000000000001
 assert_eq "answer fast-cnp: queue pairs answered, counted" \

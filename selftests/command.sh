@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 189
+ktap_plan 192
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -119,7 +119,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, option-type, ioam, node, border, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -165,6 +165,9 @@ says 255 'ioam "65536" is wrong: allowed are 0 to 65535' port add "${on_box[@]}"
 says 255 'node "16777216" is wrong: allowed are 0 to 16777215' port add "${on_box[@]}" ioam 1 node 16777216
 says 255 '"source" is wrong without "cnp"' port add "${on_box[@]}" source fd00::1
 says 255 '"ecn" is wrong without "cnp"' port add "${on_box[@]}" ecn mark
+says 255 'capable "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' port add "${on_box[@]}" cnp 100 ecn mark capable 10.0.0.0/8
+says 255 'prefix "fd00::1/64" is wrong: *' port add "${on_box[@]}" cnp 100 ecn mark capable fd00::1/64
+says 255 '"capable" is wrong without "ecn mark"' port add "${on_box[@]}" cnp 100 ecn never capable fd00::/64
 says 255 '"option-type" is wrong without "cnp" or "border"' port add "${on_box[@]}" option-type 0x9c
 says 255 '"node" is wrong without "ioam"' port add "${on_box[@]}" node 1
 says 255 '"respond-to" is wrong without "respond"' port add "${on_box[@]}" respond-to receiver
@@ -267,9 +270,9 @@ on d0 respond 120 respond-to receiver
 check "... to the receiver" port d0 '.[0] | .respond == 120 and .respond_to == "receiver"'
 off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
-on d0 cnp 150 source fd00:5::1 ecn mark option-type 0x9c ioam 9 node 70000 border limit 20
+on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
-	.option_types == ["0x9c","0x9d"] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_types == ["0x9c","0x9d"] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
 off d0
 check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact

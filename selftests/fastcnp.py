@@ -58,15 +58,15 @@ def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None, rem=None):
 
 
 def packet(base, **k):
-    """Keys: n (how many of it), qpn, op (opcode), sport, dport, len (payload), tc, hlim, src, dst,
-    v (BTH version), sum (1: a UDP checksum, half: what is left to a device), vlan, qinq, cut (bytes
+    """Keys: n (how many of it), gap (s, behind each), qpn, op (opcode), psn (32 bits, AckReq is the
+    highest), sport, dport, len (payload), tc, hlim, src, dst, v (BTH version), sum (1: a UDP checksum, half: what is left to a device), vlan, qinq, cut (bytes
     of the frame kept), hdr: names joined by +: hbh, trace, dst, rh0, rh4, ah, frag0, frag1, fcnp1,
     fcnp2, pads; of trace: ns, type, nodes, filled, room, nodelen, rem, over (more in the option's
     length than there is), with (hexadecimal options in place of the padding behind it)"""
     src, dst = k.get('src', base[2]), k.get('dst', base[3])
     payload = bytes(int(k.get('len', 256)))
     bth = struct.pack('>BBHII', int(k.get('op', 4), 0) if isinstance(k.get('op'), str) else 4,
-                      int(k.get('v', 0)), 0xffff, int(k.get('qpn', '0x11'), 0), 1)
+                      int(k.get('v', 0)), 0xffff, int(k.get('qpn', '0x11'), 0), int(k.get('psn', '1'), 0))
     udp = struct.pack('>HHHH', int(k.get('sport', 0xc011)), int(k.get('dport', PORT)),
                       8 + len(bth) + len(payload) + 4, 0) + bth + payload
     raw_src, raw_dst = socket.inet_pton(socket.AF_INET6, src), socket.inet_pton(socket.AF_INET6, dst)

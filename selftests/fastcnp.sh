@@ -255,6 +255,23 @@ done
 assert_eq "... counted: sent, marked, suppressed" "$(stats cnp_sent cnp_marked suppressed)" \
 	"$((4 + sent)) $((3 + sent)) $((3 - sent))"
 
+# Of three senders two are known to take Fast CNPs, by address and by prefix: marked is the
+# other's alone
+known=fd00:0:1:0:8000::1 other=fd00:0:1::3
+for address in $known $other; do
+	ip -n "$h1" addr add "$address/128" dev eth0 nodad
+	ip -n "$s" neigh add "$address" lladdr 02:00:00:00:01:01 nud permanent dev h1
+done
+port cnp 20 source $loopback ecn mark capable $h1_addr capable fd00:0:1:0:8000::/65 base-rtt 50ms
+exchange filled qpn=65 tc=2 -- qpn=66 tc=1 src=$known -- qpn=67 tc=2 src=$other
+raw_of() { jq -r --argjson qpn "$2" 'select(.op == 4 and .qpn == $qpn).raw' "$tmp/$1"; }
+check "ecn mark, capable: senders that are arrive as sent, to the byte" diff \
+	<(raw_of h1 65; raw_of h1 66) <(raw_of r 65; raw_of r 66)
+check "... another's with CE, and no other byte changed" diff <(raw_of h1 67 | sed 's/^602/603/') <(raw_of r 67)
+assert_eq "... all are answered, and counted: sent, marked" \
+	"$(jq -r 'select(.op == 129) | "\(.qpn) \(.dst)"' "$tmp/h1" | sort | paste -sd' ') $(stats cnp_sent cnp_marked)" \
+	"65 $h1_addr 66 $known 67 $other 3 1"
+
 # --- How often -----------------------------------------------------------------------------
 
 flood() # FLOWS SECONDS: sets took and packets

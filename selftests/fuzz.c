@@ -103,7 +103,8 @@ static long store_bytes(void *skb, __u32 off, const void *from, __u32 len,
 			__u64 flags)
 {
 	(void)skb;
-	TRUE_OR_TRAP(!flags || flags == BPF_F_RECOMPUTE_CSUM);
+	TRUE_OR_TRAP(!flags || flags == BPF_F_RECOMPUTE_CSUM ||
+		     flags == BPF_F_INVALIDATE_HASH);
 	if (off > packet_len || len > packet_len - off)
 		return -EFAULT;
 	__builtin_memcpy(packet + off, from, len);
@@ -133,13 +134,20 @@ static __s64 csum_diff(const __be32 *from, __u32 from_len, const __be32 *to,
 static long l4_csum_replace(void *skb, __u32 off, __u64 from, __u64 to,
 			    __u64 flags)
 {
+	bool mangled = flags & BPF_F_MARK_MANGLED_0;
+	__u64 size = flags & ~BPF_F_MARK_MANGLED_0;
+	__u64 mask = size == 2 ? 0xffff : 0xffffffff;
 	__u16 sum;
 
 	/* of a difference, or of a word that was another */
-	TRUE_OR_TRAP(flags ? flags == 4 : !from);
+	TRUE_OR_TRAP(size ? size == 2 || size == 4 : !from);
 	if (load_bytes(skb, off, &sum, sizeof(sum)))
 		return -EFAULT;
-	sum = ~fold((__u64)(__u16)~sum + (flags ? (__u32)~from : 0) + to);
+	if (mangled && !sum)
+		return 0;
+	sum = ~fold((__u64)(__u16)~sum + (size ? ~from & mask : 0) + to);
+	if (mangled && !sum)
+		sum = 0xffff;
 	return store_bytes(skb, off, &sum, sizeof(sum), 0);
 }
 
@@ -298,6 +306,11 @@ static long check_mtu(struct __sk_buff *skb, __u32 ifindex, __u32 *mtu,
 	return skb->len + more > 14 + 280;
 }
 
+static __u32 prandom(void)
+{
+	return now * 0x9e3779b1;
+}
+
 static long ecn_set_ce(struct __sk_buff *skb)
 {
 	(void)skb;
@@ -310,7 +323,7 @@ static long fib_lookup(void *skb, struct bpf_fib_lookup *fib, int len,
 	(void)skb;
 	TRUE_OR_TRAP(len == sizeof(*fib) && !flags);
 	return now & 1 ? BPF_FIB_LKUP_RET_NO_NEIGH :
-			 BPF_FIB_LKUP_RET_UNREACHABLE;
+			 BPF_FIB_LKUP_RET_NOT_FWDED;
 }
 
 static struct bpf_sock the_sk;
@@ -339,6 +352,7 @@ static long sk_release(void *sk)
 #define bpf_skb_vlan_pop	vlan_pop
 #define bpf_skb_adjust_room	adjust_room
 #define bpf_skb_ecn_set_ce	ecn_set_ce
+#define bpf_get_prandom_u32	prandom
 #define bpf_fib_lookup(...)	fib_lookup(__VA_ARGS__)
 #define bpf_redirect_neigh(i, p, l, f)	7	/* TC_ACT_REDIRECT */
 #define bpf_sk_lookup_tcp	sk_lookup
@@ -350,8 +364,8 @@ static long sk_release(void *sk)
 #define bpf_for_each_map_elem(m, f, a, flags)	for_each(m, f, a)
 #define bpf_check_mtu		check_mtu
 #define bpf_ktime_get_ns	ktime_get_ns
-#define bpf_spin_lock(lock)
-#define bpf_spin_unlock(lock)
+#define bpf_spin_lock(lock)	((void)(lock))
+#define bpf_spin_unlock(lock)	((void)(lock))
 #define bpf_get_hash_recalc(skb)	((skb)->hash)
 #define bpf_skb_load_bytes	load_bytes
 #define bpf_skb_store_bytes	store_bytes
@@ -406,8 +420,10 @@ static struct {
 } flows[FLOWS];
 static __u32 the_qpn;		/* peer's, of whatever queue pair of ours */
 static struct wire the_wire;
-static __u64 walks[3];
+static __u64 last_walk;
+static struct asked the_asked[8];	/* by the lowest bits of the PSN, whoever */
 static struct cnp_space the_cnp_space;
+static struct answers the_answers;
 static bool is_heard, is_sender;
 static struct heard the_heard;	/* and whose: */
 static struct hpccpp_cnp_qp heard_qp;
@@ -425,15 +441,21 @@ static void *cnp_lookup(void *map, const void *key)
 	if (map == &cnp_wire)
 		return &the_wire;
 	if (map == &cnp_walks)
-		return &walks[*(const __u32 *)key];
+		return &last_walk;
+	if (map == &cnp_asked) {
+		i = ((const struct asking *)key)->psn % 8;
+		return the_asked[i].qpn ? &the_asked[i] : NULL;
+	}
 	if (map == &cnp_new)
 		return &none;
-	if (map == &cnp_accept)
+	if (map == &cnp_accept || map == &cnp_detour)
 		return peer_listed ? &peer_listed : NULL;
 	if (map == &cnp_qps)
 		return the_qpn ? &the_qpn : NULL;
 	if (map == &cnp_space)
 		return &the_cnp_space;
+	if (map == &cnp_answers)
+		return &the_answers;
 	if (map == &cnp_senders)
 		return is_sender ? &sender_qpn : NULL;
 	if (map == &cnp_heard)
@@ -474,7 +496,7 @@ static void *map_lookup(void *map, const void *key)
 		TRUE_OR_TRAP(i < HPCCPP_ANSWERED);
 		return &answered_bit;
 	}
-	if (map != &host_prefix && map != &port_accept)
+	if (map != &host_prefix && map != &port_accept && map != &port_capable)
 		return cnp_lookup(map, key);
 	return peer_listed ? &peer_listed : NULL;
 }
@@ -491,6 +513,11 @@ static long map_update(void *map, const void *key, const void *value,
 	if (map == &cnp_senders) {
 		sender_qpn = *(const __u32 *)value;
 		is_sender = true;
+		return 0;
+	}
+	if (map == &cnp_asked) {
+		i = ((const struct asking *)key)->psn % 8;
+		__builtin_memcpy(&the_asked[i], value, sizeof(the_asked[i]));
 		return 0;
 	}
 	if (map == &cnp_heard) {
@@ -531,11 +558,6 @@ static long for_each(void *map, void *callback, void *arg)
 	long (*call)(void *map, void *key, void *value, void *arg) = callback;
 	__u32 i;
 
-	if (map == &cnp_heard) {
-		if (is_heard)
-			call(map, &heard_qp, &the_heard, arg);
-		return 0;
-	}
 	TRUE_OR_TRAP(map == &cnp_flows);
 	for (i = 0; i < FLOWS; i++) {
 		if (flows[i].used &&
@@ -781,7 +803,7 @@ static void one_packet(void)
 {
 	struct __sk_buff skb = {};
 	__u32 i, tcp, lo = sizeof(packet), hi = 0;
-	__u64 did = 0, before = 0;
+	__u64 did = 0, before = 0, marked = stats[HPCCPP_PS_CNP_MARKED];
 	__u8 old[sizeof(packet)];
 	__u16 proto;
 
@@ -808,6 +830,8 @@ static void one_packet(void)
 	/* a segment that was written into may be answered, too */
 	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras) +
 				     has_roce);
+	TRUE_OR_TRAP(stats[HPCCPP_PS_CNP_MARKED] == marked ||
+		     (the_roce.ecn && !the_roce.capables));
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
 	tcp = ip_offset(&skb, &proto);
 	tcp = tcp_offset(&skb, tcp, proto, NULL);
@@ -861,7 +885,7 @@ static void fuzz_port(void)
 		.type2 = HPCCPP_FCNP_TYPE2, .cnp = take_byte(),
 		.ecn = what >> 1 & 1, .ioam = what >> 2 & 1,
 		.border = what >> 3 & 1, .ns = bpf_htons(1), .speed = 28,
-		.node = 7,
+		.node = 7, .capables = what >> 5 & 1,
 	};
 	the_response = (struct hpccpp_port_response) {
 		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
@@ -1098,23 +1122,71 @@ static void run_answer(void)
 	TRUE_OR_TRAP(!copy.mark);
 }
 
+/* Of bytes, from any start; bit by bit */
+static __u32 crc(const __u8 *p, __u32 n)
+{
+	__u32 c = 0, i;
+
+	for (i = 0; i < 8 * n; i++) {
+		c ^= p[i / 8] >> i % 8 & 1;
+		c = c >> 1 ^ (c & 1 ? 0xedb88320 : 0);
+	}
+	return c;
+}
+
+/*
+ * Another UDP source port in the packet than in "old", which it is put into with what
+ * changes with it: is the port of those there are, are ICRC and checksum right?
+ */
+static void check_port(__u8 *old, __u32 old_udp, __u32 udp)
+{
+	__u32 len = (old[old_udp + 4] << 8 | old[old_udp + 5]) - HPCCPP_ICRC_LEN;
+	__u8 *from = old + old_udp, *to = packet + udp;
+	__u32 change, i;
+	__u16 sum;
+
+	if (!__builtin_memcmp(from, to, 2))
+		return;
+	TRUE_OR_TRAP(the_cnp.detours && to[0] >> 6 == 3);
+	sum = sum_from(from, 0, len + HPCCPP_ICRC_LEN);
+	change = crc(from, len);
+	__builtin_memcpy(from, to, 2);
+	change ^= crc(from, len);
+	for (i = 0; i < HPCCPP_ICRC_LEN; i++)
+		from[len + i] ^= change >> 8 * i;
+	if (from[6] || from[7])
+		__builtin_memcpy(from + 6, to + 6, 2);
+	TRUE_OR_TRAP(!(from[6] || from[7]) ||
+		     sum_from(from, 0, len + HPCCPP_ICRC_LEN) == sum);
+}
+
 static void one_roce(void)
 {
 	__u64 added = cnp_counts[HPCCPP_CS_TRACE_ADDED];
 	__u64 removed = cnp_counts[HPCCPP_CS_TRACE_REMOVED];
 	__u8 old[sizeof(packet)], what = take_byte();
 	struct __sk_buff skb = {};
-	__u32 old_len, i;
+	__u32 old_len, at, i;
+	struct ipv6hdr ip;
+	struct roce roce;
 	int act;
 
 	take_packet(&skb);
 	if (what & 1)
 		put_sums();
+	at = ipv6_offset(&skb, &ip);
+	if (at) {
+		at += sizeof(ip);
+		if (!load_roce(&skb, ip.nexthdr, &at, &roce))
+			at = 0;
+	}
 	old_len = packet_len;
 	__builtin_memcpy(old, packet, sizeof(old));
 	if (what & 2) {
 		act = hpccpp_cnp_out(&skb);
 		TRUE_OR_TRAP(act == TC_ACT_UNSPEC);
+		if (at)
+			check_port(old, at, at + packet_len - old_len);
 	} else {
 		act = hpccpp_cnp_in(&skb);
 		TRUE_OR_TRAP(act == TC_ACT_UNSPEC || act == TC_ACT_SHOT);
@@ -1145,8 +1217,10 @@ static void fuzz_cnp(void)
 	__u64 line;
 
 	__builtin_memset(flows, 0, sizeof(flows));
-	__builtin_memset(walks, 0, sizeof(walks));
+	__builtin_memset(the_asked, 0, sizeof(the_asked));
+	last_walk = 0;
 	the_wire.done = 0;
+	the_answers.next = 0;
 	the_qpn = 0;
 	is_heard = false;
 	is_sender = false;
@@ -1160,10 +1234,11 @@ static void fuzz_cnp(void)
 		.type1 = HPCCPP_FCNP_TYPE1, .type2 = HPCCPP_FCNP_TYPE2,
 		.answer = what >> 6 & 1 ? HPCCPP_ANSWER_CNP + (what >> 5 & 1) :
 			  HPCCPP_ANSWER_NONE,
-		.mark = what >> 6 & 1 ? MARK : 0,
+		.mark = what >> 6 & 1 ? MARK : 0, .limit = 10,
 	};
 	if (the_cnp.hops > HPCCPP_HBH_HOPS)
 		the_cnp.hops = 0;
+	the_cnp.detours = take_byte() & 1;
 	hpccpp_dcqcn_defaults(&the_cnp.dcqcn, line / 8, params.T);
 	while (left) {
 		pass_time();

@@ -87,7 +87,7 @@ seeds()
 		$data = rocev2 4, 0;
 		$trace = pack("C8nC2Nx28C4", 17, 5, 1, 0, 0x31, 38, 0, 0, 1, 7 << 3, 7, 0xf20c0000, 1, 2, 0, 0);
 		$fast = pack("C8", 17, 2, 1, 2, 0, 0, 0x9e, 16) . "\xfd" x 16;
-		for ([7, 1], [15, 1], [1, 255]) {
+		for ([7, 1], [15, 1], [7 | 32, 1], [1, 255]) {
 			($roce, $cnp) = @$_;
 			for $p (ipv6(17, $data), ipv6(0, $trace . $data), vlan(ipv6 60, $fast . rocev2 0x81, 0), ipv6(43, pack("C4x20", 17, 2, 4, 1) . $data),
 				ipv6(44, pack("C8", 17) . $data), ipv6(51, pack("C12", 17, 1) . $data), ip4(tcp 0x10, option $collect, $empty)) {
@@ -133,13 +133,13 @@ seeds()
 			event(4, window 3 << 30 | 2 << 28, 0));
 
 		# a RoCEv2 host: hops of its traces and more, 64 for one that answers marks, 32
-		# more with Fast CNPs; the line rate; then packets, how they
-		# come (with right sums 1, to leave 2), and time that passes before
-		sub cnphost { pack("C2", 3, $_[0]), params, pack "Q<", 2e8 - 10000 }
+		# more with Fast CNPs; the line rate; whether it goes around switches; then
+		# packets, how they come (with right sums 1, to leave 2), and time that passes before
+		sub cnphost { pack("C2", 3, $_[0]), params, pack "Q<C", 2e8 - 10000, $_[1] // 0 }
 		sub roce { my ($how, $p, @time) = @_; @time = (20, 1) if !@time; pack("C4", @time, $how, length $p) . $p }
 		sub fast { ipv6(60, $_[0] . pack("n4C2nN2x16N", 1000, 4791, 40, 1, 0x81, 0, 0xffff, 17, 0, 0)) }
 		sub fast4 { pack("C8n", 17, 7, 1, 0, 0x9d, 54, 0, 0, 1) . pack("C2NN7", 7 << 3, 0, 0xf20c0000, 0x3f000001, 0x10002, @_) . "\xfd" x 16 . "\1\2\0\0" }
-		sub data { ipv6 17, pack("n4C2nN2a*", 1000, 4791, 28, 0, 4, 0, 0xffff, @_, 1, "dataicrc") }
+		sub data { ipv6 17, pack("n4C2nN2a*", 1000, 4791, 28, 0, 4, 0, 0xffff, @_, 1 << 31 | 1, "dataicrc") }
 		$cnp = ipv6(17, pack("n4C2nN2x16N", 1000, 4791, 40, 1, 0x81, 0, 0xffff, 17, 0, 0));
 		$out = roce(2, data 17);
 		$ack = roce(0, ipv6 17, rocev2 0x11, 0);
@@ -150,13 +150,23 @@ seeds()
 			seed(cnphost($hops), $out, (map { ($out, roce(1, fast(fast4 1, $_ << 11, 9e4, $_ << 16, 29 << 26), 14, 200)) } 1 .. 4),
 				roce(2, data(17), 16, 255));
 		}
-		# marked: of a queue pair that no ACK has named, and when one has; too soon
+		# marked: of a queue pair that no ACK has named, and when one has; too soon;
+		# for another host, as the route has it when time is odd
 		sub marked { substr($_[0], 15, 1, "\x30"); $_[0] }
 		for $mode (64, 96) {
 			$mark = roce(0, marked(data 17), 20, 255);
-			seed(cnphost($mode | 3), $mark, roce(2, ipv6(17, rocev2 0x11, 0), 20, 255), ($mark, roce(0, data 17)) x 2,
+			seed(cnphost($mode | 3), roce(0, data(17), 0, 1), $mark, roce(2, ipv6(17, rocev2 0x11, 0), 20, 255), ($mark, roce(0, data 17)) x 2,
 				roce(2, ipv6 17, rocev2 0x11, 0), roce(0, marked(ipv6 0, $trace . $data), 20, 255),
-				roce(0, marked(data 17), 1, 1), roce(0, marked(data 18), 20, 255));
+				roce(0, marked(data 17), 1, 1), roce(0, marked(data 18), 20, 255), roce(0, marked(data 19), 0, 1));
+		}
+		# Fast CNPs of a switch, and packets that go around it, with a checksum and without
+		sub of_switch { substr($_[0], 22, 16, "\xfc" x 16); $_[0] }
+		for $hops (0, 3) {
+			$summed = data 17;
+			substr $summed, 60, 2, "\x12\x34";
+			seed(cnphost($hops, 1), $out, (roce(1, of_switch(fast $fast), 16, 255), $out, roce(2, $summed), roce(2, ipv6(17, rocev2 0x0c, 0)),
+				roce(2, ipv6(17, rocev2 0x11, 0)), roce(2, ipv6 0, $trace . $data), roce(2, vlan data 17)) x 3,
+				roce(1, of_switch fast fast4 1, 1 << 11, 9e4, 1 << 16, 29 << 26), $out);
 		}
 		# more flows than there is room for, again when they are long idle
 		seed(cnphost(1), (map { roce(2, data $_) } 1 .. 5), roce(2, data(6), 36, 255));

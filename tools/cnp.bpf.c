@@ -9,6 +9,9 @@
  * stack sees them, and judged: only what a listed source says of a flow that is
  * really sending is heeded, all else is dropped and counted.
  *
+ * A flow can take another way, too, around a switch that has sent a Fast CNP: its
+ * packets get another UDP source port, by which switches choose among ways.
+ *
  * Where it is to, it also gives the data packets that leave an IOAM trace, for ports to
  * write into, and takes it off those that come, before the stack sees them: rxe looks for
  * UDP right behind the IPv6 header. And it can be the notification point, too: then data
@@ -32,9 +35,10 @@
 
 /* Opcodes; of all services but for their three high bits */
 #define ROCE_READ_RESPONSE	0x0d	/* the first of four */
-#define ROCE_RC_ACK	0x11
+#define ROCE_ACK	0x11
 #define ROCE_ATOMIC_ACK	0x12
 #define PSN_MASK	0xffffff
+#define ACK_REQ		0x80000000	/* beside it, host order */
 #define PSN_WINDOW	1024	/* an ACK's is one of the last so many sent */
 
 struct {
@@ -58,6 +62,14 @@ struct {
 	__type(key, struct hpccpp_prefix);
 	__type(value, __u8);
 } cnp_accept SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_PREFIXES);
+	__type(key, struct hpccpp_prefix);
+	__type(value, __u8);
+} cnp_detour SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -89,8 +101,7 @@ struct {
 /* Flows that come, by peer and our QP */
 struct heard {
 	__u64 answered;		/* when it last had a CNP, ns */
-	__u64 seen;		/* when the last data packet came, ns */
-	__u32 psn;		/* of that */
+	__u32 psn;		/* of the last data packet */
 	__u32 qpn;		/* the peer's QP; 0: not known */
 };
 
@@ -116,15 +127,48 @@ struct {
 	__type(value, struct cnp_space);
 } cnp_space SEC(".maps");
 
-/* When flows were last gone through, ns: for one to give up, for a local QP, a sender's */
+/* CNPs in all */
+struct answers {
+	struct bpf_spin_lock lock;
+	__u64 next;		/* when the next would be due, ns */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct answers);
+} cnp_answers SEC(".maps");
+
+/*
+ * No packet has both QPs of a flow. But data that asks for an ACK gets one with its PSN,
+ * to the other QP: whose data had that PSN last, by its peer and whether it came from it?
+ */
+struct asking {
+	__be32 peer[4];
+	__u32 psn;
+	__u32 came;
+};
+
+struct asked {
+	__u64 at;		/* ns */
+	__u32 qpn;		/* that the data was to */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4 * HPCCPP_CNP_FLOWS);
+	__type(key, struct asking);
+	__type(value, struct asked);
+} cnp_asked SEC(".maps");
+
+/* When the flows were last gone through for one to give up, ns */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
 } cnp_walks SEC(".maps");
-
-enum { WALK_IDLE, WALK_QP, WALK_SENDER };
 
 /* A flow before its first packet, all zero: too large for the stack; has no lock */
 struct no_flow {
@@ -190,10 +234,20 @@ static __always_inline bool load_roce(struct __sk_buff *skb, __u8 next,
 	       roce->udp.dest == bpf_htons(HPCCPP_ROCE_PORT);
 }
 
-/* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
-static __always_inline bool may_walk(__u32 what, __u64 now)
+static __always_inline bool listed(void *map, const void *source)
 {
-	__u64 *at = bpf_map_lookup_elem(&cnp_walks, &what);
+	struct hpccpp_prefix p = { .prefixlen = 128 };
+
+	__builtin_memcpy(p.addr, source, sizeof(p.addr));
+	/* ::ffff:a.b.c.d is on no wire, and would match IPv4's prefixes */
+	return bpf_map_lookup_elem(map, &p);
+}
+
+/* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
+static __always_inline bool may_walk(__u64 now)
+{
+	__u32 zero = 0;
+	__u64 *at = bpf_map_lookup_elem(&cnp_walks, &zero);
 
 	if (!at || now - *at < 10000000)
 		return false;
@@ -376,19 +430,60 @@ __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 	return true;
 }
 
-/* What an ACK says: whose data it acknowledges */
-struct acked {
-	__be32 peer[4];
-	__u32 psn;
-	__u32 to;		/* the QP that it is to, whose data it is about */
-	__u32 qpn;		/* the other of that flow; 0: of no flow */
-	__u64 since;		/* ns: the flow has sent since then */
-};
+/* One of RC, RD or XRC: others have none */
+static __always_inline bool is_ack(__u8 opcode)
+{
+	return HPCCPP_ROCE_SERVICES >> (opcode >> 5) & 1 &&
+	       (opcode & 31) == ROCE_ACK;
+}
 
 /* psn of an ACK, and the last one that was sent */
 static __always_inline bool acks(__u32 psn, __u32 last)
 {
 	return ((last - psn) & PSN_MASK) < PSN_WINDOW;
+}
+
+/* Was it so few T ago that what sent then is sending? */
+static __always_inline bool recent(const struct hpccpp_cnp_cfg *cfg, __u64 at,
+				   __u64 now)
+{
+	return (__s64)(now - at) < cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
+}
+
+/*
+ * Data passes to that QP. Where two have the same PSN, as after a start from the same, it
+ * is taken down for the one that is not paired: so each ACK pairs one more.
+ */
+static __always_inline void ask(const struct hpccpp_cnp_cfg *cfg,
+				const __be32 *peer, const struct hpccpp_bth *bth,
+				bool came, __u32 qpn, bool paired, __u64 now)
+{
+	struct asked by = { .at = now, .qpn = qpn }, *before;
+	__u32 psn = bpf_ntohl(bth->psn);
+	struct asking a = {
+		.peer = { peer[0], peer[1], peer[2], peer[3] },
+		.psn = psn & PSN_MASK,
+		.came = came,
+	};
+
+	if (!(psn & ACK_REQ))
+		return;
+	before = paired ? bpf_map_lookup_elem(&cnp_asked, &a) : NULL;
+	if (!before || before->qpn == qpn || !recent(cfg, before->at, now))
+		bpf_map_update_elem(&cnp_asked, &a, &by, BPF_ANY);
+}
+
+/* The QP that data was to that asked for an ACK with this PSN; 0: none */
+static __always_inline __u32 who_asked(const __be32 *peer, __u32 psn, bool came)
+{
+	struct asking a = {
+		.peer = { peer[0], peer[1], peer[2], peer[3] },
+		.psn = psn,
+		.came = came,
+	};
+	struct asked *by = bpf_map_lookup_elem(&cnp_asked, &a);
+
+	return by ? by->qpn : 0;
 }
 
 /* --- Egress --------------------------------------------------------------------- */
@@ -412,7 +507,7 @@ new_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
 	if (!none)
 		return NULL;
 	if (bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST) == -E2BIG) {
-		if (!may_walk(WALK_IDLE, now))
+		if (!may_walk(now))
 			return NULL;
 		bpf_for_each_map_elem(&cnp_flows, give_up_idle, &now, 0);
 		bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST);
@@ -545,50 +640,39 @@ static __always_inline void pace(struct __sk_buff *skb,
 	count(HPCCPP_CS_DATA);
 }
 
-static long find_heard(struct bpf_map *map, struct hpccpp_cnp_qp *key,
-		       struct heard *h, struct acked *a)
-{
-	(void)map;
-	if ((__s64)(h->seen - a->since) < 0 || !same_address(key->peer, a->peer) ||
-	    !acks(a->psn, h->psn))
-		return 0;
-	h->qpn = a->to;
-	a->qpn = key->qpn;
-	return 1;
-}
-
 /*
- * Data does not name the QP that it comes from. But an ACK of ours goes to it, and its
- * PSN is one of what came a moment ago, as in learn_qp() the other way.
+ * Data does not name the QP that it comes from, but an ACK of ours goes to it. Each of
+ * theirs is that of one of ours at most: it leaves the last when it proves to be that of
+ * another, and may take over one that was paired wrongly.
  */
-static __always_inline void learn_sender(const struct hpccpp_cnp_cfg *cfg,
-					 const struct ipv6hdr *ip,
-					 const struct hpccpp_bth *bth, __u64 now)
+static __always_inline void learn_sender(const struct ipv6hdr *ip,
+					 const struct hpccpp_bth *bth)
 {
-	struct hpccpp_cnp_qp key = {};
-	struct acked a = {};
-	struct heard *h;
-	__u32 *qpn;
+	__u32 psn = bpf_ntohl(bth->psn) & PSN_MASK, *known, ours;
+	struct hpccpp_cnp_qp theirs = {}, key = {};
+	struct heard *h, *last = NULL;
 
-	__builtin_memcpy(key.peer, &ip->daddr, sizeof(key.peer));
-	key.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
-	a.psn = bpf_ntohl(bth->psn) & PSN_MASK;
-	a.to = key.qpn;
-	qpn = bpf_map_lookup_elem(&cnp_senders, &key);
-	if (qpn) {
-		key.qpn = *qpn;
-		h = bpf_map_lookup_elem(&cnp_heard, &key);
-		if (h && h->qpn == a.to && acks(a.psn, h->psn))
+	__builtin_memcpy(theirs.peer, &ip->daddr, sizeof(theirs.peer));
+	theirs.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
+	__builtin_memcpy(key.peer, theirs.peer, sizeof(key.peer));
+	known = bpf_map_lookup_elem(&cnp_senders, &theirs);
+	if (known) {
+		key.qpn = *known;
+		last = bpf_map_lookup_elem(&cnp_heard, &key);
+		if (last && last->qpn != theirs.qpn)
+			last = NULL;
+		if (last && acks(psn, last->psn))
 			return;
 	}
-	if (!may_walk(WALK_SENDER, now))
+	ours = who_asked(key.peer, psn, true);
+	key.qpn = ours;
+	h = ours ? bpf_map_lookup_elem(&cnp_heard, &key) : NULL;
+	if (!h)
 		return;
-	__builtin_memcpy(a.peer, key.peer, sizeof(a.peer));
-	a.since = now - cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
-	bpf_for_each_map_elem(&cnp_heard, find_heard, &a, 0);
-	key.qpn = a.to;
-	if (a.qpn)
-		bpf_map_update_elem(&cnp_senders, &key, &a.qpn, BPF_ANY);
+	if (last)
+		last->qpn = 0;
+	h->qpn = theirs.qpn;
+	bpf_map_update_elem(&cnp_senders, &theirs, &ours, BPF_ANY);
 }
 
 /*
@@ -599,6 +683,37 @@ static __always_inline bool is_answer(__u8 opcode)
 {
 	return (opcode & 31) >= ROCE_READ_RESPONSE &&
 	       (opcode & 31) <= ROCE_ATOMIC_ACK;
+}
+
+/*
+ * A packet whose UDP header is at "at" gets that source port, and what sums it up
+ * changes with it. False: the packet is of no use any more. Not static, as
+ * hpccpp_remove_trace().
+ */
+__noinline int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
+{
+	__be16 new = bpf_htons(port);
+	struct udphdr udp;
+	__u32 len, end, old, icrc;
+
+	if (bpf_skb_load_bytes(skb, at, &udp, sizeof(udp)))
+		return true;
+	len = bpf_ntohs(udp.len) - HPCCPP_ICRC_LEN;
+	end = at + len;
+	/* RoCEv2's are multiples of 4, which the checksum of words relies on */
+	if (len < sizeof(struct roce) || len > 0xffff || len % 4 ||
+	    bpf_skb_load_bytes(skb, end, &old, sizeof(old)))
+		return true;
+	icrc = old ^ hpccpp_icrc_change(udp.source ^ new, len);
+	at += __builtin_offsetof(struct udphdr, check);
+	/* no checksum stays none; the hash is of the old port, and what ECMP goes by */
+	return !bpf_l4_csum_replace(skb, at, udp.source, new,
+				    sizeof(new) | BPF_F_MARK_MANGLED_0) &&
+	       !bpf_l4_csum_replace(skb, at, old, icrc,
+				    sizeof(icrc) | BPF_F_MARK_MANGLED_0) &&
+	       !bpf_skb_store_bytes(skb, end, &icrc, sizeof(icrc), 0) &&
+	       !bpf_skb_store_bytes(skb, at - __builtin_offsetof(struct udphdr, check),
+				    &new, sizeof(new), BPF_F_INVALIDATE_HASH);
 }
 
 SEC("tc")
@@ -617,6 +732,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	if (!ip_at)
 		return TC_ACT_UNSPEC;
 	at = ip_at + sizeof(ip);
+	/* a CNP waits for nobody */
 	if (!load_roce(skb, ip.nexthdr, &at, &roce) ||
 	    roce.bth.opcode == HPCCPP_ROCE_CNP)
 		return TC_ACT_UNSPEC;
@@ -630,13 +746,15 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	key.qpn = bpf_ntohl(roce.bth.qpn) & HPCCPP_QPN_MASK;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
 	if (!data) {
-		if (cfg->answer == HPCCPP_ANSWER_CNP &&
-		    roce.bth.opcode == ROCE_RC_ACK)
-			learn_sender(cfg, &ip, &roce.bth, now);
-		/* what slows others down waits for nobody */
-		if (f && f->answers == answer && f->held > now &&
-		    roce.bth.opcode != HPCCPP_ROCE_CNP)
+		if (cfg->answer == HPCCPP_ANSWER_CNP && is_ack(roce.bth.opcode))
+			learn_sender(&ip, &roce.bth);
+		if (f && f->answers == answer && f->held > now)
 			skb->tstamp = f->held;
+		if (f && f->answers == answer && f->port &&
+		    !hpccpp_set_port(skb, at, f->port)) {
+			count(HPCCPP_CS_ERROR);
+			return TC_ACT_SHOT;
+		}
 		return TC_ACT_UNSPEC;
 	}
 	if (!f)
@@ -646,9 +764,13 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	f->answers = answer;
-	f->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+	if (!answer) {
+		f->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+		ask(cfg, key.daddr, &roce.bth, false, key.qpn, f->lqpn, now);
+	}
 	f->sport = bpf_ntohs(roce.udp.source);
-	if (cfg->hops && ip.nexthdr == NEXT_UDP && !add_trace(skb, cfg, ip_at, &ip)) {
+	if ((f->port && !hpccpp_set_port(skb, at, f->port)) ||
+	    (cfg->hops && ip.nexthdr == NEXT_UDP && !add_trace(skb, cfg, ip_at, &ip))) {
 		count(HPCCPP_CS_ERROR);
 		return TC_ACT_SHOT;
 	}
@@ -674,15 +796,6 @@ static __noinline bool icrc_ok(const struct ipv6hdr *ip,
 			       const struct hpccpp_cnp *c)
 {
 	return hpccpp_cnp_icrc(&ip->saddr, &ip->daddr, c) == c->icrc;
-}
-
-static __always_inline bool accepted(const void *source)
-{
-	struct hpccpp_prefix p = { .prefixlen = 128 };
-
-	__builtin_memcpy(p.addr, source, sizeof(p.addr));
-	/* ::ffff:a.b.c.d is on no wire, and would match IPv4's prefixes */
-	return bpf_map_lookup_elem(&cnp_accept, &p);
 }
 
 /* What a CNP did to a flow; with its lock held */
@@ -874,6 +987,38 @@ static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
 	return rate;
 }
 
+/* The flow takes another way, if the switch that a Fast CNP is of is one to go around. */
+static __always_inline void detour(const struct hpccpp_cnp_cfg *cfg,
+				   struct hpccpp_cnp_flow *f,
+				   const struct ipv6hdr *ip, __u64 now)
+{
+	__u32 others = HPCCPP_ROCE_SPORTS - 1;
+	__u64 T = cfg->hpcc.T * 1000ULL;
+	bool moved;
+	__u32 by;
+
+	if (!cfg->detours || !listed(&cnp_detour, &ip->saddr))
+		return;
+	/* any but what it has, as nobody knows how switches choose */
+	by = 1 + bpf_get_prandom_u32() % others;
+	bpf_spin_lock(&f->lock);
+	moved = !f->detours || (__s64)(now - f->detour_at) >
+			       (__s64)(T * HPCCPP_CNP_DETOUR_T);
+	if (moved) {
+		f->port = HPCCPP_ROCE_SPORT +
+			  ((f->port ?: f->sport) + by) % HPCCPP_ROCE_SPORTS;
+		f->detours++;
+		f->detour_at = now;
+		/* what is on the old way is to be there first */
+		f->next = (f->next > now ? f->next : now) + T;
+		f->held = f->next < now + HPCCPP_CNP_HELD ? f->next :
+							    now + HPCCPP_CNP_HELD;
+	}
+	bpf_spin_unlock(&f->lock);
+	if (moved)
+		count(HPCCPP_CS_DETOURED);
+}
+
 static __always_inline __u32 heeded_as(__u8 cause)
 {
 	return cause == HPCCPP_CNP_SWITCH ? HPCCPP_CS_SWITCH :
@@ -884,8 +1029,7 @@ static __always_inline __u32 heeded_as(__u8 cause)
 static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
 				    const struct hpccpp_cnp_flow *f, __u64 now)
 {
-	return f->packets && (__s64)(now - f->seen) <
-	       cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
+	return f->packets && recent(cfg, f->seen, now);
 }
 
 /*
@@ -961,7 +1105,7 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 	__u32 wrong;
 	__u8 cause;
 
-	if (!accepted(&ip->saddr))
+	if (!listed(&cnp_accept, &ip->saddr))
 		return HPCCPP_CS_DENIED;
 	if (o->type == cfg->type2)
 		fixed = HPCCPP_FCNP2_LEN(0);
@@ -988,57 +1132,48 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 			if (!follow(cfg, f, ip, cause, &rec, now))
 				return HPCCPP_CS_REPEATED;
 			count(HPCCPP_CS_TRACED);
-			return heeded_as(cause);
+			goto heeded;
 		}
 		count(HPCCPP_CS_TRACE_BAD);
 	}
-	return slow_down(cfg, f, ip, cause, now) ? heeded_as(cause) :
-						   HPCCPP_CS_REPEATED;
+	if (!slow_down(cfg, f, ip, cause, now))
+		return HPCCPP_CS_REPEATED;
+heeded:
+	if (cause == HPCCPP_CNP_SWITCH)
+		detour(cfg, f, ip, now);
+	return heeded_as(cause);
 }
 
-static long find_acked(struct bpf_map *map, struct hpccpp_cnp_key *key,
-		       struct hpccpp_cnp_flow *f, struct acked *a)
-{
-	(void)map;
-	if (!same_address(key->daddr, a->peer) || !acks(a->psn, f->psn))
-		return 0;
-	f->lqpn = a->to;
-	a->qpn = key->qpn;
-	return 1;
-}
-
-/*
- * No packet has both QPs of a flow. But an ACK goes to ours, and its PSN is one that
- * this flow sent a moment ago: they start anywhere in 24 bits, so that two flows to
- * one peer are hardly ever near each other.
- */
+/* Our QP of a flow, which an ACK that comes names: as learn_sender() the other way */
 static __always_inline void learn_qp(const struct ipv6hdr *ip,
 				     const struct hpccpp_bth *bth)
 {
+	__u32 psn = bpf_ntohl(bth->psn) & PSN_MASK, *known, theirs;
+	struct hpccpp_cnp_flow *f, *last = NULL;
 	struct hpccpp_cnp_key key = {};
-	struct hpccpp_cnp_qp qp = {};
-	struct hpccpp_cnp_flow *f;
-	struct acked a = {};
-	__u32 *qpn;
+	struct hpccpp_cnp_qp ours = {};
 
-	__builtin_memcpy(qp.peer, &ip->saddr, sizeof(qp.peer));
-	qp.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
-	a.psn = bpf_ntohl(bth->psn) & PSN_MASK;
-	qpn = bpf_map_lookup_elem(&cnp_qps, &qp);
-	if (qpn) {
-		__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
-		key.qpn = *qpn;
-		f = bpf_map_lookup_elem(&cnp_flows, &key);
-		if (f && acks(a.psn, f->psn))
+	__builtin_memcpy(ours.peer, &ip->saddr, sizeof(ours.peer));
+	ours.qpn = bpf_ntohl(bth->qpn) & HPCCPP_QPN_MASK;
+	__builtin_memcpy(key.daddr, ours.peer, sizeof(key.daddr));
+	known = bpf_map_lookup_elem(&cnp_qps, &ours);
+	if (known) {
+		key.qpn = *known;
+		last = bpf_map_lookup_elem(&cnp_flows, &key);
+		if (last && last->lqpn != ours.qpn)
+			last = NULL;
+		if (last && acks(psn, last->psn))
 			return;
 	}
-	if (!may_walk(WALK_QP, bpf_ktime_get_ns()))
+	theirs = who_asked(key.daddr, psn, false);
+	key.qpn = theirs;
+	f = theirs ? bpf_map_lookup_elem(&cnp_flows, &key) : NULL;
+	if (!f)
 		return;
-	__builtin_memcpy(a.peer, &ip->saddr, sizeof(a.peer));
-	a.to = qp.qpn;
-	bpf_for_each_map_elem(&cnp_flows, find_acked, &a, 0);
-	if (a.qpn)
-		bpf_map_update_elem(&cnp_qps, &qp, &a.qpn, BPF_ANY);
+	if (last)
+		last->lqpn = 0;
+	f->lqpn = ours.qpn;
+	bpf_map_update_elem(&cnp_qps, &ours, &theirs, BPF_ANY);
 }
 
 /* A receiver's CNP, as it has always been: what becomes of it, to be counted */
@@ -1065,6 +1200,9 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
 	key.qpn = *qpn;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
+	/* it may be another's by now */
+	if (f && f->lqpn != qp.qpn)
+		return HPCCPP_CS_UNKNOWN;
 	/* RoCEv2's own packets may do without a checksum: the ICRC is there */
 	wrong = judge(cfg, f, ip, &c, c.check, now);
 	if (!f || wrong != HPCCPP_CS_MAX)
@@ -1076,10 +1214,31 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 /* --- Notification point --------------------------------------------------------- */
 
 #define ECN_CE		3
-#define PACKET_HOST	0	/* pkt_type of what is to this machine */
+#define PACKET_HOST	0	/* pkt_type of what is to this machine's MAC address */
+#define AF_INET6	10
 
 /* What a copy brings to hpccpp_answer() in skb->cb[]: places, from the IPv6 header */
 enum { COPY_TRACE, COPY_UDP, COPY_QPN };
+
+/*
+ * Is it to this host? A host that forwards sends on what is not, or refuses it; one that
+ * does not has no use for it, and no router gives it such.
+ */
+static __always_inline bool is_to_us(struct __sk_buff *skb,
+				     const struct ipv6hdr *ip)
+{
+	struct bpf_fib_lookup fib = {
+		.family = AF_INET6,
+		.ifindex = skb->ifindex,
+	};
+	long ret;
+
+	__builtin_memcpy(fib.ipv6_src, &ip->saddr, sizeof(fib.ipv6_src));
+	__builtin_memcpy(fib.ipv6_dst, &ip->daddr, sizeof(fib.ipv6_dst));
+	ret = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
+	return ret == BPF_FIB_LKUP_RET_NOT_FWDED ||
+	       ret == BPF_FIB_LKUP_RET_FWD_DISABLED;
+}
 
 /*
  * A packet that came: is it data, with a congestion mark, of a flow that has had no CNP
@@ -1092,6 +1251,7 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 	struct hpccpp_cnp_qp key = {};
 	__u32 zero = 0, at, udp, trace = 0, mark = skb->mark;
 	struct hpccpp_cnp_cfg *cfg;
+	struct answers *all;
 	struct ipv6hdr ip;
 	struct roce roce;
 	struct heard *h;
@@ -1121,8 +1281,11 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 	if (bpf_skb_load_bytes(skb, udp, &roce, sizeof(roce)))
 		return 0;
 	key.qpn = roce_data_qpn(&roce);
-	__builtin_memcpy(addr, &ip.saddr, sizeof(addr));
+	__builtin_memcpy(addr, &ip.daddr, sizeof(addr));
 	if (!key.qpn || !is_unicast(addr))
+		return 0;
+	__builtin_memcpy(addr, &ip.saddr, sizeof(addr));
+	if (!is_unicast(addr))
 		return 0;
 	__builtin_memcpy(key.peer, addr, sizeof(key.peer));
 	h = bpf_map_lookup_elem(&cnp_heard, &key);
@@ -1135,19 +1298,33 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	h->seen = now;
-	h->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+	/* READ responses are not of the sequence that our ACKs are of */
+	if (cfg->answer == HPCCPP_ANSWER_CNP && !is_answer(roce.bth.opcode)) {
+		h->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
+		ask(cfg, addr, &roce.bth, true, key.qpn, h->qpn, now);
+	}
+	was = h->answered;
 	if (!marked)
+		return 0;
+	if (was && (__s64)(now - was) < (__s64)cfg->dcqcn.N) {
+		count(HPCCPP_CS_SUPPRESSED);
+		return 0;
+	}
+	if (!is_to_us(skb, &ip))
 		return 0;
 	if (cfg->answer == HPCCPP_ANSWER_CNP && !h->qpn) {
 		count(HPCCPP_CS_UNPAIRED);
 		return 0;
 	}
-	was = h->answered;
 	/* of two CPUs that have a packet of it one answers */
-	if ((was && (__s64)(now - was) < (__s64)cfg->dcqcn.N) ||
-	    __sync_val_compare_and_swap(&h->answered, was, now) != was) {
+	if (__sync_val_compare_and_swap(&h->answered, was, now) != was) {
 		count(HPCCPP_CS_SUPPRESSED);
+		return 0;
+	}
+	all = bpf_map_lookup_elem(&cnp_answers, &zero);
+	if (!all || !cfg->limit ||
+	    over_limit(&all->lock, &all->next, 1000000000 / cfg->limit)) {
+		count(HPCCPP_CS_LIMITED);
 		return 0;
 	}
 	skb->cb[COPY_TRACE] = trace;
@@ -1227,7 +1404,7 @@ int hpccpp_cnp_in(struct __sk_buff *skb)
 	}
 	if (ip.nexthdr != NEXT_UDP || !load_roce(skb, NEXT_UDP, &at, &roce))
 		return TC_ACT_UNSPEC;
-	if (roce.bth.opcode == ROCE_RC_ACK) {
+	if (is_ack(roce.bth.opcode)) {
 		learn_qp(&ip, &roce.bth);
 	} else if (roce.bth.opcode == HPCCPP_ROCE_CNP) {
 		count(take_ordinary(skb, cfg, &ip, at));

@@ -32,7 +32,8 @@ static const char usage[] =
 "                      [ rate RATE ] [ base-rtt TIME ]\n"
 "                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
 "                      [ flows N ] [ trace HOPS ] [ ioam-namespace N ]...\n"
-"                      [ answer { cnp | fast-cnp } ]\n"
+"                      [ answer { cnp | fast-cnp } ] [ limit N ]\n"
+"                      [ detour PREFIX ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
 "       hpccpp cnp delete dev DEV [ netns NAME ]\n"
 "       hpccpp cnp [ show ] [ dev DEV ] [ netns NAME ]\n"
@@ -54,6 +55,10 @@ static const char usage[] =
 "answer data packets that come with a congestion mark (ECN CE): a flow's sender gets a\n"
 "      CNP, at most once in base-rtt. cnp: as NICs send it, to a queue pair that our ACKs\n"
 "      name; fast-cnp: a Fast CNP of a receiver. Default: no answer\n"
+"limit N answers a second at most, to all, 1 to 1000000, default 10000\n"
+"detour a flow that a Fast CNP of a switch with such an address slows down, of those\n"
+"      in accept, gets another UDP source port, by which ECMP may lead it around that\n"
+"      switch: at most once in 8 base-rtt; up to 64. Default: no flow\n"
 "option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "\n"
@@ -67,14 +72,17 @@ static const char usage[] =
 "sending), checksum, icrc; error; data packets that left with a trace: trace_added,\n"
 "without, as the MTU has no room: trace_mtu; that came with one: trace_removed (it is\n"
 "off), trace_left (malformed, or not alone). With answer: answered, suppressed (the\n"
-"flow has just had one), unpaired (no ACK has named the sender's queue pair yet).\n"
+"flow has just had one), limited (more than N), unpaired (no ACK has named the\n"
+"sender's queue pair yet). With detour: detoured (Fast CNPs for which a flow got\n"
+"another port).\n"
 "\n"
-"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace answer\n"
-"ioam_namespaces option_types flows stats: see hpccpp(8)\n";
+"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace answer limit\n"
+"detour ioam_namespaces option_types flows stats: see hpccpp(8)\n";
 
 const struct field cnp_flow_fields[] = {
 	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
 	{ "dqpn", FORM_NUM, "dqpn", NULL, NULL, NULL },
+	{ "sport", FORM_NUM, "sport", NULL, NULL, NULL },
 	{ "lqpn", FORM_NUM, "lqpn", NULL, NULL, NULL },
 	{ "rdma", FORM_TEXT, "rdma", NULL, NULL, NULL },
 	{ "pid", FORM_NUM, "pid", NULL, NULL, NULL },
@@ -87,6 +95,7 @@ const struct field cnp_flow_fields[] = {
 	{ "switch", FORM_TEXT, "switch", NULL, NULL, NULL },
 	{ "cnp_age", FORM_TIME, "ago", NULL, NULL, NULL },
 	{ "cnps", FORM_NUM, "cnps", NULL, NULL, NULL },
+	{ "detours", FORM_NUM, "detours", NULL, NULL, NULL },
 	{ "packets", FORM_NUM, "packets", NULL, NULL, NULL },
 	{ "bytes", FORM_NUM, "bytes", NULL, NULL, NULL },
 	{ }
@@ -104,6 +113,8 @@ const struct field cnp_fields[] = {
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "trace", FORM_NUM, "trace", NULL, NULL, NULL },
 	{ "answer", FORM_TEXT, "answer", NULL, NULL, NULL },
+	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
+	{ "detour", FORM_LIST, "detour", NULL, NULL, NULL },
 	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
 	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
@@ -120,6 +131,7 @@ static const char *const causes[] = { "none", "switch", "receiver", "ordinary" }
 struct plan {
 	struct hpccpp_cnp_cfg cfg;
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
+	struct hpccpp_prefix detour[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
 };
@@ -206,9 +218,7 @@ static int load(struct plan *p)
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
 			    .btf_custom_path = getenv("HPCCPP_BTF"));
 	struct cnp_bpf *skel = cnp_bpf__open_opts(&opts);
-	static const __u8 one = 1;
 	int ret, prog;
-	__u32 i;
 
 	if (!skel)
 		return load_error(errno, "cnp");
@@ -222,10 +232,12 @@ static int load(struct plan *p)
 	prog = bpf_program__fd(skel->progs.hpccpp_cnp_out);
 	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_accept), NULL);
-	for (i = 0; i < p->cfg.accepts && !ret; i++)
-		ret = bpf_map__update_elem(skel->maps.cnp_accept, &p->accept[i],
-					   sizeof(p->accept[i]), &one,
-					   sizeof(one), BPF_ANY);
+	if (!ret)
+		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_detour), NULL);
+	if (!ret)
+		ret = write_prefixes(skel->maps.cnp_accept, p->accept, p->cfg.accepts);
+	if (!ret)
+		ret = write_prefixes(skel->maps.cnp_detour, p->detour, p->cfg.detours);
 	ret = ret ? load_error(ret, "cnp") : attach(skel, p);
 	cnp_bpf__destroy(skel);
 	return ret;
@@ -259,7 +271,7 @@ static int cnp_add(int argc, char **argv)
 	const char *rate = NULL, *rtt = NULL, *algorithm = NULL, *flows = NULL;
 	const char *threshold = NULL, *netns = NULL, *type[2], *trace = NULL;
 	const char *accept[HPCCPP_PREFIXES], *ns[HPCCPP_CNP_NAMESPACES];
-	const char *answer = NULL;
+	const char *answer = NULL, *limit = NULL, *detour[HPCCPP_PREFIXES];
 	unsigned int types[2] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	struct plan p = {};
 	struct argument args[] = {
@@ -275,10 +287,12 @@ static int cnp_add(int argc, char **argv)
 		{ .name = "flows", .value = &flows, .max = 1 },
 		{ .name = "trace", .value = &trace, .max = 1 },
 		{ .name = "answer", .value = &answer, .max = 1 },
+		{ .name = "limit", .value = &limit, .max = 1 },
+		{ .name = "detour", .value = detour, .max = HPCCPP_PREFIXES },
 		{ .name = "netns", .value = &netns, .max = 1 },
 	};
 	unsigned int N = FLOWS, T = HPCCPP_DCQCN_T, percent = THRESHOLD, v, i;
-	unsigned int which = HPCCPP_CNP_AUTO, hops = 0, with;
+	unsigned int which = HPCCPP_CNP_AUTO, hops = 0, with, most = HPCCPP_LIMIT;
 	__u64 bps = 0;
 	int ret, prog;
 
@@ -287,13 +301,9 @@ static int cnp_add(int argc, char **argv)
 		ret = usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
 	if (!ret && !args[1].n)
 		ret = usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
-	for (i = 0; i < args[1].n && !ret; i++) {
-		ret = parse_prefix(accept[i], &p.accept[i]);
-		if (!ret && strchr(accept[i], '.') && !strchr(accept[i], ':'))
-			ret = usage_error("accept \"%s\" is wrong: allowed are prefixes of IPv6",
-					  accept[i]);
-	}
-	p.cfg.accepts = i;
+	if (!ret)
+		ret = parse_prefixes6("accept", accept, args[1].n, p.accept);
+	p.cfg.accepts = args[1].n;
 	for (i = 0; i < args[2].n && !ret; i++) {
 		ret = parse_uint("ioam-namespace", ns[i], 0, 65535, &v);
 		p.cfg.namespaces[i] = v;
@@ -317,6 +327,13 @@ static int cnp_add(int argc, char **argv)
 				 &with);
 		p.cfg.answer = ret ? 0 : with + 1;
 	}
+	if (!ret && limit)
+		ret = parse_uint("limit", limit, 1, HPCCPP_LIMIT_MAX, &most);
+	if (!ret && limit && !answer)
+		ret = usage_error("\"limit\" is wrong without \"answer\"");
+	if (!ret)
+		ret = parse_prefixes6("detour", detour, args[12].n, p.detour);
+	p.cfg.detours = args[12].n;
 	for (i = 0; i < args[3].n && !ret; i++)	/* bits 10, then 0 */
 		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
 	if (!ret && types[0] == types[1])
@@ -353,6 +370,7 @@ static int cnp_add(int argc, char **argv)
 	p.cfg.threshold_percent = percent;
 	p.cfg.expected = N;
 	p.cfg.hops = hops;
+	p.cfg.limit = most;
 	p.cfg.trace = htons(p.cfg.namespaces[0]);
 	p.cfg.threshold = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
 	set_parameters(&p.cfg, bps, T, N);
@@ -423,7 +441,7 @@ static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 	put_address(row, "dst", key->daddr);
 	put_num(row, "dqpn", key->qpn);
 	put_address(row, "src", f->saddr);
-	put_num(row, "sport", f->sport);
+	put_num(row, "sport", f->port ?: f->sport);
 	if (f->lqpn) {
 		put_num(row, "lqpn", f->lqpn);
 		qp = find_queue_pair(qps, f->lqpn, key->qpn);
@@ -447,6 +465,8 @@ static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 	if (f->cnp_at)
 		put_num(row, "cnp_age", (now_ns() - f->cnp_at) / 1000);
 	put_num(row, "cnps", f->cnps);
+	if (cfg->detours)
+		put_num(row, "detours", f->detours);
 	put_num(row, "packets", f->packets);
 	put_num(row, "bytes", f->bytes);
 	return row;
@@ -499,7 +519,7 @@ static int add_row(const char *dev, int ifindex, int prog,
 	struct json_object *row;
 	struct hpccpp_cnp_cfg cfg;
 	__u16 types[2];
-	int map, ret;
+	int ret;
 
 	ret = prog_entry(prog, "cnp", &cfg, sizeof(cfg));
 	if (!ret)
@@ -508,9 +528,6 @@ static int add_row(const char *dev, int ifindex, int prog,
 		return ret;
 	types[0] = cfg.type1;
 	types[1] = cfg.type2;
-	map = prog_map(prog, "cnp_accept", sizeof(__u8));
-	if (map < 0)
-		return prog_map_error("cnp_accept");
 	row = json_object_new_object();
 	put_str(row, "dev", dev);
 	put_num(row, "rate", cfg.dcqcn.line * 8);
@@ -520,18 +537,22 @@ static int add_row(const char *dev, int ifindex, int prog,
 		algorithms[cfg.algorithm % ARRAY_SIZE(algorithms)]);
 	put_num(row, "threshold", cfg.threshold_percent);
 	put_num(row, "expected", cfg.expected);
-	json_object_object_add(row, "accept", read_prefixes(map));
-	close(map);
+	ret = put_prefixes(row, "accept", prog, "cnp_accept");
 	if (cfg.hops)
 		put_num(row, "trace", cfg.hops);
-	if (cfg.answer)
+	if (cfg.answer) {
 		put_str(row, "answer",
 			answers[(cfg.answer - 1) % ARRAY_SIZE(answers)]);
+		put_num(row, "limit", cfg.limit);
+	}
+	if (cfg.detours && !ret)
+		ret = put_prefixes(row, "detour", prog, "cnp_detour");
 	if (cfg.n_namespaces)
 		put_list(row, "ioam_namespaces", cfg.namespaces,
 			 cfg.n_namespaces);
 	put_list(row, "option_types", types, ARRAY_SIZE(types));
-	ret = put_flows(row, prog, ifindex, &cfg);
+	if (!ret)
+		ret = put_flows(row, prog, ifindex, &cfg);
 	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
 	json_object_array_add(rows, row);
 	return ret;

@@ -109,6 +109,21 @@ wrong:
 			   text);
 }
 
+int parse_prefixes6(const char *name, const char *const *text, unsigned int n,
+		    struct hpccpp_prefix *prefixes)
+{
+	unsigned int i;
+	int ret = EXIT_DONE;
+
+	for (i = 0; i < n && !ret; i++) {
+		ret = parse_prefix(text[i], &prefixes[i]);
+		if (!ret && strchr(text[i], '.') && !strchr(text[i], ':'))
+			ret = usage_error("%s \"%s\" is wrong: allowed are prefixes of IPv6",
+					  name, text[i]);
+	}
+	return ret;
+}
+
 static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
 {
 	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -210,23 +225,33 @@ static int read_keys(const char **path, unsigned int n, bool require,
 	return ret;
 }
 
+int write_prefixes(const struct bpf_map *map,
+		   const struct hpccpp_prefix *prefixes, unsigned int n)
+{
+	static const __u8 one = 1;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = bpf_map__update_elem(map, &prefixes[i], sizeof(prefixes[i]),
+					   &one, sizeof(one), BPF_ANY);
+	return err;
+}
+
 static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
 		      const struct hpccpp_prefix *prefixes,
 		      const struct hpccpp_host_keys *keys)
 {
-	static const __u8 one = 1;
-	__u32 i = 0;
+	__u32 zero = 0;
 	int err;
 
-	err = bpf_map__update_elem(skel->maps.host, &i, sizeof(i), cfg,
+	err = bpf_map__update_elem(skel->maps.host, &zero, sizeof(zero), cfg,
 				   sizeof(*cfg), BPF_ANY);
 	if (!err)
-		err = bpf_map__update_elem(skel->maps.host_keys, &i, sizeof(i),
+		err = bpf_map__update_elem(skel->maps.host_keys, &zero, sizeof(zero),
 					   keys, sizeof(*keys), BPF_ANY);
-	for (; i < cfg->prefixes && !err; i++)
-		err = bpf_map__update_elem(skel->maps.host_prefix,
-					   &prefixes[i], sizeof(prefixes[i]),
-					   &one, sizeof(one), BPF_ANY);
+	if (!err)
+		err = write_prefixes(skel->maps.host_prefix, prefixes, cfg->prefixes);
 	return err;
 }
 
@@ -453,7 +478,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	return row;
 }
 
-struct json_object *read_prefixes(int map)
+static struct json_object *read_prefixes(int map)
 {
 	struct json_object *all = json_object_new_array();
 	struct hpccpp_prefix prefix;
@@ -466,6 +491,18 @@ struct json_object *read_prefixes(int map)
 		prev = &prefix;
 	}
 	return all;
+}
+
+int put_prefixes(struct json_object *row, const char *key, int prog,
+		 const char *map)
+{
+	int fd = prog_map(prog, map, sizeof(__u8));
+
+	if (fd < 0)
+		return prog_map_error(map);
+	json_object_object_add(row, key, read_prefixes(fd));
+	close(fd);
+	return EXIT_DONE;
 }
 
 static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)

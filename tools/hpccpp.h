@@ -75,9 +75,17 @@ int parse_uint(const char *name, const char *text, unsigned int min,
 int parse_rate(const char *name, const char *text, __u64 *bps);
 int parse_time(const char *name, const char *text, unsigned int *us);
 
-/* host.c: prefixes, and those that a map has, as an array of text */
+/* host.c: prefixes, and those that a map of a program has, as an array of text */
 int parse_prefix(const char *text, struct hpccpp_prefix *prefix);
-struct json_object *read_prefixes(int map);
+/* The same, of IPv6 alone, for n words of an argument. */
+int parse_prefixes6(const char *name, const char *const *text, unsigned int n,
+		    struct hpccpp_prefix *prefixes);
+int put_prefixes(struct json_object *row, const char *key, int prog,
+		 const char *map);
+/* Into a map; 0, or what libbpf answers. */
+struct bpf_map;
+int write_prefixes(const struct bpf_map *map,
+		   const struct hpccpp_prefix *prefixes, unsigned int n);
 
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);

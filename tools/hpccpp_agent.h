@@ -11,8 +11,8 @@
 #include "hpccpp_tag.h"
 
 /*
- * Maps "host_prefix", peers to ask, and "port_accept", ports that responses are
- * taken from: LPM tries. IPv4 as ::ffff:a.b.c.d (96+n)
+ * Maps "host_prefix", peers to ask, "port_accept", ports that responses are taken
+ * from, and "port_capable", senders: LPM tries. IPv4 as ::ffff:a.b.c.d (96+n)
  */
 #define HPCCPP_PREFIXES		64
 struct hpccpp_prefix {
@@ -99,10 +99,13 @@ struct hpccpp_port_roce {
 	__u8  ioam;		/* write into these */
 	__u8  speed;		/* as in a trace */
 	__u8  border;		/* Fast CNPs pass neither way */
-	__u8  reserved;
+	__u8  capables;		/* entries in "port_capable": who is not marked */
 	__u32 node;		/* 24 bits, all ones: none */
 };
 
+/* Responses and CNPs of a port, and of a host, a second */
+#define HPCCPP_LIMIT		10000	/* the default */
+#define HPCCPP_LIMIT_MAX	1000000
 /* So many may go at once, as a time of their rate: one for each of many flows. */
 #define HPCCPP_RESPONSE_BURST	100000000ULL	/* ns */
 

@@ -6,6 +6,7 @@
 #ifndef HPCCPP_ANSWER_H
 #define HPCCPP_ANSWER_H
 
+#include "hpccpp_agent.h"
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
 
@@ -33,6 +34,24 @@ static __always_inline __u32 roce_data_qpn(const struct roce *h)
 		return 0;
 	/* 0 and 1 set up connections, all ones is multicast */
 	return qpn > 1 && qpn != HPCCPP_QPN_MASK ? qpn : 0;
+}
+
+/*
+ * One more than may be sent, with "interval" ns between two on the long run? *next is when
+ * the next would be due; the lock is of both.
+ */
+static __always_inline bool over_limit(struct bpf_spin_lock *lock, __u64 *next,
+				       __u32 interval)
+{
+	__u64 now = bpf_ktime_get_ns();
+	bool over;
+
+	bpf_spin_lock(lock);
+	over = *next > now + HPCCPP_RESPONSE_BURST;
+	if (!over)
+		*next = (*next > now ? *next : now) + interval;
+	bpf_spin_unlock(lock);
+	return over;
 }
 
 /* Is there one host that has this address, which can be reached from elsewhere? */

@@ -29,6 +29,13 @@
  */
 #define HPCCPP_CNP_HELD		400000000ULL	/* ns */
 
+/*
+ * A flow takes another way at most once in so many T. What the new one has for load is
+ * told of a T later at the earliest, and in as many T all that was known of the old one
+ * is of another time. It pauses for one of these T.
+ */
+#define HPCCPP_CNP_DETOUR_T	HPCCPP_STALE_T
+
 enum hpccpp_cnp_algorithm {
 	HPCCPP_CNP_AUTO,	/* HPCC++ by traces, DCQCN without */
 	HPCCPP_CNP_DCQCN,	/* DCQCN in any case */
@@ -47,6 +54,7 @@ struct hpccpp_cnp_cfg {
 	struct hpccpp_dcqcn_params dcqcn;
 	struct hpccpp_params hpcc;	/* W_max: of the line rate */
 	__u32 accepts;		/* entries in "cnp_accept" */
+	__u32 detours;		/* entries in "cnp_detour": switches to go around */
 	__u32 expected;		/* flows on a link, as it was given */
 	__u16 namespaces[HPCCPP_CNP_NAMESPACES];	/* of IOAM traces */
 	__u8  n_namespaces;	/* of these; 0: any will do */
@@ -60,6 +68,7 @@ struct hpccpp_cnp_cfg {
 	__u8  answer;		/* enum hpccpp_cnp_answer */
 	__be16 trace;		/* namespace of these */
 	__u32 mark;		/* of copies to answer with, never to leave; 0: none */
+	__u32 limit;		/* CNPs a second, as it was given */
 };
 
 /* Map "cnp_flows": data packets to one QP of one host. */
@@ -79,7 +88,7 @@ struct hpccpp_cnp_flow {
 	struct bpf_spin_lock lock;	/* for all up to "busy" */
 	__u8  algorithm;	/* DCQCN or HPCC, when it is held back */
 	__u8  cause;		/* enum hpccpp_cnp_cause, of the last CNP heeded */
-	__u16 sport;		/* UDP source port */
+	__u16 sport;		/* UDP source port, as the stack has it */
 	__u32 answers;		/* its data are READ responses */
 	__u32 lqpn;		/* our QP; 0: not known */
 	__u32 psn;		/* of the last data packet */
@@ -90,6 +99,9 @@ struct hpccpp_cnp_flow {
 	__u64 packets, bytes;	/* data packets, as they leave the device */
 	__u64 cnps;		/* CNPs heeded */
 	__u64 cnp_at;		/* the last, ns */
+	__u64 detour_at;	/* when it last took another way, ns */
+	__u32 detours;		/* how often it did */
+	__u32 port;		/* UDP source port in place of its own; 0: none */
 	__be32 saddr[4];	/* ours */
 	__be32 from[4];		/* who sent the last Fast CNP of a switch */
 	struct hpccpp_dcqcn dcqcn;
@@ -129,9 +141,11 @@ enum hpccpp_cnp_stat {
 	HPCCPP_CS_TRACE_MTU,	/* ... without: it would be longer than the MTU */
 	HPCCPP_CS_TRACE_REMOVED, /* packets that came with a trace, which is gone */
 	HPCCPP_CS_TRACE_LEFT,	/* ... with one that is not ours to take off: wrong, or not alone */
-	HPCCPP_CS_ANSWERED,	/* CNPs sent for data packets with a congestion mark */
+	HPCCPP_CS_ANSWERED,	/* CNPs made for data packets with a congestion mark */
 	HPCCPP_CS_SUPPRESSED,	/* none: the flow had one within N */
+	HPCCPP_CS_LIMITED,	/* none: more than the limit */
 	HPCCPP_CS_UNPAIRED,	/* none: the sender's QP is not known */
+	HPCCPP_CS_DETOURED,	/* Fast CNPs that a flow took another way for */
 	HPCCPP_CS_MAX,
 };
 
@@ -139,6 +153,7 @@ enum hpccpp_cnp_stat {
 	"data", "paced", "untracked", "switch", "receiver", "ordinary", \
 	"traced", "trace_bad", "repeated", "denied", "malformed", "unknown", \
 	"idle", "checksum", "icrc", "error", "trace_added", "trace_mtu", \
-	"trace_removed", "trace_left", "answered", "suppressed", "unpaired" }
+	"trace_removed", "trace_left", "answered", "suppressed", \
+	"limited", "unpaired", "detoured" }
 
 #endif /* HPCCPP_CNP_H */

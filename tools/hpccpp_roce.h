@@ -17,16 +17,20 @@
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HPCCPP_NET16(x)	((__be16)__builtin_bswap16(x))
 #define HPCCPP_NET32(x)	((__be32)__builtin_bswap32(x))
+#define HPCCPP_LE16(x)	((__u16)(x))
 #define HPCCPP_LE32(x)	((__u32)(x))
 #else
 #define HPCCPP_NET16(x)	((__be16)(x))
 #define HPCCPP_NET32(x)	((__be32)(x))
+#define HPCCPP_LE16(x)	((__u16)__builtin_bswap16(x))
 #define HPCCPP_LE32(x)	((__u32)__builtin_bswap32(x))
 #endif
 
 /* --- RoCEv2 (figures 1 and 2) --------------------------------------------------- */
 
 #define HPCCPP_ROCE_PORT	4791	/* UDP destination port */
+#define HPCCPP_ROCE_SPORT	49152	/* source ports, from here on: entropy for ECMP */
+#define HPCCPP_ROCE_SPORTS	16384
 #define HPCCPP_ICRC_LEN		4
 #define HPCCPP_QPN_MASK		0xffffff
 
@@ -134,6 +138,49 @@ static __always_inline __u32 hpccpp_cnp_icrc(const void *src, const void *dst,
 		crc = crc >> 4 ^ table[crc & 15];
 	}
 	return HPCCPP_LE32(~crc);
+}
+
+/*
+ * a b modulo CRC-32's polynomial; the highest bit is that of x^0. Without branches, as
+ * above, which a compiler is not to make of it either.
+ */
+static __always_inline __u32 hpccpp_crc_multiply(__u32 a, __u32 b)
+{
+	__u32 product = 0, i;
+
+	for (i = 0; i < 32; i++) {
+		__u32 with = -(a >> 31), over = -(b & 1);
+
+		asm volatile("" : "+r"(with), "+r"(over));
+		product ^= b & with;
+		b = b >> 1 ^ (0xedb88320 & over);
+		a <<= 1;
+	}
+	return product;
+}
+
+/*
+ * What an ICRC changes by, bit by bit as it is stored, when in what it is of 16 bits
+ * change by these. They begin len bytes before it, up to 65535. A CRC is linear: of all
+ * else only the length matters, by which the change is shifted, x^(8 len) modulo the
+ * polynomial.
+ */
+static __always_inline __u32 hpccpp_icrc_change(__be16 bits, __u32 len)
+{
+	/* x^(8 * 2^i) */
+	static const __u32 power[16] = {
+		0x00800000, 0x00008000, 0xedb88320, 0xb1e6b092,
+		0xa06a2517, 0xed627dae, 0x88d14467, 0xd7bbfe6a,
+		0xec447f11, 0x8e7ea170, 0x6427800e, 0x4d47bae0,
+		0x09fe548f, 0x83852d0f, 0x30362f1a, 0x7b5a9cc3,
+	};
+	__u32 change = HPCCPP_LE16(bits), i;
+
+	for (i = 0; i < 16; i++) {
+		if (len >> i & 1)
+			change = hpccpp_crc_multiply(change, power[i]);
+	}
+	return HPCCPP_LE32(change);
 }
 
 /* --- The destination option (figures 3 and 4) ------------------------------------ */

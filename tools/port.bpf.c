@@ -443,20 +443,6 @@ static __always_inline bool answered(__u32 flow, __u32 period)
 	return all;
 }
 
-/* One more than the port may send? */
-static __always_inline bool limited(struct hpccpp_port_response *c)
-{
-	__u64 now = bpf_ktime_get_ns();
-	bool over;
-
-	bpf_spin_lock(&c->lock);
-	over = c->next > now + HPCCPP_RESPONSE_BURST;
-	if (!over)
-		c->next = (c->next > now ? c->next : now) + c->interval;
-	bpf_spin_unlock(&c->lock);
-	return over;
-}
-
 /* May this flow be answered now? Counts why not. */
 static __always_inline bool may_answer(struct hpccpp_port_response *c,
 				       const struct hpccpp_port *p, __u32 flow)
@@ -465,7 +451,7 @@ static __always_inline bool may_answer(struct hpccpp_port_response *c,
 		count(HPCCPP_PS_SUPPRESSED);
 		return false;
 	}
-	if (limited(c)) {
+	if (over_limit(&c->lock, &c->next, c->interval)) {
 		count(HPCCPP_PS_LIMITED);
 		return false;
 	}
@@ -617,7 +603,8 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	if (roce && w && w->ours)
 		trace_node(skb, ip, w, c, &l, r.link);
 	if (roce && w && qpn && c->cnp && congested(p, r.U, &l, c->cnp) &&
-	    send_cnp(skb, ip, qpn, w, p) && c->ecn && bpf_skb_ecn_set_ce(skb) > 0)
+	    send_cnp(skb, ip, qpn, w, p) && c->ecn && !capable(skb, ip, c) &&
+	    bpf_skb_ecn_set_ce(skb) > 0)
 		count(HPCCPP_PS_CNP_MARKED);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
 		return TC_ACT_UNSPEC;

@@ -36,8 +36,6 @@
 #define BASE_RTT	1000	/* us, the default */
 #define DSCP_MAX	63
 #define RESPOND_MAX	398	/* percent: what U can say */
-#define LIMIT		10000	/* responses a second, the default */
-#define LIMIT_MAX	1000000
 #define NODE_MAX	0xffffff
 
 static const char usage[] =
@@ -47,7 +45,8 @@ static const char usage[] =
 "                       [ respond-to { sender | receiver } ] [ limit N ]\n"
 "                       [ accept PREFIX ]... [ udp-port N ]\n"
 "                       [ cnp PERCENT ] [ source ADDRESS ]\n"
-"                       [ ecn { never | mark } ] [ option-type N [ option-type N ] ]\n"
+"                       [ ecn { never | mark } ] [ capable PREFIX ]...\n"
+"                       [ option-type N [ option-type N ] ]\n"
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
 "       hpccpp port delete dev DEV [ netns NAME ]\n"
@@ -79,6 +78,8 @@ static const char usage[] =
 "source where they come from. Default: the first global IPv6 address of lo\n"
 "ecn   mark data that is answered too, for senders that may not know Fast CNP, or\n"
 "      never, the default\n"
+"capable with ecn mark, senders that are known to take Fast CNPs: data from such\n"
+"      addresses, ADDRESS[/LEN] of IPv6, up to 64, is not marked. Default: none\n"
 "option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "ioam  write into IOAM traces of this namespace, 0 to 65535, as node N, 0 to 16777215,\n"
@@ -96,8 +97,8 @@ static const char usage[] =
 "border_out (dropped); IOAM: traced, trace_full (no room), trace_bad.\n"
 "\n"
 "JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond\n"
-"respond_to limit udp_port accept cnp source ecn option_types ioam node border U qlen tx_bytes age\n"
-"backlog drops stats: see hpccpp(8)\n";
+"respond_to limit udp_port accept cnp source ecn capable option_types ioam node border U qlen\n"
+"tx_bytes age backlog drops stats: see hpccpp(8)\n";
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
@@ -121,6 +122,7 @@ const struct field port_fields[] = {
 	{ "cnp", FORM_NUM, "cnp", NULL, NULL, NULL },
 	{ "source", FORM_TEXT, "source", NULL, NULL, NULL },
 	{ "ecn", FORM_TEXT, "ecn", NULL, NULL, NULL },
+	{ "capable", FORM_LIST, "capable", NULL, NULL, NULL },
 	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "ioam", FORM_NUM, "ioam", NULL, NULL, NULL },
 	{ "node", FORM_NUM, "node", NULL, NULL, NULL },
@@ -193,6 +195,7 @@ struct plan {
 	struct hpccpp_port_roce roce;
 	bool has_roce;		/* takes it the programs that have to do with RoCEv2? */
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
+	struct hpccpp_prefix capable[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
 	bool mq;		/* qdisc is that of each of its queues */
@@ -492,19 +495,19 @@ static int plan_responses(struct plan *p, struct hpccpp_port_cfg *cfg,
 
 static int write_responses(const struct port_bpf *skel, const struct plan *p)
 {
-	static const __u8 one = 1;
-	__u32 i = 0;
+	__u32 zero = 0;
 	int err;
 
-	err = bpf_map__update_elem(skel->maps.port_response, &i, sizeof(i),
+	err = bpf_map__update_elem(skel->maps.port_response, &zero, sizeof(zero),
 				   &p->response, sizeof(p->response), BPF_ANY);
-	for (; i < p->response.accepts && !err; i++)
-		err = bpf_map__update_elem(skel->maps.port_accept,
-					   &p->accept[i], sizeof(p->accept[i]),
-					   &one, sizeof(one), BPF_ANY);
-	i = 0;
+	if (!err)
+		err = write_prefixes(skel->maps.port_accept, p->accept,
+				     p->response.accepts);
+	if (!err)
+		err = write_prefixes(skel->maps.port_capable, p->capable,
+				     p->roce.capables);
 	if (p->has_roce && !err)
-		err = bpf_map__update_elem(skel->maps.port_roce, &i, sizeof(i),
+		err = bpf_map__update_elem(skel->maps.port_roce, &zero, sizeof(zero),
 					   &p->roce, sizeof(p->roce), BPF_ANY);
 	return err;
 }
@@ -695,6 +698,7 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 					  (cfg->ingress && prog == ingress_prog(skel, p)));
 	bpf_map__set_autocreate(skel->maps.port_roce, p->has_roce);
 	bpf_map__set_autocreate(skel->maps.port_space, p->has_roce);
+	bpf_map__set_autocreate(skel->maps.port_capable, p->has_roce);
 	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
 	if (!ret && !cfg->mark)
 		ret = bpf_map__set_max_entries(skel->maps.port_answered, 1);
@@ -784,6 +788,7 @@ static int port_add(int argc, char **argv)
 	const char *respond = NULL, *to = NULL, *limit = NULL, *udp = NULL;
 	const char *cnp = NULL, *source = NULL, *ecn = NULL, *ioam = NULL;
 	const char *accept[HPCCPP_PREFIXES], *type[2], *node = NULL;
+	const char *capable[HPCCPP_PREFIXES];
 	struct hpccpp_port_cfg cfg = { .base_rtt = BASE_RTT };
 	struct plan p = { .roce = { .type1 = HPCCPP_FCNP_TYPE1,
 				    .type2 = HPCCPP_FCNP_TYPE2 } };
@@ -803,6 +808,7 @@ static int port_add(int argc, char **argv)
 		{ .name = "cnp", .value = &cnp, .max = 1 },
 		{ .name = "source", .value = &source, .max = 1 },
 		{ .name = "ecn", .value = &ecn, .max = 1 },
+		{ .name = "capable", .value = capable, .max = HPCCPP_PREFIXES },
 		{ .name = "option-type", .value = type, .max = ARRAY_SIZE(type) },
 		{ .name = "ioam", .value = &ioam, .max = 1 },
 		{ .name = "node", .value = &node, .max = 1 },
@@ -812,7 +818,7 @@ static int port_add(int argc, char **argv)
 	unsigned int congested = 0, mark = 0, end = HPCCPP_TO_SENDER, space = 0, number = NODE_MAX;
 	unsigned int types[] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
 	unsigned int link = 0, which, percent = 0, codepoint = 0, i;
-	unsigned int most = LIMIT, from = 0, udp_port = HPCCPP_RESPONSE_PORT;
+	unsigned int most = HPCCPP_LIMIT, from = 0, udp_port = HPCCPP_RESPONSE_PORT;
 	struct qdisc *list;
 	size_t n;
 	int ret;
@@ -838,7 +844,7 @@ static int port_add(int argc, char **argv)
 	if (!ret && to)
 		ret = parse_word("respond-to", to, ends, ARRAY_SIZE(ends), &end);
 	if (!ret && limit)
-		ret = parse_uint("limit", limit, 1, LIMIT_MAX, &most);
+		ret = parse_uint("limit", limit, 1, HPCCPP_LIMIT_MAX, &most);
 	for (i = 0; i < args[10].n && !ret; i++)
 		ret = parse_prefix(accept[i], &p.accept[i]);
 	if (!ret && udp)
@@ -847,7 +853,9 @@ static int port_add(int argc, char **argv)
 		ret = parse_uint("cnp", cnp, 1, RESPOND_MAX, &congested);
 	if (!ret && ecn)
 		ret = parse_word("ecn", ecn, marks, ARRAY_SIZE(marks), &mark);
-	for (i = 0; i < args[15].n && !ret; i++)
+	if (!ret)
+		ret = parse_prefixes6("capable", capable, args[15].n, p.capable);
+	for (i = 0; i < args[16].n && !ret; i++)
 		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
 	if (!ret && types[0] == types[1])
 		ret = usage_error("option-type \"%s\" is wrong: the other is the same",
@@ -859,7 +867,9 @@ static int port_add(int argc, char **argv)
 	if (!ret && (source || ecn) && !cnp)
 		ret = usage_error("\"%s\" is wrong without \"cnp\"",
 				  source ? "source" : "ecn");
-	if (!ret && args[15].n && !cnp && !args[18].n)
+	if (!ret && args[15].n && !mark)
+		ret = usage_error("\"capable\" is wrong without \"ecn mark\"");
+	if (!ret && args[16].n && !cnp && !args[19].n)
 		ret = usage_error("\"option-type\" is wrong without \"cnp\" or \"border\"");
 	if (!ret && node && !ioam)
 		ret = usage_error("\"node\" is wrong without \"ioam\"");
@@ -886,11 +896,12 @@ static int port_add(int argc, char **argv)
 	p.response.to = end;
 	p.response.accepts = args[10].n;
 	p.roce.ecn = mark;
+	p.roce.capables = args[15].n;
 	p.roce.type1 = types[0];
 	p.roce.type2 = types[1];
 	p.roce.ioam = !!ioam;
 	p.roce.ns = htons(space);
-	p.roce.border = args[18].n;
+	p.roce.border = args[19].n;
 	ret = plan_roce(&p, &cfg, congested, source, node ? (long)number : -1);
 	if (!ret)
 		ret = plan_responses(&p, &cfg, most);
@@ -999,16 +1010,11 @@ static int put_responses(struct json_object *row, int prog,
 	}
 	if (r.limit)
 		put_num(row, "limit", r.limit);
-	if (r.accepts) {
-		map = prog_map(prog, "port_accept", sizeof(__u8));
-		if (map < 0)
-			return prog_map_error("port_accept");
-		json_object_object_add(row, "accept", read_prefixes(map));
-		close(map);
-	}
+	err = r.accepts ? put_prefixes(row, "accept", prog, "port_accept") :
+			  EXIT_DONE;
 	if (cfg->respond || r.accepts)
 		put_num(row, "udp_port", r.port);
-	return EXIT_DONE;
+	return err;
 }
 
 /* Nothing of a port whose program has nothing to do with RoCEv2 */
@@ -1033,6 +1039,8 @@ static int put_roce(struct json_object *row, int prog)
 						 sizeof(source)));
 		put_str(row, "ecn", marks[r.ecn % ARRAY_SIZE(marks)]);
 	}
+	if (r.capables)
+		err = put_prefixes(row, "capable", prog, "port_capable");
 	if (r.cnp || r.border) {
 		types = json_object_new_array();
 		snprintf(type, sizeof(type), "0x%02x", r.type1);
@@ -1047,7 +1055,7 @@ static int put_roce(struct json_object *row, int prog)
 	}
 	if (r.border)
 		put_bool(row, "border", true);
-	return EXIT_DONE;
+	return err;
 }
 
 static struct json_object *port_row(const char *dev, __u32 queue,

@@ -24,6 +24,14 @@ struct {
 	__type(value, struct hpccpp_port_roce);
 } port_roce SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HPCCPP_PREFIXES);
+	__type(key, struct hpccpp_prefix);
+	__type(value, __u8);
+} port_capable SEC(".maps");
+
 /* What a walk has found; places are bytes from the IPv6 header. */
 struct walk {
 	__u32 udp;		/* UDP header of a first or only fragment; 0: none */
@@ -221,6 +229,17 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	skb->cb[CB_TRACE] = w->trace;
 	skb->cb[CB_LAST] = w->last;
 	return send_copy(skb, c);
+}
+
+/* Does its sender take Fast CNPs, as far as is known? */
+static __always_inline bool capable(struct __sk_buff *skb, __u32 ip,
+				    const struct hpccpp_port_roce *c)
+{
+	struct hpccpp_prefix p = { .prefixlen = 128 };
+
+	return c->capables &&
+	       !bpf_skb_load_bytes(skb, ip + IP6_SADDR, p.addr, sizeof(p.addr)) &&
+	       bpf_map_lookup_elem(&port_capable, &p);
 }
 
 /* A copy of a data packet of ours becomes a Fast CNP and goes to who sent that. */
