@@ -67,9 +67,24 @@ agent() # OPTION...: a new one, and a flow
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 4s "$@"
 	flow
 }
-inject() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
+send() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
 {
 	nsenter --net="/run/netns/$s1" /usr/bin/python3 "$top/selftests/cnp.py" ha 02:00:00:00:00:0a "$1" $a "${@:2}"
+}
+# each CNP is one of these
+judgements() { cnp '.stats | .switch + .receiver + .ordinary + .repeated + .denied + .unknown + .idle + .malformed + .checksum + .icrc'; }
+all_judged() { [[ $(judgements) -ge $1 ]]; }
+inject() # as send, until the agent has had them
+{
+	local kind n=0
+	kind=" ${*:2} -- "
+	while [[ $kind == *" -- "* ]]; do
+		[[ ${kind%%" -- "*} =~ " n="([0-9]+) ]] && n=$((n + BASH_REMATCH[1])) || n=$((n + 1))
+		kind=" ${kind#*" -- "}"
+	done
+	n=$((n + $(judgements)))
+	send "$@"
+	busywait 10 all_judged "$n" || { echo "$n CNPs, and judged are:"; cnp .stats; } >&2
 }
 the() { cnp ".flows[] | select(.dqpn == $q).$1"; }
 judged() # NAME COUNTER N: the counter has that more than before, and the rate is as it was
@@ -108,15 +123,14 @@ for what in opcode udplen optlen long short port; do
 	bad malformed 1 fd00:5::2 qpn="$q" orig=$b bad=$what
 done
 bad malformed 1 fd00:5::2 qpn="$q" orig=$b cut=100
-bad checksum 1 fd00:5::2 qpn="$q" orig=$b bad=sum
-bad checksum 1 fd00:5::2 qpn="$q" orig=$b bad=nosum
-bad icrc 1 fd00:5::2 qpn="$q" orig=$b bad=icrc
 n=$(how_often 2000 1000000)
 bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
 bad denied "$n" fd00:6::2 qpn="$q" orig=$b n="$n"
+flow
+fast=(qpn="$q" orig=$b)
+inject fd00:5::2 "${fast[@]}" bad=sum -- "${fast[@]}" bad=nosum -- "${fast[@]}" bad=icrc -- "${fast[@]}" n=3
+assert_eq "a wrong checksum, none; a wrong ICRC" "$(stat checksum) $(stat icrc)" "2 1"
 assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
-
-inject fd00:5::2 qpn="$q" orig=$b n=3
 assert_eq "a switch's, three times: heeded, repeated" "$(stat switch) $(stat repeated)" "1 2"
 assert_eq "... rate: half" "$(the rate)" 100000000
 assert_eq "... cause and switch" "$(the cause) $(the switch)" "switch fd00:5::2"
@@ -125,11 +139,13 @@ inject $b qpn="$q" orig=$b
 assert_eq "a receiver's Fast CNP: heeded, cause, rate" \
 	"$(stat receiver) $(the cause) $(the rate)" "1 receiver 100000000"
 flow
-inject $b qpn="$(the lqpn)" bad=nosum
-assert_eq "a receiver's CNP as ever: heeded, cause, rate" \
+ours=$(the lqpn)
+unknown=$(stat unknown)
+inject $b qpn=$((ours + 1)) bad=nosum -- qpn="$ours" bad=icrc -- qpn="$ours" bad=nosum
+assert_eq "a receiver's CNP as ever, to another queue pair; with a wrong ICRC" \
+	"$(($(stat unknown) - unknown)) $(stat icrc)" "1 2"
+assert_eq "... right: heeded, cause, rate" \
 	"$(stat ordinary) $(the cause) $(the rate)" "1 ordinary 100000000"
-bad unknown 1 $b qpn=$(($(the lqpn) + 1)) bad=nosum
-bad icrc 1 $b qpn="$(the lqpn)" bad=icrc
 
 # 100 Mbit/s is code 28: 50 MB in T, and 75 wait, so that U is 2.5
 full=1000,0,75000000,0,28/1000,0,0,0,29
@@ -150,7 +166,7 @@ agent algorithm dcqcn
 inject fd00:5::2 qpn="$q" orig=$b nodes=1000,0,25000000,0,28
 assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(the algorithm)" "0 1 dcqcn"
 agent option-type 0x8a option-type 0x8b
-inject fd00:5::2 qpn="$q" orig=$b
+send fd00:5::2 qpn="$q" orig=$b
 assert_eq "an option of another type is not ours" "$(cnp '[.stats | .switch, .malformed, .unknown] | add')" 0
 
 # --- Traces --------------------------------------------------------------------------------
