@@ -127,7 +127,7 @@ n=$(how_often 2000 1000000)
 bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
 bad denied "$n" fd00:6::2 qpn="$q" orig=$b n="$n"
 flow
-fast=(qpn="$q" orig=$b)
+fast=(qpn="$q" orig="$b")
 inject fd00:5::2 "${fast[@]}" bad=sum -- "${fast[@]}" bad=nosum -- "${fast[@]}" bad=icrc -- "${fast[@]}" n=3
 assert_eq "a wrong checksum, none; a wrong ICRC" "$(stat checksum) $(stat icrc)" "2 1"
 assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
@@ -208,12 +208,20 @@ captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
 	busywait 20 env LC_ALL=C grep -qaP '\x11\x00\xff\xff\x00\x00\x27\x0f' "$tmp/packets.pcap"
 	kill $capture
 	wait $capture || true
-	"${roce[@]}" read "$tmp/packets"
+	roce - read "$tmp/packets"
 }
-roce=("/usr/bin/python3" "$top/selftests/fastcnp.py")
+mkfifo "$tmp/asked" "$tmp/answered"
+exec {asked}<>"$tmp/asked" {answered}<>"$tmp/answered"
+run_bg /usr/bin/python3 "$top/selftests/fastcnp.py" serve <"$tmp/asked" >"$tmp/answered"
+roce() # NETNS|- ARGUMENTS...: see fastcnp.py
+{
+	local status
+	echo "${*@Q}" >&"$asked"
+	read -r -u "$answered" -t 60 status && [[ $status -eq 0 ]]
+}
 # rxe has had them, and has no such queue pairs
-leave() { "${roce[@]}" send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
-arrive() { nsenter --net="/run/netns/$s1" "${roce[@]}" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
+leave() { roce - send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
+arrive() { roce "/run/netns/$s1" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
 captured_in() # what arrives: see arrive
 {
 	tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen

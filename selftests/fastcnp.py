@@ -9,12 +9,19 @@ flood DEV SRC_MAC DST_MAC SRC DST FLOWS SECONDS
 read FILE...
 	into FILE, a line of JSON for each IPv6 packet in FILE.pcap; the ICRC is
 	computed here, by zlib, as the check that the agent's is right
+serve
+	these from its input, a line each of NETNS, or -, and a shell's words; says each
+	one's exit status. Where it is emulated it takes scapy seconds to begin
 """
+import ctypes
 import json
+import os
+import shlex
 import socket
 import struct
 import sys
 import time
+import traceback
 import zlib
 
 from scapy.layers.inet import UDP
@@ -221,5 +228,28 @@ def packets(name):
         yield p
 
 
+def serve():
+    clone_newnet = 0x40000000                   # os.setns() comes with Python 3.12
+    for line in sys.stdin:
+        if not os.fork():
+            status = 1
+            try:
+                netns, *words = shlex.split(line)
+                if netns != '-':
+                    with open(netns, encoding='ascii') as f:
+                        if ctypes.CDLL(None).setns(f.fileno(), clone_newnet):
+                            sys.exit('setns: ' + netns)
+                run(*words)
+                status = 0
+            except BaseException:               # pylint: disable=broad-except
+                traceback.print_exc()
+            os._exit(status)
+        print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+
+
+def run(command, *argv):
+    {'send': send, 'flood': flood, 'read': read, 'serve': serve}[command](*argv)
+
+
 if __name__ == '__main__':
-    {'send': send, 'flood': flood, 'read': read}[sys.argv[1]](*sys.argv[2:])
+    run(*sys.argv[1:])
