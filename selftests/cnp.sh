@@ -126,11 +126,13 @@ bad malformed 1 fd00:5::2 qpn="$q" orig=$b cut=100
 n=$(how_often 2000 1000000)
 bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
 bad denied "$n" fd00:6::2 qpn="$q" orig=$b n="$n"
+assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
 flow
+in_before=$(stack_in)
 fast=(qpn="$q" orig="$b")
 inject fd00:5::2 "${fast[@]}" bad=sum -- "${fast[@]}" bad=nosum -- "${fast[@]}" bad=icrc -- "${fast[@]}" n=3
 assert_eq "a wrong checksum, none; a wrong ICRC" "$(stat checksum) $(stat icrc)" "2 1"
-assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
+assert_eq "... seen by the stack" $(($(stack_in) - in_before)) 0
 assert_eq "a switch's, three times: heeded, repeated" "$(stat switch) $(stat repeated)" "1 2"
 assert_eq "... rate: half" "$(the rate)" 100000000
 assert_eq "... cause and switch" "$(the cause) $(the switch)" "switch fd00:5::2"
