@@ -214,7 +214,7 @@ captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
 }
 mkfifo "$tmp/asked" "$tmp/answered"
 exec {asked}<>"$tmp/asked" {answered}<>"$tmp/answered"
-run_bg /usr/bin/python3 "$top/selftests/fastcnp.py" serve <"$tmp/asked" >"$tmp/answered"
+run_bg /usr/bin/python3 "$top/selftests/fastcnp.py" serve "$tmp/asked" "$tmp/answered"
 roce() # NETNS|- ARGUMENTS...: see fastcnp.py
 {
 	local status

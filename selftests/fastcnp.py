@@ -9,8 +9,8 @@ flood DEV SRC_MAC DST_MAC SRC DST FLOWS SECONDS
 read FILE...
 	into FILE, a line of JSON for each IPv6 packet in FILE.pcap; the ICRC is
 	computed here, by zlib, as the check that the agent's is right
-serve
-	these from its input, a line each of NETNS, or -, and a shell's words; says each
+serve FIFO FIFO
+	these from one, a line each of NETNS, or -, and a shell's words; to the other each
 	one's exit status. Where it is emulated it takes scapy seconds to begin
 """
 import ctypes
@@ -228,9 +228,9 @@ def packets(name):
         yield p
 
 
-def serve():
+def serve(asked, answered):
     clone_newnet = 0x40000000                   # os.setns() comes with Python 3.12
-    for line in sys.stdin:
+    for line in open(asked, encoding='ascii'):
         if not os.fork():
             status = 1
             try:
@@ -244,7 +244,8 @@ def serve():
             except BaseException:               # pylint: disable=broad-except
                 traceback.print_exc()
             os._exit(status)
-        print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+        with open(answered, 'w', encoding='ascii') as out:
+            print(os.waitstatus_to_exitcode(os.wait()[1]), file=out)
 
 
 def run(command, *argv):
