@@ -212,14 +212,14 @@ captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
 	wait $capture || true
 	roce - read "$tmp/packets"
 }
-mkfifo "$tmp/asked" "$tmp/answered"
-exec {asked}<>"$tmp/asked" {answered}<>"$tmp/answered"
-run_bg /usr/bin/python3 "$top/selftests/fastcnp.py" serve "$tmp/asked" "$tmp/answered"
+mkfifo "$tmp/to_roce" "$tmp/of_roce"
+exec {to_roce}<>"$tmp/to_roce" {of_roce}<>"$tmp/of_roce"
+run_bg /usr/bin/python3 "$top/selftests/fastcnp.py" serve "$tmp/to_roce" "$tmp/of_roce"
 roce() # NETNS|- ARGUMENTS...: see fastcnp.py
 {
 	local status
-	echo "${*@Q}" >&"$asked"
-	read -r -u "$answered" -t 60 status && [[ $status -eq 0 ]]
+	echo "${*@Q}" >&"$to_roce"
+	read -r -u "$of_roce" -t 60 status && [[ $status -eq 0 ]]
 }
 # rxe has had them, and has no such queue pairs
 leave() { roce - send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
