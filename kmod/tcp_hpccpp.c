@@ -26,7 +26,7 @@
  * cost more than all else that is done for an ACK.
  *
  * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
- * and tells W once per T; the module obeys it within the same bounds.
+ * and tells W four times in T; the module obeys it within the same bounds.
  *
  * Without telemetry (a peer or a path without agents, or none for several
  * round trips) the flow is Reno's: as tcp_dctcp does, icsk_ca_ops is swapped
@@ -922,7 +922,7 @@ static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 	if (f->silent < HPCCPP_SILENT_ACKS ||
 	    inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
 		return false;
-	/* a window comes once per T */
+	/* not every ACK brings a window */
 	return f->silent >= max(HPCCPP_SILENT_ACKS_MANY, 4 * tcp_snd_cwnd(tp)) ||
 	       tp->tcp_clock_cache - f->last_int >
 	       (u64)rtt * HPCCPP_STALE_T * 1000;

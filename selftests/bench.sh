@@ -20,6 +20,7 @@ part=(
 	'long hpccpp-(4|16)x(10g-20|25g-50)us-mtu1500-n64'
 	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
 	'step hpccpp-pair-10g-8us-stage0'
+	'step hpccpp-rx-pair-100g-8us'
 	'incast hpccpp-(8|60)x10k-32mb'
 	'incast hpccpp-(8|32)x500k-[14]mb'
 	'int-response 60x500k-4mb-'
@@ -50,7 +51,7 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 7))
+ktap_plan $((${#bounds[@]} + 8))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
@@ -63,6 +64,10 @@ assert_eq "bench.sh: status" "$status" "$(grep -c -m 1 '^not ok' "$tmp/bounds" |
 "$bench" $scenarios >"$tmp/again" 2>&1 || true
 check "what is there is not run again" grep -q ' runs, 0 to do$' "$tmp/again"
 check "the same bounds again" cmp "$tmp/bounds" "$RESULTS_LAB/bounds"
+# another bound of this run does not hold
+ONLY='incast hpccpp-rx-8x500k-32mb' RESULTS_LAB=$tmp/rx "$bench" incast >/dev/null 2>&1 || true
+assert_le "W by the receiver, one queue is answered once: completion over ideal" \
+	"$(jq .metrics.completion_over_ideal "$tmp/rx/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
 
 refuses() # NAME TEXT COMMAND...
 {

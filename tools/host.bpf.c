@@ -78,13 +78,15 @@ struct opt {
 struct rx {
 	struct hpccpp_state s;
 	struct hpccpp_params p;
-	__u64 next;		/* when W is committed again, ns */
+	__u64 next;		/* when W is told again, ns */
+	__u64 committed;	/* when W_c was last set, ns */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 stays;		/* counted on no other link until then, ns */
 	__u32 epoch;		/* of the link that it has been counted in */
 	__u16 link;		/* the link */
 	__u8 serial;		/* of the request */
 	__u8 value;		/* what is told beside W, in turn */
+	__u8 hold;		/* that was a decrease */
 };
 
 /* What is kept per socket. */
@@ -175,6 +177,13 @@ struct {
 	__type(key, int);
 	__type(value, struct rx);
 } host_rx SEC(".maps");
+
+/*
+ * Windows in a T, where ACKs leave that often. With one, W follows a queue that grows
+ * or goes away up to a T late; with one in each ACK, few flows with a large W_ai do
+ * not come to equal shares.
+ */
+#define HPCCPP_TELL_T	4
 
 /* Who counts the flows of a link, in so many T: all send a packet in 16. */
 #define HPCCPP_EPOCH_T	16
@@ -918,7 +927,7 @@ static __always_inline bool request_due(struct bpf_sock_ops *skops,
 	return !f->requests || (__s32)(skops->snd_una - f->requested) > 0;
 }
 
-/* Line 29: a window is due when T has passed since the last one. */
+/* A window is due when T / HPCCPP_TELL_T has passed since the last one. */
 static __always_inline bool window_due(struct bpf_sock_ops *skops)
 {
 	struct rx *rx = find_rx(skops, false);
@@ -1142,15 +1151,28 @@ static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 }
 
 /*
- * Lines 29-32: W is committed when an ACK can tell it. After a decrease it is so
- * only half a T later than the draft says, as difference 9 of the module.
+ * Line 29: is W_c to be set? T is a round trip without a queue; with one it is U T,
+ * and before that has passed U is of what W_c was before: one queue would be answered
+ * several times. After a decrease it is half as much later, as difference 9 of the
+ * module. Windows being told in steps, it is the nearest of them.
  */
+static __always_inline bool commit_due(const struct rx *rx, __u64 now)
+{
+	__u64 wait = (__u64)rx->p.T * (rx->hold ? 1500 : 1000);
+
+	if (rx->s.U > HPCCPP_ONE)
+		wait = wait * rx->s.U >> HPCCPP_ONE_SHIFT;
+	return now - rx->committed + rx->p.T * (500ULL / HPCCPP_TELL_T) >= wait;
+}
+
+/* Lines 29-32, when an ACK can tell W. Between commits it follows U, as line 26. */
 static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 				    struct opt *o)
 {
 	__u32 wire = skops->mss_cache + HPCCPP_HEADERS;
 	__u64 now = bpf_ktime_get_ns();
 	__u32 T = rx->p.T, value, kind, N;
+	bool commit = commit_due(rx, now);
 	__u64 B = hpccpp_min_B(&rx->s, rx->min_B, NULL, 0, T, now);
 	__u64 W;
 
@@ -1162,8 +1184,12 @@ static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 	if (W < rx->p.W_min)
 		W = rx->p.W_min;
 	rx->p.W_max = W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
-	hpccpp_compute_wind(&rx->s, &rx->p, true);
-	rx->next = now + (__u64)T * (rx->s.U >= rx->p.eta ? 1500 : 1000);
+	hpccpp_compute_wind(&rx->s, &rx->p, commit);
+	if (commit) {
+		rx->committed = now;
+		rx->hold = rx->s.U >= rx->p.eta;
+	}
+	rx->next = now + T * (1000ULL / HPCCPP_TELL_T);
 
 	N = count_flows(rx, now);
 	kind = rx->value;
