@@ -30,6 +30,10 @@ for name; do
 	[[ $place != *uml ]] || runs+=("$name-uml")
 done
 [[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=$PLACE"
+# what may take long first, so that none of these ends alone
+mapfile -t runs < <(for name in "${runs[@]}"; do
+	echo "$(timeout_of "selftests/${name%-uml}.sh") $name"
+done | sort -s -rn -k1,1 | cut -d' ' -f2)
 
 dir=${CHECK_DIR:-.build/check}
 rm -rf "$dir"

@@ -22,6 +22,13 @@ check_series()
 
 # directive TEST NAME: what "# NAME: ..." in the head comment of a selftest says
 directive() { sed -nE "1,20s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
+# timeout_of TEST: seconds that it may take
+timeout_of()
+{
+	local seconds
+	seconds=$(directive "$1" timeout)
+	echo "${seconds:-300}"
+}
 
 # What must not be in a kernel log. The lines about an out-of-tree or unsigned
 # module tainting the kernel are not among these: they are no fault.

@@ -17,8 +17,7 @@ set -euo pipefail
 name=$1
 test=selftests/${name%-uml}.sh
 place=$(directive "$test" place)
-timeout=$(directive "$test" timeout)
-timeout=${timeout:-300}
+timeout=$(timeout_of "$test")
 [[ -z ${LONG-} ]] || timeout=$((20 * timeout))
 dir=${CHECK_DIR:-.build/check}
 out=$dir/$name
