@@ -10,7 +10,7 @@ q := $(if $(V),,@)
 # Kernels that the module must build for, wherever the tests run.
 kernels := 6.1 6.12
 # Where demo and check run: "native", the VM's kernel, "lab" or "lab-debug".
-place = $(shell scripts/place.sh --print)
+place = $(shell PLACE=$(PLACE) scripts/place.sh --print)
 
 all: modules tools
 
