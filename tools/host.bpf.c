@@ -364,7 +364,9 @@ static __always_inline void request(struct flow *f, __u32 what, __u32 windows)
 {
 	__u32 serial = HPCCPP_WINDOW_SERIAL(f->want[0]);
 
-	serial = serial % HPCCPP_WINDOW_SERIALS + 1;
+	/* another than those that windows may be under way for: the last one written */
+	if (!serial || f->requests)
+		serial = serial % HPCCPP_WINDOW_SERIALS + 1;
 	f->want[0] = HPCCPP_WINDOW(HPCCPP_WINDOW_REQUEST, serial, 0, 0) |
 		     (what & 0xfffffff);
 	f->want[1] = windows;
@@ -660,7 +662,9 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	__u64 W = hpccpp_num_decode(w1 >> 16);
 	__u64 W_ai = hpccpp_num_decode(w1);
 	__u32 eta = w0 & HPCCPP_WINDOW_ETA;
+	__u32 serial = HPCCPP_WINDOW_SERIAL(w0);
 	struct rx *rx;
+	__u32 told;
 
 	if (!eta) {
 		f->rx = 0;
@@ -682,10 +686,17 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	rx->p.eta = eta * HPCCPP_ONE / 100;
 	rx->p.max_stage = w0 >> 8 & HPCCPP_STAGE_MAX;
 	rx->p.W_ai = W_ai;
-	rx->serial = HPCCPP_WINDOW_SERIAL(w0);
 	rx->next = 0;		/* the sender waits for what comes of it */
-	if (!rx->s.W_c || W < rx->s.W_c)
+	/*
+	 * The sender has the W told, which U has divided already: what it has taken off
+	 * that, W_c loses as well. A request comes more than once.
+	 */
+	told = hpccpp_num_decode(hpccpp_num_encode(rx->s.W));
+	if (!rx->s.W_c)
 		rx->s.W_c = W;
+	else if (rx->serial != serial && W < told)
+		rx->s.W_c = hpccpp_div(rx->s.W_c * W, told);
+	rx->serial = serial;
 	f->rx = 1;
 	f->fresh = 0;
 }
@@ -693,8 +704,9 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 /* A window arrived: keep it for the module. */
 static __always_inline void take_window(struct flow *f, __u32 word)
 {
-	bool current = HPCCPP_WINDOW_SERIAL(word) ==
-		       HPCCPP_WINDOW_SERIAL(f->want[0]);
+	/* before a request has been written no window answers it */
+	bool current = f->requests && HPCCPP_WINDOW_SERIAL(word) ==
+				      HPCCPP_WINDOW_SERIAL(f->want[0]);
 
 	count(HPCCPP_HS_WINDOWS);
 	proves(f);
