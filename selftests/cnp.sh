@@ -324,6 +324,16 @@ for trace in '' 'trace 2'; do
 	check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
 	assert_eq "... errors" "$(stat error)" 0
 done
+# Data of both its sequences: what has none goes with it in both
+both=(qpn=820 op=0x10 len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x0a len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x11)
+leave_both() { leave "${both[@]}"; sleep 1; }
+agent detour fd00:5::/64
+leave "${both[@]}"
+inject fd00:5::2 qpn=820 orig=$b
+captured "nsenter --net=/run/netns/$s1" ha leave_both
+assert_eq "detour, READ responses and WRITEs: all leave with the other port" \
+	"$(jq 'select(.qpn == 820).sport' "$tmp/packets" | sort | uniq -c | awk '{ $1 = $1 } 1')" \
+	"5 $(cnp '.flows[] | select(.dqpn == 820).sport')"
 agent accept fd00:6::/64 accept $b detour fd00:5::/64 detour $b
 inject fd00:6::2 qpn="$q" orig=$b
 assert_eq "a switch that is not to be gone around: heeded, detours" "$(stat switch) $(the detours)" "1 0"
@@ -378,6 +388,18 @@ assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, u
 check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
 	bth: "8100ffff4000080000000000" }'
 
+# A number that UD asks for is none of an ACK
+answer_rc()
+{
+	arrive qpn=750 tc=2 psn=$((ask | 9)) -- qpn=751 op=0x64 tc=2 psn=$((ask | 9))
+	leave qpn=0x900 op=0x11 psn=9
+	arrive qpn=751 op=0x64 tc=3 psn=10 -- qpn=750 tc=3 psn=10
+}
+unpaired=$(stat unpaired)
+from_ha answer_rc
+assert_eq "RC and UD with one PSN: a CNP to RC's, none to UD's" \
+	"$(answers | jq -r '"\(.qpn) \(.sport)"') $(($(stat unpaired) - unpaired))" "2304 49169 1"
+
 # Two of one peer with the same PSNs, until they differ, and ACKs in the other order. Both
 # ways: data to 730 and 731, ACKs to 2096 and 2097.
 pairs() # PSN PSN...: by two, then a mark for each
@@ -422,10 +444,14 @@ agent answer fast-cnp
 ip -6 route add fd00:d::/64 via fd00:a::ff dev ha
 ip -6 route add unreachable fd00:e::/64
 sysctl -qw net.ipv6.conf.ha.forwarding=1
-from_ha arrive qpn=740 tc=3 dst=fd00:d::1 -- qpn=741 tc=3 dst=ff0e::1 -- qpn=742 tc=3 dst=fd00:e::1 -- qpn=743 tc=3
+from_ha arrive qpn=740 tc=3 dst=fd00:d::1 -- qpn=741 tc=3 dst=ff0e::1 -- qpn=742 tc=3 dst=fd00:e::1 -- \
+	qpn=744 tc=3 dst=fd00:f::1 -- qpn=743 tc=3
 assert_eq "answered is what is to an address of this host" \
 	"$(jq -r 'select(.op == 129).qpn' "$tmp/packets") $(seen_by ha answered)" "743 1"
-sysctl -qw net.ipv6.conf.ha.forwarding=0
+sysctl -qw net.ipv6.conf.all.forwarding=1 net.ipv6.conf.ha.forwarding=0
+from_ha arrive qpn=745 tc=3 dst=fd00:d::1
+assert_eq "... also where the device's own switch says that it does not forward" "$(stat answered)" 1
+sysctl -qw net.ipv6.conf.all.forwarding=0
 ip -6 route del fd00:d::/64 dev ha
 ip -6 route del unreachable fd00:e::/64
 

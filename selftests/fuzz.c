@@ -320,10 +320,14 @@ static long ecn_set_ce(struct __sk_buff *skb)
 static long fib_lookup(void *skb, struct bpf_fib_lookup *fib, int len,
 		       __u32 flags)
 {
+	static const long answers[] = { BPF_FIB_LKUP_RET_NO_NEIGH,
+					BPF_FIB_LKUP_RET_NOT_FWDED,
+					BPF_FIB_LKUP_RET_FWD_DISABLED };
+
 	(void)skb;
-	TRUE_OR_TRAP(len == sizeof(*fib) && !flags);
-	return now & 1 ? BPF_FIB_LKUP_RET_NO_NEIGH :
-			 BPF_FIB_LKUP_RET_NOT_FWDED;
+	TRUE_OR_TRAP(len == sizeof(*fib) &&
+		     !(flags & ~BPF_FIB_LOOKUP_DIRECT));
+	return answers[now % 3];
 }
 
 static struct bpf_sock the_sk;

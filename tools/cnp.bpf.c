@@ -430,11 +430,15 @@ __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 	return true;
 }
 
-/* One of RC, RD or XRC: others have none */
+/* Of RC, RD or XRC: others have none */
+static __always_inline bool has_acks(__u8 opcode)
+{
+	return HPCCPP_ROCE_SERVICES >> (opcode >> 5) & 1;
+}
+
 static __always_inline bool is_ack(__u8 opcode)
 {
-	return HPCCPP_ROCE_SERVICES >> (opcode >> 5) & 1 &&
-	       (opcode & 31) == ROCE_ACK;
+	return has_acks(opcode) && (opcode & 31) == ROCE_ACK;
 }
 
 /* psn of an ACK, and the last one that was sent */
@@ -448,6 +452,13 @@ static __always_inline bool recent(const struct hpccpp_cnp_cfg *cfg, __u64 at,
 				   __u64 now)
 {
 	return (__s64)(now - at) < cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
+}
+
+/* ... and may be waited for an ACK? What asks may be held back first. */
+static __always_inline bool waits(const struct hpccpp_cnp_cfg *cfg,
+				  const struct asked *by, __u64 now)
+{
+	return recent(cfg, by->at + HPCCPP_CNP_HELD, now);
 }
 
 /*
@@ -466,15 +477,17 @@ static __always_inline void ask(const struct hpccpp_cnp_cfg *cfg,
 		.came = came,
 	};
 
-	if (!(psn & ACK_REQ))
+	if (!(psn & ACK_REQ) || !has_acks(bth->opcode))
 		return;
 	before = paired ? bpf_map_lookup_elem(&cnp_asked, &a) : NULL;
-	if (!before || before->qpn == qpn || !recent(cfg, before->at, now))
+	if (!before || before->qpn == qpn || !waits(cfg, before, now))
 		bpf_map_update_elem(&cnp_asked, &a, &by, BPF_ANY);
 }
 
 /* The QP that data was to that asked for an ACK with this PSN; 0: none */
-static __always_inline __u32 who_asked(const __be32 *peer, __u32 psn, bool came)
+static __always_inline __u32 who_asked(const struct hpccpp_cnp_cfg *cfg,
+				       const __be32 *peer, __u32 psn, bool came,
+				       __u64 now)
 {
 	struct asking a = {
 		.peer = { peer[0], peer[1], peer[2], peer[3] },
@@ -483,7 +496,7 @@ static __always_inline __u32 who_asked(const __be32 *peer, __u32 psn, bool came)
 	};
 	struct asked *by = bpf_map_lookup_elem(&cnp_asked, &a);
 
-	return by ? by->qpn : 0;
+	return by && waits(cfg, by, now) ? by->qpn : 0;
 }
 
 /* --- Egress --------------------------------------------------------------------- */
@@ -645,8 +658,9 @@ static __always_inline void pace(struct __sk_buff *skb,
  * theirs is that of one of ours at most: it leaves the last when it proves to be that of
  * another, and may take over one that was paired wrongly.
  */
-static __always_inline void learn_sender(const struct ipv6hdr *ip,
-					 const struct hpccpp_bth *bth)
+static __always_inline void learn_sender(const struct hpccpp_cnp_cfg *cfg,
+					 const struct ipv6hdr *ip,
+					 const struct hpccpp_bth *bth, __u64 now)
 {
 	__u32 psn = bpf_ntohl(bth->psn) & PSN_MASK, *known, ours;
 	struct hpccpp_cnp_qp theirs = {}, key = {};
@@ -664,7 +678,7 @@ static __always_inline void learn_sender(const struct ipv6hdr *ip,
 		if (last && acks(psn, last->psn))
 			return;
 	}
-	ours = who_asked(key.peer, psn, true);
+	ours = who_asked(cfg, key.peer, psn, true, now);
 	key.qpn = ours;
 	h = ours ? bpf_map_lookup_elem(&cnp_heard, &key) : NULL;
 	if (!h)
@@ -722,7 +736,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	struct hpccpp_cnp_key key = {};
 	struct hpccpp_cnp_cfg *cfg;
 	struct hpccpp_cnp_flow *f;
-	__u32 zero = 0, ip_at, at;
+	__u32 zero = 0, ip_at, at, sequence;
 	struct ipv6hdr ip;
 	struct roce roce;
 	bool data, answer;
@@ -742,15 +756,16 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	now = bpf_ktime_get_ns();
 	data = hpccpp_roce_data(roce.bth.opcode);
 	answer = is_answer(roce.bth.opcode);
+	sequence = 1 << answer;
 	__builtin_memcpy(key.daddr, &ip.daddr, sizeof(key.daddr));
 	key.qpn = bpf_ntohl(roce.bth.qpn) & HPCCPP_QPN_MASK;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
 	if (!data) {
 		if (cfg->answer == HPCCPP_ANSWER_CNP && is_ack(roce.bth.opcode))
-			learn_sender(&ip, &roce.bth);
-		if (f && f->answers == answer && f->held > now)
+			learn_sender(cfg, &ip, &roce.bth, now);
+		if (f && f->data & sequence && f->held > now)
 			skb->tstamp = f->held;
-		if (f && f->answers == answer && f->port &&
+		if (f && f->data & sequence && f->port &&
 		    !hpccpp_set_port(skb, at, f->port)) {
 			count(HPCCPP_CS_ERROR);
 			return TC_ACT_SHOT;
@@ -763,7 +778,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 		count(HPCCPP_CS_UNTRACKED);
 		return TC_ACT_UNSPEC;
 	}
-	f->answers = answer;
+	f->data |= sequence;
 	if (!answer) {
 		f->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
 		ask(cfg, key.daddr, &roce.bth, false, key.qpn, f->lqpn, now);
@@ -828,7 +843,7 @@ static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
 	bpf_spin_lock(&f->lock);
 	/* who knows the load by traces has no use for it */
 	if (f->algorithm != HPCCPP_CNP_HPCC || f->rate >= cfg->dcqcn.line ||
-	    now - f->cnp_at > HPCCPP_STALE_T * T) {
+	    (__s64)(now - f->cnp_at) > (__s64)(HPCCPP_STALE_T * T)) {
 		if (f->algorithm != HPCCPP_CNP_DCQCN) {
 			/* where the other algorithm left it */
 			f->algorithm = HPCCPP_CNP_DCQCN;
@@ -1145,8 +1160,9 @@ heeded:
 }
 
 /* Our QP of a flow, which an ACK that comes names: as learn_sender() the other way */
-static __always_inline void learn_qp(const struct ipv6hdr *ip,
-				     const struct hpccpp_bth *bth)
+static __always_inline void learn_qp(const struct hpccpp_cnp_cfg *cfg,
+				     const struct ipv6hdr *ip,
+				     const struct hpccpp_bth *bth, __u64 now)
 {
 	__u32 psn = bpf_ntohl(bth->psn) & PSN_MASK, *known, theirs;
 	struct hpccpp_cnp_flow *f, *last = NULL;
@@ -1165,7 +1181,7 @@ static __always_inline void learn_qp(const struct ipv6hdr *ip,
 		if (last && acks(psn, last->psn))
 			return;
 	}
-	theirs = who_asked(key.daddr, psn, false);
+	theirs = who_asked(cfg, key.daddr, psn, false, now);
 	key.qpn = theirs;
 	f = theirs ? bpf_map_lookup_elem(&cnp_flows, &key) : NULL;
 	if (!f)
@@ -1216,13 +1232,17 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 #define ECN_CE		3
 #define PACKET_HOST	0	/* pkt_type of what is to this machine's MAC address */
 #define AF_INET6	10
+#define LOOPBACK_IFINDEX	1
 
 /* What a copy brings to hpccpp_answer() in skb->cb[]: places, from the IPv6 header */
 enum { COPY_TRACE, COPY_UDP, COPY_QPN };
 
 /*
  * Is it to this host? A host that forwards sends on what is not, or refuses it; one that
- * does not has no use for it, and no router gives it such.
+ * does not has no use for it, and no router gives it such. Whether it forwards is not
+ * said by the device's own switch, but by that of all, which lo's follows. What is not
+ * forwarded is ours, or has no route: then the main table has none either, where each
+ * address of ours has its prefix.
  */
 static __always_inline bool is_to_us(struct __sk_buff *skb,
 				     const struct ipv6hdr *ip)
@@ -1236,8 +1256,15 @@ static __always_inline bool is_to_us(struct __sk_buff *skb,
 	__builtin_memcpy(fib.ipv6_src, &ip->saddr, sizeof(fib.ipv6_src));
 	__builtin_memcpy(fib.ipv6_dst, &ip->daddr, sizeof(fib.ipv6_dst));
 	ret = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
-	return ret == BPF_FIB_LKUP_RET_NOT_FWDED ||
-	       ret == BPF_FIB_LKUP_RET_FWD_DISABLED;
+	if (ret == BPF_FIB_LKUP_RET_FWD_DISABLED) {
+		fib.ifindex = LOOPBACK_IFINDEX;
+		ret = bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
+	}
+	if (ret == BPF_FIB_LKUP_RET_NOT_FWDED)
+		return bpf_fib_lookup(skb, &fib, sizeof(fib),
+				      BPF_FIB_LOOKUP_DIRECT) !=
+		       BPF_FIB_LKUP_RET_NOT_FWDED;
+	return ret == BPF_FIB_LKUP_RET_FWD_DISABLED;
 }
 
 /*
@@ -1405,7 +1432,7 @@ int hpccpp_cnp_in(struct __sk_buff *skb)
 	if (ip.nexthdr != NEXT_UDP || !load_roce(skb, NEXT_UDP, &at, &roce))
 		return TC_ACT_UNSPEC;
 	if (is_ack(roce.bth.opcode)) {
-		learn_qp(&ip, &roce.bth);
+		learn_qp(cfg, &ip, &roce.bth, bpf_ktime_get_ns());
 	} else if (roce.bth.opcode == HPCCPP_ROCE_CNP) {
 		count(take_ordinary(skb, cfg, &ip, at));
 		return TC_ACT_SHOT;

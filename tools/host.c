@@ -117,7 +117,9 @@ int parse_prefixes6(const char *name, const char *const *text, unsigned int n,
 
 	for (i = 0; i < n && !ret; i++) {
 		ret = parse_prefix(text[i], &prefixes[i]);
-		if (!ret && strchr(text[i], '.') && !strchr(text[i], ':'))
+		/* IPv4, written as such or not */
+		if (!ret && prefixes[i].prefixlen >= 96 &&
+		    IN6_IS_ADDR_V4MAPPED((struct in6_addr *)prefixes[i].addr))
 			ret = usage_error("%s \"%s\" is wrong: allowed are prefixes of IPv6",
 					  name, text[i]);
 	}

@@ -89,7 +89,7 @@ struct hpccpp_cnp_flow {
 	__u8  algorithm;	/* DCQCN or HPCC, when it is held back */
 	__u8  cause;		/* enum hpccpp_cnp_cause, of the last CNP heeded */
 	__u16 sport;		/* UDP source port, as the stack has it */
-	__u32 answers;		/* its data are READ responses */
+	__u32 data;		/* sequences that it has had data of: 1 requests, 2 answers */
 	__u32 lqpn;		/* our QP; 0: not known */
 	__u32 psn;		/* of the last data packet */
 	__u64 rate;		/* bytes/s; the line's: not held back */
