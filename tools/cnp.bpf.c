@@ -23,6 +23,7 @@
 
 #include "hpccpp_answer.h"
 #include "hpccpp_cnp.h"
+#include "hpccpp_prefix.h"
 #include "hpccpp_skb.h"
 
 #define E2BIG		7	/* what a full hash answers */
@@ -55,21 +56,8 @@ struct {
 	__type(value, __u64);
 } cnp_stats SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, HPCCPP_PREFIXES);
-	__type(key, struct hpccpp_prefix);
-	__type(value, __u8);
-} cnp_accept SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, HPCCPP_PREFIXES);
-	__type(key, struct hpccpp_prefix);
-	__type(value, __u8);
-} cnp_detour SEC(".maps");
+struct prefix_map cnp_accept SEC(".maps");
+struct prefix_map cnp_detour SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -40,6 +40,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_agent.h"
+#include "hpccpp_prefix.h"
 
 #define AF_INET		2
 #define AF_INET6	10
@@ -148,13 +149,7 @@ struct {
 	__type(value, struct hpccpp_host_keys);
 } host_keys SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, HPCCPP_PREFIXES);
-	__type(key, struct hpccpp_prefix);
-	__type(value, __u8);
-} host_prefix SEC(".maps");
+struct prefix_map host_prefix SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

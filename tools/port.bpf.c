@@ -22,6 +22,7 @@
 
 #include "hpccpp_agent.h"
 #include "hpccpp_answer.h"
+#include "hpccpp_prefix.h"
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
 
@@ -66,13 +67,7 @@ struct {
 	__type(value, __u32);
 } port_answered SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, HPCCPP_PREFIXES);
-	__type(key, struct hpccpp_prefix);
-	__type(value, __u8);
-} port_accept SEC(".maps");
+struct prefix_map port_accept SEC(".maps");
 
 /*
  * May a port's queue be that of its qdisc? Set before loading: without, the

@@ -24,13 +24,7 @@ struct {
 	__type(value, struct hpccpp_port_roce);
 } port_roce SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, HPCCPP_PREFIXES);
-	__type(key, struct hpccpp_prefix);
-	__type(value, __u8);
-} port_capable SEC(".maps");
+struct prefix_map port_capable SEC(".maps");
 
 /* What a walk has found; places are bytes from the IPv6 header. */
 struct walk {
