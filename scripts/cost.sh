@@ -29,6 +29,10 @@
 # a round trip. They take turns: each repetition has each once. Figures are medians, and
 # ratios are of medians. The bound is for "cut": what a switch writes into
 # each of some neighbours makes them unlike, and no agent can have GRO merge them.
+#
+# The receive buffer is the kernel's: with one of 2 MB the window comes so near to what
+# is free that a few bytes in a packet decide whether r acks two of three or one, and
+# that would be measured.
 
 # Namespaces are in variables set by name, and lib.sh takes some of ours.
 # shellcheck disable=SC2154,SC2034
@@ -235,7 +239,7 @@ transfer()
 	busywait 10 listening "$r" $port
 	used=$(cpu_time "$1")
 	read -r skbs0 segs0 < <(received)
-	CGROUP=${cgroup_of[$1]} in_ns "$h1" timeout $((seconds + 20)) chrt -f 1 iperf3 -J -c "${addr4[r]}" -p $port -C cubic -w 1M \
+	CGROUP=${cgroup_of[$1]} in_ns "$h1" timeout $((seconds + 20)) chrt -f 1 iperf3 -J -c "${addr4[r]}" -p $port -C cubic \
 		-t "$seconds" -A "$last,$last" >"$tmp/client" || die "iperf3: $(jq -r .error "$tmp/client")"
 	wait "$server"
 	bps=$(jq '.end.sum_received.bits_per_second | floor' "$tmp/client")

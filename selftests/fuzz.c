@@ -953,9 +953,11 @@ static void put_tag(const struct hpccpp_key *key)
 /* A segment is built: reserve, write what was reserved, no more and no less */
 static void send_segment(void)
 {
+	static const __u32 lengths[] = { 0, 1448, 0, 30 * 1448 };
+
 	/* a segment has a flag at least, and none is there to ask for the MSS */
 	skops.skb_tcp_flags = take_byte() ?: TCPHDR_ACK;
-	skops.skb_len = take_byte() & 1 ? 1448 : 0;
+	skops.skb_len = lengths[take_byte() % 4];
 	room = take_byte() % 11 * 4;
 	reserved = 0;
 	stored = 0;
@@ -1037,7 +1039,7 @@ static void fuzz_host(void)
 	the_host.congested = modes >> 1 & 1;
 	skops.mss_cache = 1448;
 	while (left) {
-		__u8 what = take_byte() % 9, sign = take_byte();
+		__u8 what = take_byte() % 10, sign = take_byte();
 
 		pass_time();
 		take(&skops.snd_una, sizeof(skops.snd_una));
@@ -1057,8 +1059,10 @@ static void fuzz_host(void)
 			send_segment();
 		else if (what < 8)
 			pull();
-		else
+		else if (what < 9)
 			tell();
+		else
+			call_host(BPF_SOCK_OPS_RTT_CB, 0);
 	}
 }
 

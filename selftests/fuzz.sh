@@ -113,6 +113,11 @@ seeds()
 			seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
 		}
+		# many segments at once, one asks in a round trip or in so many
+		for (0, 3) {
+			seed(host(0, 2, 0, 0, 0, $_), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+				(event(5, "", 16, 3, 10, 0), event(9, "")) x 4);
+		}
 		for $r ($rec, $rec . $more) {
 			seed(host(0, 2, 1, 1, 0), event(1, ""), event(5, "", 2, 0, 10, 0), event(2, option $tag, $rec . "tags"), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $tag, $r . "tags"), @pull) x 3);

@@ -53,10 +53,10 @@ set_tso() # on or off
 	done
 }
 
-ask_for() # RECORDS
+ask_for() # RECORDS [AGENT-OPTION...]
 {
 	"$HPCCPP" host del cgroup "$CGROUP"
-	"$HPCCPP" host add cgroup "$CGROUP" records "$1"
+	"$HPCCPP" host add cgroup "$CGROUP" records "$@"
 }
 
 # Packets of several segments are cut here, if they are larger than one.
@@ -192,6 +192,30 @@ fits() # FAMILIES TIMESTAMPS RECORDS TSO
 	check "$name: intact, $said" [ "$ok$fine" = 11 ]
 }
 
+# Packets of many segments, some of which ask: the others are left alone, and have the MTU
+between() # EVERY
+{
+	local name="TSO, every $1" longest full asked data bad
+
+	ask_for 1 every "$1"
+	segs_start "$s1" h1
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 2m"
+	segs_stop
+	read -r longest full asked data bad < <(awk '
+		$1 == "total" { bad += $3 + $4 + $5 }
+		$1 == "seg" && $3 == "data" {
+			if ($13 > longest) longest = $13
+			if ($6 == "none" && $13 == '"$MTU"') full += $12
+			if ($6 == "collect") asked += $12
+			data += $12
+		}
+		END { print longest, full + 0, asked + 0, data, bad + 0 }' "$tmp/segs")
+	assert_eq "$name: longest packet; fragments and the like" "$longest $bad" "$MTU 0"
+	assert_ge "$name: segments that ask" "$asked" $((data / 50)) "of $data"
+	assert_le "$name: segments that ask" "$asked" $((data / 2)) "of $data"
+	assert_ge "$name: without an option, some as long as the MTU" "$full" $((data / 2)) "of $data"
+}
+
 # Without loss, both ways at once
 both_ways() # FAMILY
 {
@@ -215,7 +239,7 @@ both_ways() # FAMILY
 }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan 60
+ktap_plan 68
 sacks=(0 0 0 0)
 
 start 1500
@@ -233,6 +257,11 @@ ask_for 2
 set_tso off
 for family in 4 6; do
 	both_ways $family
+done
+
+set_tso on
+for every in rtt 16; do
+	between $every
 done
 
 loss 3% 3%

@@ -61,6 +61,12 @@
 /* Ethernet, IP and TCP: what a segment has beside its payload, about */
 #define HPCCPP_HEADERS	66
 
+/*
+ * Packets of more segments than this are a segmentation offload's. Such a flow has no
+ * call for them between two that ask: see rests().
+ */
+#define HPCCPP_OFFLOADED	4
+
 /* Echoes that the module does not read, and the flow is not its any more */
 #define HPCCPP_UNREAD	1000
 
@@ -96,6 +102,7 @@ struct flow {
 	struct opt collected;	/* last collect that arrived, to be echoed */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
+	__u32 rested;		/* bytes of the packet that did, if none was asked since */
 	__u32 want[2];		/* request for windows; 0: none */
 	__u32 requested;	/* snd_nxt when it was last written */
 	__u16 segs;		/* data segments since the last collect */
@@ -114,6 +121,8 @@ struct flow {
 	__u8 signs;		/* the peer's ACKs bring tags */
 	__u8 requests : 4;	/* times that the request was written */
 	__u8 fresh : 1;		/* collected has not been measured yet */
+	__u8 ours : 1;		/* a connection's WRITE flag is */
+	__u8 rest : 1;		/* no call from when plan is written */
 	__u8 heard : 1;		/* host_rx has heard of a link */
 	__u8 granted : 1;	/* a window has answered it */
 	__u8 rx : 1;		/* the peer wants windows: host_rx has state */
@@ -284,6 +293,15 @@ static __always_inline void set_flags(struct bpf_sock_ops *skops, int flags)
 
 	if ((have & flags) != flags)
 		bpf_sock_ops_cb_flags_set(skops, have | flags);
+}
+
+/* Calls for what is sent; ours to end when nobody has them yet. */
+static __always_inline void call_write(struct bpf_sock_ops *skops,
+				       struct flow *f)
+{
+	if (!(skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		f->ours = 1;
+	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 static __always_inline void clear_flags(struct bpf_sock_ops *skops, int flags)
@@ -462,7 +480,7 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 		f->proven = 1;
 	f->due = 1;
 	f->fresh = 1;
-	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	call_write(skops, f);
 }
 
 /*
@@ -863,6 +881,45 @@ static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
 }
 
 /*
+ * Are there to be no calls for what follows the packet that asks now? With segmentation
+ * offload TCP makes few packets and is called back several times for each, which costs
+ * more than to ask. TCP's next round trip begins calls anew, no later than when this
+ * packet is acked. Not of use where another is due in this flight. What is sent without
+ * a call has a larger MSS, TCP cuts the next packet that asks anew: not where packets
+ * are of a few segments, as that leaves a small one.
+ */
+static __always_inline bool rests(struct bpf_sock_ops *skops, struct flow *f,
+				  const struct hpccpp_host_cfg *cfg)
+{
+	__u32 len = skops->skb_len;
+
+	if (cfg->every == 1 || !(f->ours || f->own_write) ||
+	    cfg->mode != HPCCPP_MODE_SENDER ||
+	    len <= HPCCPP_OFFLOADED * skops->mss_cache)
+		return false;
+	if (cfg->every && (__u64)cfg->every * len < skops->snd_nxt - skops->snd_una)
+		return false;
+	if (cfg->congested && path_loaded(f))
+		return false;
+	f->asked = skops->snd_nxt;
+	f->rested = len;
+	return true;
+}
+
+/* A round trip has passed: "every N" counts what was sent in the meantime. */
+static __always_inline void rested(struct bpf_sock_ops *skops, struct flow *f)
+{
+	__u32 len = f->rested, n;
+
+	if (!len)
+		return;
+	n = f->segs + (skops->snd_nxt - f->asked) / len;
+	f->segs = n < 0xffff ? n : 0xffff;
+	f->rested = 0;
+	call_write(skops, f);
+}
+
+/*
  * All that is out is lost, so there was a timeout, and the option may be why: go
  * on without it, and begin anew to ask whether the path brings echoes. What went
  * without may arrive before the rest of what was lost has.
@@ -986,6 +1043,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	}
 
 	f->plan = PLAN_NONE;
+	f->rest = 0;
 	if (flags & TCPHDR_SYN) {
 		if (f->wanted && !f->syn_sent && governed(skops, cfg)) {
 			fits = reserve(skops, 1, true);
@@ -1044,10 +1102,12 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		return;
 	count_tries(skops, f);
 	n = reserve(skops, cfg->records, !f->signs);
-	if (n)
+	if (n) {
 		f->plan = PLAN_COLLECT | n;
-	else if (!cfg->every)
+		f->rest = rests(skops, f, cfg);
+	} else if (!cfg->every) {
 		f->segs = 0;		/* no room: the next one is due */
+	}
 }
 
 /* The most loaded records first: an echo that was cut short has these. */
@@ -1291,6 +1351,11 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 		}
 	}
 	f->plan = PLAN_NONE;
+	if (!f->rest)
+		return;
+	f->rest = 0;
+	set_flags(skops, BPF_SOCK_OPS_RTT_CB_FLAG);
+	clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 /* The module has taken a flow, which may be older than we are. It sets the flags. */
@@ -1322,6 +1387,11 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		break;
 	case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
 		write_hdr_opt(skops);
+		break;
+	case BPF_SOCK_OPS_RTT_CB:
+		f = find(skops, false);
+		if (f)
+			rested(skops, f);
 		break;
 	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
 		f = find(skops, false);
@@ -1366,7 +1436,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		if (!f)
 			break;
 		f->wanted = 1;
-		set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		call_write(skops, f);
 		break;
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 		set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
