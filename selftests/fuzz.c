@@ -1035,7 +1035,7 @@ static void fuzz_host(void)
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
 	modes = take_byte();
-	the_host.mode = modes & 1;
+	windows = modes & 1;
 	the_host.congested = modes >> 1 & 1;
 	skops.mss_cache = 1448;
 	while (left) {

@@ -349,7 +349,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 		__u8 len;
 	} o;
 	__u32 end, udp, len, trace = 0, trace_len = 0, i;
-	bool others = false, wrong;
+	bool found = false, others = false, wrong;
 	struct roce roce;
 
 	if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)) || o.what != NEXT_UDP)
@@ -369,7 +369,8 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 			continue;
 		}
 		at += sizeof(o);
-		if (o.what == HPCCPP_IOAM_HBH && !trace) {
+		if (o.what == HPCCPP_IOAM_HBH && !found) {
+			found = true;
 			trace = at;
 			trace_len = o.len;
 		} else if (o.what != OPT_PADN) {
@@ -377,7 +378,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 		}
 		at += o.len;
 	}
-	if (!trace || !our_trace(skb, cfg, trace, trace_len, &wrong))
+	if (!found || !our_trace(skb, cfg, trace, trace_len, &wrong))
 		return 0;
 	if (wrong || others || at != end ||
 	    bpf_ntohs(ip->payload_len) < len + sizeof(roce) + HPCCPP_ICRC_LEN)

@@ -144,6 +144,16 @@ const volatile bool tags;
 static bool tags;	/* selftests/fuzz.c has both */
 #endif
 
+/*
+ * Is the window computed by the receiver (mode receiver)? Set like that as well: without,
+ * the verifier has a quarter of the work.
+ */
+#ifdef __bpf__
+const volatile bool windows;
+#else
+static bool windows;
+#endif
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -745,15 +755,12 @@ static __always_inline void refuse_window(struct flow *f)
 static __always_inline void parse_window(struct bpf_sock_ops *skops,
 					 struct flow *f, struct opt *o)
 {
-	struct hpccpp_host_cfg *cfg = configuration();
 	bool asks, ours;
 	__u32 word;
 	int len;
 
-	if (!cfg)
-		return;
 	/* windows have no tags */
-	ours = !tags && cfg->mode == HPCCPP_MODE_RECEIVER;
+	ours = !tags && windows;
 	len = load_any(skops, o, HPCCPP_EXID_WINDOW, 0);
 	if (len <= 0)
 		return;
@@ -893,8 +900,7 @@ static __always_inline bool rests(struct bpf_sock_ops *skops, struct flow *f,
 {
 	__u32 len = skops->skb_len;
 
-	if (cfg->every == 1 || !(f->ours || f->own_write) ||
-	    cfg->mode != HPCCPP_MODE_SENDER ||
+	if (cfg->every == 1 || windows || !(f->ours || f->own_write) ||
 	    len <= HPCCPP_OFFLOADED * skops->mss_cache)
 		return false;
 	if (cfg->every && (__u64)cfg->every * len < skops->snd_nxt - skops->snd_una)
@@ -1061,7 +1067,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 			return;
 		}
 	}
-	if (f->due && f->rx && f->heard && tells(&f->collected)) {
+	if (windows && f->due && f->rx && f->heard && tells(&f->collected)) {
 		if (!(data && ask && f->turn) && window_due(skops)) {
 			if (bpf_reserve_hdr_opt(skops, HPCCPP_WINDOW_LEN, 0))
 				count(HPCCPP_HS_ECHO_NONE);
@@ -1326,7 +1332,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	f = find(skops, false);
 	if (!f || f->plan == PLAN_NONE)
 		return;
-	if (f->plan & PLAN_WINDOW) {
+	if (windows && f->plan & PLAN_WINDOW) {
 		write_window(skops, f, &o);
 	} else if (f->plan & PLAN_REQUEST) {
 		write_request(skops, f, &o);
@@ -1370,7 +1376,7 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 	f->wanted = peer_wanted(skops, cfg);
 	f->mail.unread = 0;
 	f->mail.governed = 1;
-	f->mail.rx = cfg->mode == HPCCPP_MODE_RECEIVER;
+	f->mail.rx = windows;
 	want_none(f);
 }
 
@@ -1401,10 +1407,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		take_flow(skops);
 		break;
 	case HPCCPP_SOCK_TELL:
-		cfg = configuration();
 		f = find(skops, false);
-		if (f && f->mail.governed && cfg &&
-		    cfg->mode == HPCCPP_MODE_RECEIVER)
+		if (windows && f && f->mail.governed)
 			request(f, skops->args[1], skops->args[2]);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
@@ -1463,7 +1467,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		}
 		break;
 	}
-	if (f && f->rx && f->fresh)
+	if (windows && f && f->rx && f->fresh)
 		measure(skops, f);
 	return 1;
 }

@@ -267,6 +267,7 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 	if (!skel)
 		return load_error(errno, "host");
 	skel->rodata->tags = keys->n;
+	skel->rodata->windows = cfg->mode == HPCCPP_MODE_RECEIVER;
 	err = host_bpf__load(skel);
 	if (err)
 		ret = load_error(err, "host");

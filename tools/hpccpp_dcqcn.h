@@ -139,6 +139,8 @@ static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 	n = now > s->timer_at ? (now - s->timer_at) / p->timer : 0;
 	s->timer_at += n * p->timer;
 	for (i = 0; i < HPCCPP_DCQCN_STEPS && n; i++) {
+		/* what the verifier knows of s would be another case each time */
+		asm volatile("" : : : "memory");
 		n--;
 		s->T += s->T < 0xffff;
 		hpccpp_dcqcn_increase(s, p);

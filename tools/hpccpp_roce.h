@@ -326,15 +326,14 @@ static __always_inline __u32 hpccpp_ioam_nodelen(__u32 type)
 static __always_inline __u64 hpccpp_ioam_speed(__u32 code)
 {
 	/* a byte each: 80, 50, 40, 25, 20, 16, 10 */
-	__u64 rate = 0x5032281914100aULL >> 8 * (code % 7) & 0xff;
-	__u32 i;
+	__u32 m = 0x5032281914100aULL >> 8 * (code % 7) & 0xff;
+	__u32 e = code / 7 + 3;
 
 	if (code >= HPCCPP_IOAM_SPEED_UNKNOWN)
 		return 0;
-	rate *= 1000;
-	for (i = 0; i < 8; i++)
-		rate *= i < code / 7 ? 10 : 1;
-	return rate;
+	/* for the verifier, or a compiler that knows better takes the bounds off */
+	asm volatile("" : "+r"(e));
+	return hpccpp_rate_decode(e << 8 | m);
 }
 
 /* The code of bit/s, not more than these */
