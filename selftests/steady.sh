@@ -71,9 +71,9 @@ join_and_leave() # FAMILY
 		busywait 10 listening "$r" "530$i"
 	done
 	meter_start
-	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 1.5 connect "$address" 5301 >"$tmp/stays"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 0.75 connect "$address" 5301 >"$tmp/stays"
 	stays=$!
-	in_ns_bg "$h2" "$HPCCPP_BIN/xfer" -c hpccpp -d 0.5 -t 0.5 connect "$address" 5302 >"$tmp/joins"
+	in_ns_bg "$h2" "$HPCCPP_BIN/xfer" -c hpccpp -d 0.25 -t 0.25 connect "$address" 5302 >"$tmp/joins"
 	joins=$!
 	for process in "$stays" "$joins" "${listener[@]}"; do
 		wait "$process"
