@@ -954,6 +954,7 @@ static void put_tag(const struct hpccpp_key *key)
 static void send_segment(void)
 {
 	static const __u32 lengths[] = { 0, 1448, 0, 30 * 1448 };
+	bool mss;
 
 	/* a segment has a flag at least, and none is there to ask for the MSS */
 	skops.skb_tcp_flags = take_byte() ?: TCPHDR_ACK;
@@ -961,7 +962,11 @@ static void send_segment(void)
 	room = take_byte() % 11 * 4;
 	reserved = 0;
 	stored = 0;
-	if (take_byte() & 1) {
+	mss = take_byte() & 1;
+	/* then TCP calls nobody */
+	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		return;
+	if (mss) {
 		skops.skb_tcp_flags = 0;
 		skops.skb_len = 0;
 		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB,
@@ -972,6 +977,9 @@ static void send_segment(void)
 	if (reserved)
 		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, 0);
 	TRUE_OR_TRAP(stored == reserved);
+	/* who has calls end hears when they are to begin again */
+	TRUE_OR_TRAP(!the_flow.rested || (skops.bpf_sock_ops_cb_flags &
+					  HPCCPP_AFTER_REST) == HPCCPP_AFTER_REST);
 }
 
 /* As the module reads what the agent keeps, and what it does with it */
@@ -1062,7 +1070,9 @@ static void fuzz_host(void)
 		else if (what < 9)
 			tell();
 		else
-			call_host(BPF_SOCK_OPS_RTT_CB, 0);
+			call_host(sign & 1 ? BPF_SOCK_OPS_RTT_CB :
+				  sign & 2 ? BPF_SOCK_OPS_RETRANS_CB :
+					     BPF_SOCK_OPS_RTO_CB, 0);
 	}
 }
 

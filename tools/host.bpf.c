@@ -102,7 +102,7 @@ struct flow {
 	struct opt collected;	/* last collect that arrived, to be echoed */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
-	__u32 rested;		/* bytes of the packet that did, if none was asked since */
+	__u32 rested;		/* bytes of the packet that did; 0: calls go on */
 	__u32 want[2];		/* request for windows; 0: none */
 	__u32 requested;	/* snd_nxt when it was last written */
 	__u16 segs;		/* data segments since the last collect */
@@ -305,12 +305,27 @@ static __always_inline void set_flags(struct bpf_sock_ops *skops, int flags)
 		bpf_sock_ops_cb_flags_set(skops, have | flags);
 }
 
-/* Calls for what is sent; ours to end when nobody has them yet. */
-static __always_inline void call_write(struct bpf_sock_ops *skops,
-				       struct flow *f)
+/*
+ * Who has WRITE calls end with a packet, and begin again when one of these comes: an ACK
+ * that brings a sample of the round trip, once in each; or what may have none, and is to
+ * be seen: a retransmission, a timeout.
+ */
+#define HPCCPP_AFTER_REST						\
+	(BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |	\
+	 BPF_SOCK_OPS_RTO_CB_FLAG)
+
+/* There are calls from now on; ours to end when nobody has them yet. */
+static __always_inline void own_calls(struct bpf_sock_ops *skops,
+				      struct flow *f)
 {
 	if (!(skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		f->ours = 1;
+}
+
+static __always_inline void call_write(struct bpf_sock_ops *skops,
+				       struct flow *f)
+{
+	own_calls(skops, f);
 	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
@@ -481,9 +496,25 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 	news(f);
 }
 
+/* Calls go on. "every N" counts the packets that were sent without one, about. */
+static __always_inline void rested(struct bpf_sock_ops *skops, struct flow *f)
+{
+	__u32 sent = skops->snd_nxt - f->asked, len = f->rested, n = f->segs;
+
+	if (!len)
+		return;
+	/* "asked" is where the packet begins that did ask */
+	if (sent > len)
+		n += sent / len - 1;
+	f->segs = n < 0xffff ? n : 0xfffe;
+	f->rested = 0;
+	call_write(skops, f);
+}
+
 static __always_inline void take_collect(struct bpf_sock_ops *skops,
 					 struct flow *f, const struct opt *o)
 {
+	rested(skops, f);
 	count(HPCCPP_HS_COLLECTED);
 	f->collected = *o;
 	if (!f->doubted)
@@ -889,40 +920,28 @@ static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
 
 /*
  * Are there to be no calls for what follows the packet that asks now? With segmentation
- * offload TCP makes few packets and is called back several times for each, which costs
- * more than to ask. TCP's next round trip begins calls anew, no later than when this
- * packet is acked. Not of use where another is due in this flight. What is sent without
- * a call has a larger MSS, TCP cuts the next packet that asks anew: not where packets
+ * offload TCP makes few packets and calls back several times for each, which costs more
+ * than to ask. HPCCPP_AFTER_REST has calls begin anew, when this packet is acked or
+ * before. Not where another is due in this flight, or an echo. What is sent without a
+ * call has a larger MSS, and TCP cuts the next packet that asks anew: not where packets
  * are of a few segments, as that leaves a small one.
  */
 static __always_inline bool rests(struct bpf_sock_ops *skops, struct flow *f,
 				  const struct hpccpp_host_cfg *cfg)
 {
-	__u32 len = skops->skb_len;
+	__u32 len = skops->skb_len, mss = skops->mss_cache;
 
-	if (cfg->every == 1 || windows || !(f->ours || f->own_write) ||
-	    len <= HPCCPP_OFFLOADED * skops->mss_cache)
+	f->rested = 0;
+	if (cfg->every == 1 || windows || f->due || !(f->ours || f->own_write) ||
+	    len <= HPCCPP_OFFLOADED * mss)
 		return false;
-	if (cfg->every && (__u64)cfg->every * len < skops->snd_nxt - skops->snd_una)
+	if (cfg->every && (__u64)cfg->every * len < (__u64)skops->snd_cwnd * mss)
 		return false;
 	if (cfg->congested && path_loaded(f))
 		return false;
 	f->asked = skops->snd_nxt;
 	f->rested = len;
 	return true;
-}
-
-/* A round trip has passed: "every N" counts what was sent in the meantime. */
-static __always_inline void rested(struct bpf_sock_ops *skops, struct flow *f)
-{
-	__u32 len = f->rested, n;
-
-	if (!len)
-		return;
-	n = f->segs + (skops->snd_nxt - f->asked) / len;
-	f->segs = n < 0xffff ? n : 0xffff;
-	f->rested = 0;
-	call_write(skops, f);
 }
 
 /*
@@ -1360,7 +1379,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 	if (!f->rest)
 		return;
 	f->rest = 0;
-	set_flags(skops, BPF_SOCK_OPS_RTT_CB_FLAG);
+	set_flags(skops, HPCCPP_AFTER_REST);
 	clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
@@ -1373,6 +1392,7 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 	cfg = configuration();
 	if (!f || !cfg)
 		return;
+	own_calls(skops, f);
 	f->wanted = peer_wanted(skops, cfg);
 	f->mail.unread = 0;
 	f->mail.governed = 1;
@@ -1386,6 +1406,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 	struct hpccpp_host_cfg *cfg;
 	struct bpf_sock *sk;
 	struct flow *f = NULL;
+	bool ours;
 
 	switch (skops->op) {
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
@@ -1395,6 +1416,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		write_hdr_opt(skops);
 		break;
 	case BPF_SOCK_OPS_RTT_CB:
+	case BPF_SOCK_OPS_RETRANS_CB:
+	case BPF_SOCK_OPS_RTO_CB:
 		f = find(skops, false);
 		if (f)
 			rested(skops, f);
@@ -1429,16 +1452,20 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 		break;
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
-		/* connected anew: nothing of the last peer holds */
+		/* connected anew: nothing of the last peer holds, but the flag */
 		sk = POINTER(skops, sk);
-		if (sk)
+		f = find(skops, false);
+		ours = f && f->ours;
+		if (f && sk)
 			bpf_sk_storage_delete(&host_sk, sk);
+		f = NULL;
 		cfg = configuration();
 		if (!cfg || !peer_wanted(skops, cfg))
 			break;
 		f = find(skops, true);
 		if (!f)
 			break;
+		f->ours = ours;
 		f->wanted = 1;
 		call_write(skops, f);
 		break;
