@@ -102,7 +102,7 @@ struct flow {
 	struct opt collected;	/* last collect that arrived, to be echoed */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked;		/* snd_nxt when a data segment last asked */
-	__u32 rested;		/* bytes of the packet that did; 0: calls go on */
+	__u32 rested;		/* bytes of that packet, if calls end with it */
 	__u32 want[2];		/* request for windows; 0: none */
 	__u32 requested;	/* snd_nxt when it was last written */
 	__u16 segs;		/* data segments since the last collect */
@@ -122,7 +122,6 @@ struct flow {
 	__u8 requests : 4;	/* times that the request was written */
 	__u8 fresh : 1;		/* collected has not been measured yet */
 	__u8 ours : 1;		/* a connection's WRITE flag is */
-	__u8 rest : 1;		/* no call from when plan is written */
 	__u8 heard : 1;		/* host_rx has heard of a link */
 	__u8 granted : 1;	/* a window has answered it */
 	__u8 rx : 1;		/* the peer wants windows: host_rx has state */
@@ -146,7 +145,7 @@ static bool tags;	/* selftests/fuzz.c has both */
 
 /*
  * Is the window computed by the receiver (mode receiver)? Set like that as well: without,
- * the verifier has a quarter of the work.
+ * the verifier has a tenth of the work.
  */
 #ifdef __bpf__
 const volatile bool windows;
@@ -931,7 +930,6 @@ static __always_inline bool rests(struct bpf_sock_ops *skops, struct flow *f,
 {
 	__u32 len = skops->skb_len, mss = skops->mss_cache;
 
-	f->rested = 0;
 	if (cfg->every == 1 || windows || f->due || !(f->ours || f->own_write) ||
 	    len <= HPCCPP_OFFLOADED * mss)
 		return false;
@@ -940,7 +938,6 @@ static __always_inline bool rests(struct bpf_sock_ops *skops, struct flow *f,
 	if (cfg->congested && path_loaded(f))
 		return false;
 	f->asked = skops->snd_nxt;
-	f->rested = len;
 	return true;
 }
 
@@ -1068,7 +1065,6 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	}
 
 	f->plan = PLAN_NONE;
-	f->rest = 0;
 	if (flags & TCPHDR_SYN) {
 		if (f->wanted && !f->syn_sent && governed(skops, cfg)) {
 			fits = reserve(skops, 1, true);
@@ -1129,7 +1125,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	n = reserve(skops, cfg->records, !f->signs);
 	if (n) {
 		f->plan = PLAN_COLLECT | n;
-		f->rest = rests(skops, f, cfg);
+		f->rested = rests(skops, f, cfg) ? skops->skb_len : 0;
 	} else if (!cfg->every) {
 		f->segs = 0;		/* no room: the next one is due */
 	}
@@ -1375,12 +1371,11 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 			bpf_store_hdr_opt(skops, &o, HPCCPP_OPT_HDR, 0);
 		}
 	}
+	if (f->plan & PLAN_COLLECT && f->rested) {
+		set_flags(skops, HPCCPP_AFTER_REST);
+		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	}
 	f->plan = PLAN_NONE;
-	if (!f->rest)
-		return;
-	f->rest = 0;
-	set_flags(skops, HPCCPP_AFTER_REST);
-	clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
 /* The module has taken a flow, which may be older than we are. It sets the flags. */
