@@ -42,7 +42,7 @@
  *     Where its 8 bits are not enough the record's qlen / (B * T) counts.
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
  *     none is left U and W stay as they are. One record alone does not
- *     make a known path slower: hpccpp_min_B().
+ *     change min(B) of a known path: hpccpp_min_B().
  *  5. A record without rate and with a U says that no port of the path has a
  *     load of that: that is U then, and eta when it is more, so that what a
  *     flow is not told does not slow it.
@@ -404,31 +404,29 @@ static inline __u64 hpccpp_rate(__u32 W, __u32 T)
 	return hpccpp_div((__u64)W * 1000000, T);
 }
 
-/* Have we heard of this link before, with this rate? */
-static inline bool hpccpp_known(const struct hpccpp_state *s,
-				const struct hpccpp_int *rec)
+/* B of this link, bytes/s, if we have heard of it before, with this rate; else 0 */
+static inline __u64 hpccpp_known_B(const struct hpccpp_state *s,
+				   const struct hpccpp_int *rec)
 {
 	int i;
 
 	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++)
 		if (s->L[i].id == rec->link)
-			return s->L[i].rate == rec->rate;
-	return false;
+			return s->L[i].rate == rec->rate ? s->L[i].B : 0;
+	return 0;
 }
 
 /*
  * Smallest B of the path, bytes/s: of the n records in ack and of the links heard
  * of in the last STALE_T * T. It bounds W and sets T, and new flows start at its
- * rate (section 5). One record may be damaged or forged: only from its second on
- * may a link make B less than it was before, or count when its record is gone; any
- * may while before is 0, not known. 0 when there is none.
+ * rate (section 5). One record may be damaged or forged: the first of a link stands
+ * for what B was before, unless that is 0, not known. 0 when there is none.
  */
 static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 				 const struct hpccpp_int *ack, int n, __u32 T,
 				 __u64 now)
 {
-	__u16 rate = 0;
-	__u64 bps, B = 0;
+	__u64 B = 0;
 	int i;
 
 	/* entries are taken in order, and stay in use */
@@ -438,23 +436,19 @@ static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 		if ((before && !l->again) ||
 		    now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
 			continue;
-		if (!B || l->B < B) {
+		if (!B || l->B < B)
 			B = l->B;
-			rate = l->rate;
-		}
 	}
 	for (i = 0; i < n; i++) {
-		__u64 b;
+		__u64 b = hpccpp_known_B(s, &ack[i]);
 
-		if (B && ack[i].rate == rate)
-			continue;
-		bps = hpccpp_rate_decode(ack[i].rate);
-		if (!hpccpp_rate_ok(bps))
-			continue;
-		b = bps / 8;
-		if (b < before && !hpccpp_known(s, &ack[i]))
+		if (!b)
 			b = before;
-		if (!B || b < B)
+		if (!b) {
+			b = hpccpp_rate_decode(ack[i].rate);
+			b = hpccpp_rate_ok(b) ? b / 8 : 0;
+		}
+		if (b && (!B || b < B))
 			B = b;
 	}
 	return B;

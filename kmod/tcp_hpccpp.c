@@ -654,8 +654,9 @@ static bool hpccpp_path_changed(const struct sock *sk,
 	if (f->updates < HPCCPP_LINKS || f->syn_queue ||
 	    f->min_rtt != tcp_min_rtt(tcp_sk(sk)))
 		return true;
+	/* known, and yet less than min(B), is one that min(B) had forgotten */
 	for (i = 0; i < n; i++)
-		if (!hpccpp_known(&f->s, &rec[i]))
+		if (hpccpp_known_B(&f->s, &rec[i]) < f->min_B)
 			return true;
 	return false;
 }

@@ -680,7 +680,7 @@ static void fuzz_update(void)
 			take(w, sizeof(w));
 			hpccpp_int_decode(&rec[i], bpf_ntohl(w[0]),
 					  bpf_ntohl(w[1]), bpf_ntohl(w[2]));
-			hpccpp_known(&state, &rec[i]);
+			hpccpp_known_B(&state, &rec[i]);
 		}
 		update(rec, n, what & 0x80);
 	}
