@@ -46,7 +46,7 @@ done
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
-pass=(PLACE LONG RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_LAB HPCCPP_BTF)
+pass=(PLACE LONG SEED RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_LAB HPCCPP_BTF)
 
 tree=$("${BASH_SOURCE%/*}/kernel.sh" "${debug[@]}")
 tree=$(realpath "$tree")
