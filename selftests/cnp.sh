@@ -56,25 +56,42 @@ check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]
 # --- Each CNP: what is made of it --------------------------------------------------------
 
 # With a T of 4 s a flow counts as sending for long, and nothing grows meanwhile.
-flow() # a new one that has sent: $q
-{
-	perftest ib_write_bw -q 1 -s 4096 -n 5
-	q=$(cnp '.flows | max_by(.dqpn).dqpn')
-}
-agent() # OPTION...: a new one, and a flow
+agent() # OPTION...: a new one
 {
 	[[ -z $(tc filter show dev ha egress) ]] || "$HPCCPP" cnp del dev ha
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 4s "$@"
-	flow
+	look
+}
+# What the agent said last, by name, of a flow by QPN.NAME: each jq takes a fifth of a
+# second where it is emulated. A CNP is judged as one of these.
+declare -A seen
+look()
+{
+	local name value
+	seen=()
+	"$HPCCPP" -j cnp show dev ha >"$tmp/seen"
+	while read -r name value; do
+		seen[$name]=$value
+	done < <(jq -r '.[0] | (.flows[] | .dqpn as $q | to_entries[] | "\($q).\(.key) \(.value)"),
+		(.stats | to_entries[] | "\(.key) \(.value)"),
+		(.stats | "judged \(.switch + .receiver + .ordinary + .repeated + .denied + .unknown +
+			.idle + .malformed + .checksum + .icrc)"),
+		"newest \(.flows | max_by(.dqpn).dqpn)", "limit \(.limit)"' "$tmp/seen")
+}
+stat() { echo "${seen[$1]}"; }						# NAME
+the() { stat "$q.$1"; }							# NAME
+flow() # a new one that has sent: $q
+{
+	perftest ib_write_bw -q 1 -s 4096 -n 5
+	look
+	q=${seen[newest]}
 }
 send() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
 {
 	nsenter --net="/run/netns/$s1" /usr/bin/python3 "$top/selftests/cnp.py" ha 02:00:00:00:00:0a "$1" $a "${@:2}"
 }
-# each CNP is one of these
-judgements() { cnp '.stats | .switch + .receiver + .ordinary + .repeated + .denied + .unknown + .idle + .malformed + .checksum + .icrc'; }
-all_judged() { [[ $(judgements) -ge $1 ]]; }
-inject() # as send, until the agent has had them
+all_judged() { look && [[ ${seen[judged]} -ge $1 ]]; }
+inject() # as send, until the agent has had them, which is seen then
 {
 	local kind n=0
 	kind=" ${*:2} -- "
@@ -82,11 +99,10 @@ inject() # as send, until the agent has had them
 		[[ ${kind%%" -- "*} =~ " n="([0-9]+) ]] && n=$((n + BASH_REMATCH[1])) || n=$((n + 1))
 		kind=" ${kind#*" -- "}"
 	done
-	n=$((n + $(judgements)))
+	n=$((n + seen[judged]))
 	send "$@"
 	busywait 10 all_judged "$n" || { echo "$n CNPs, and judged are:"; cnp .stats; } >&2
 }
-the() { cnp ".flows[] | select(.dqpn == $q).$1"; }
 judged() # NAME COUNTER N: the counter has that more than before, and the rate is as it was
 {
 	assert_eq "$1: $2" $(($(stat "$2") - before)) "$3"
@@ -102,6 +118,7 @@ bad()
 }
 
 agent accept $b
+flow
 assert_eq "a flow: destination" "$(the dst)" $b
 assert_eq "a flow: rate" "$(the rate)" 200000000
 assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
@@ -152,6 +169,7 @@ assert_eq "... right: heeded, cause, rate" \
 # 100 Mbit/s is code 28: 50 MB in T, and 75 wait, so that U is 2.5
 full=1000,0,75000000,0,28/1000,0,0,0,29
 agent ioam-namespace 7 ioam-namespace 9
+flow
 # the repeated ones with it: after 8 T of slow commands one would be heeded
 inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full n=2 -- qpn="$q" orig=$b n=2
 assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(the algorithm) $(the U)" "1 hpccpp 2.5"
@@ -159,17 +177,21 @@ assert_eq "... a second, and two without a trace: repeated" "$(stat repeated) $(
 assert_ge "... rate: 0.95 / 2.5 of it" "$(the rate)" 76000000
 assert_le "... and W_ai" "$(the rate)" 76200000
 agent ioam-namespace 7
+flow
 inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
 assert_eq "of another namespace: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "1 1 dcqcn"
 flow
 inject fd00:5::2 qpn="$q" orig=$b ns=7 type=0xf2000000 nodes=1000,0,25000000,0,28
 assert_eq "a trace without what HPCC++ needs: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "2 2 dcqcn"
 agent algorithm dcqcn
+flow
 inject fd00:5::2 qpn="$q" orig=$b nodes=1000,0,25000000,0,28
 assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(the algorithm)" "0 1 dcqcn"
 agent option-type 0x8a option-type 0x8b
+flow
 send fd00:5::2 qpn="$q" orig=$b
-assert_eq "an option of another type is not ours" "$(cnp '[.stats | .switch, .malformed, .unknown] | add')" 0
+look
+assert_eq "an option of another type is not ours" $((seen[switch] + seen[malformed] + seen[unknown])) 0
 
 # --- Traces --------------------------------------------------------------------------------
 
@@ -179,6 +201,7 @@ assert_eq "without trace, nothing is added or taken off" \
 tc qdisc add dev hb parent 1:1 fq
 "$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit trace 2 ioam-namespace 7
 agent ioam-namespace 7 ioam-namespace 9 trace 8
+flow
 packets=$(stat data)
 assert_ge "trace, rxe's own packets: sent" "$packets" 20
 assert_eq "... all with a trace, no error" "$(seen_by ha trace_added trace_mtu error)" "$packets 0 0"
@@ -302,7 +325,6 @@ moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
 stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
 # in what stands for itself; "raw" has all, "payload" is without the ICRC
 rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
-the_800() { cnp ".flows[] | select(.dqpn == 800).$1"; }
 for trace in '' 'trace 2'; do
 	# shellcheck disable=SC2086 # words, or none
 	agent ioam-namespace 7 $trace detour fd00:5::/64
@@ -312,9 +334,9 @@ for trace in '' 'trace 2'; do
 	assert_eq "$name, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
 	# a second one within the flow's timer
 	inject fd00:5::2 qpn=800 orig=$b n=2
-	port=$(the_800 sport)
+	port=$(stat 800.sport)
 	assert_eq "$name: heeded, repeated, detoured, detours, rate" \
-		"$(stat switch) $(stat repeated) $(stat detoured) $(the_800 detours) $(the_800 rate)" "1 1 1 1 100000000"
+		"$(stat switch) $(stat repeated) $(stat detoured) $(stat 800.detours) $(stat 800.rate)" "1 1 1 1 100000000"
 	check "... another port of those there are: $port" [ "$port" -ge 49152 -a "$port" -le 65535 -a "$port" -ne 49169 ]
 	captured "nsenter --net=/run/netns/$s1" ha leave_all
 	assert_eq "... all leave with it; ICRC and checksums are right" \
@@ -322,6 +344,7 @@ for trace in '' 'trace 2'; do
 		"9 $port true true"
 	check "... all else is as before" diff <(rest "$tmp/unmoved") <(rest "$tmp/packets")
 	check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
+	look
 	assert_eq "... errors" "$(stat error)" 0
 done
 # Data of both its sequences: what has none goes with it in both
@@ -333,8 +356,9 @@ inject fd00:5::2 qpn=820 orig=$b
 captured "nsenter --net=/run/netns/$s1" ha leave_both
 assert_eq "detour, READ responses and WRITEs: all leave with the other port" \
 	"$(jq 'select(.qpn == 820).sport' "$tmp/packets" | sort | uniq -c | awk '{ $1 = $1 } 1')" \
-	"5 $(cnp '.flows[] | select(.dqpn == 820).sport')"
+	"5 $(stat 820.sport)"
 agent accept fd00:6::/64 accept $b detour fd00:5::/64 detour $b
+flow
 inject fd00:6::2 qpn="$q" orig=$b
 assert_eq "a switch that is not to be gone around: heeded, detours" "$(stat switch) $(the detours)" "1 0"
 flow
@@ -395,8 +419,10 @@ answer_rc()
 	leave qpn=0x900 op=0x11 psn=9
 	arrive qpn=751 op=0x64 tc=3 psn=10 -- qpn=750 tc=3 psn=10
 }
+look
 unpaired=$(stat unpaired)
 from_ha answer_rc
+look
 assert_eq "RC and UD with one PSN: a CNP to RC's, none to UD's" \
 	"$(answers | jq -r '"\(.qpn) \(.sport)"') $(($(stat unpaired) - unpaired))" "2304 49169 1"
 
@@ -450,6 +476,7 @@ assert_eq "answered is what is to an address of this host" \
 	"$(jq -r 'select(.op == 129).qpn' "$tmp/packets") $(seen_by ha answered)" "743 1"
 sysctl -qw net.ipv6.conf.all.forwarding=1 net.ipv6.conf.ha.forwarding=0
 from_ha arrive qpn=745 tc=3 dst=fd00:d::1
+look
 assert_eq "... also where the device's own switch says that it does not forward" "$(stat answered)" 1
 sysctl -qw net.ipv6.conf.all.forwarding=0
 ip -6 route del fd00:d::/64 dev ha
@@ -457,9 +484,10 @@ ip -6 route del unreachable fd00:e::/64
 
 # Each of another queue pair
 agent answer fast-cnp limit 1
-assert_eq "limit, as given" "$(cnp .limit)" 1
 start=$EPOCHREALTIME
 arrive "${marks[@]:1}"
+look
+assert_eq "limit, as given" "$(stat limit)" 1
 answered=$(stat answered)
 assert_ge "limit 1: answered" "$answered" 1
 assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
@@ -487,11 +515,10 @@ items() # MARK: of the list below that comment, one a line
 }
 flow
 inject fd00:5::2 qpn="$q" orig=$b
-"$HPCCPP" -j cnp show dev ha >"$tmp/cnp"
 check "hpccpp(8): the keys of cnp" diff <(items 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
-	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/cnp" | sort)
+	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/seen" | sort)
 check "hpccpp(8): the keys of its flows" diff <(items 'keys: cnp-flow' | sort) \
-	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/cnp" | sort)
+	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
 check "hpccpp(8): its metrics" diff <(items 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
 check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
