@@ -476,7 +476,8 @@ next_port=5000
 # run in between.
 tcp_send()
 {
-	local port=$((next_port++)) listener
+	local port=$((next_port++)) listener sent received
+	local counts='"sent": ([0-9]+), "received": ([0-9]+), "intact": true,'
 	# shellcheck disable=SC2086 # lists
 	in_ns_bg "$2" "$HPCCPP_BIN/xfer" ${5-} listen "$port" >"$tmp/server"
 	listener=$!
@@ -487,9 +488,10 @@ tcp_send()
 	client=$(in_ns "$1" "$HPCCPP_BIN/xfer" ${4-} connect "$3" "$port") || return
 	wait "$listener" || return
 	server=$(<"$tmp/server")
-	jq -e -n --argjson c "$client" --argjson s "$server" \
-		'$c.sent == $s.received and $s.sent == $c.received and
-		$c.intact and $s.intact' >/dev/null
+	# not by jq: where all is emulated that takes a fifth of a second to begin
+	[[ $client =~ $counts ]] || return
+	sent=${BASH_REMATCH[1]} received=${BASH_REMATCH[2]}
+	[[ $server =~ $counts && ${BASH_REMATCH[1]} -eq $received && ${BASH_REMATCH[2]} -eq $sent ]]
 }
 
 # flow_start: one flow from h1 to r in the background, until flow_end
