@@ -444,7 +444,7 @@ def scale:
 	};
 	runs("scale") | select(. != []) | sort_by([(.cc | rank), .params.flows]) | . as $runs |
 	section("scale"; "scale: what a flow costs a host"),
-	p("Memory and CPU instructions for an ACK, by the number of flows, in the stock kernel in QEMU, where a nanosecond is an instruction. Each flow writes four segments every 10 s. Figures that end in “dense” are of fewer flows that write as much in all as 10,000 do. Means have the interrupts in the middle of a call in them, p50 has none."),
+	p("Memory and CPU instructions for an ACK, by the number of flows, in the stock kernel in QEMU, where a nanosecond is an instruction. Each flow writes four segments every 10 s. Figures that end in “dense” are of fewer flows that write as much in all as 10,000 do. Calls of hpccpp’s with an interrupt in their middle are left out; means of tcp_ack() have these in them, p50 has none."),
 	pre("h1 --- s1 --- r\t\t1 Gbit/s, then 200 Mbit/s, 2 ms"),
 	([["metric"] + ($runs | map("\(.cc), \(.params.flows)"))] as $heads |
 		[$runs[].metrics | keys[]] | unique |
