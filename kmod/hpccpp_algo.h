@@ -42,7 +42,8 @@
  *     Where its 8 bits are not enough the record's qlen / (B * T) counts.
  *  4. A record that cannot be right is left out (enum hpccpp_guard). When
  *     none is left U and W stay as they are. One record alone does not
- *     change min(B) of a known path: hpccpp_min_B().
+ *     make a known path slower, nor does the first of a link make it
+ *     faster: hpccpp_min_B().
  *  5. A record without rate and with a U says that no port of the path has a
  *     load of that: that is U then, and eta when it is more, so that what a
  *     flow is not told does not slow it.
@@ -442,13 +443,13 @@ static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 	for (i = 0; i < n; i++) {
 		__u64 b = hpccpp_known_B(s, &ack[i]);
 
-		if (!b)
-			b = before;
 		if (!b) {
 			b = hpccpp_rate_decode(ack[i].rate);
-			b = hpccpp_rate_ok(b) ? b / 8 : 0;
+			if (!hpccpp_rate_ok(b))
+				continue;
+			b = before ? before : b / 8;
 		}
-		if (b && (!B || b < B))
+		if (!B || b < B)
 			B = b;
 	}
 	return B;

@@ -595,9 +595,8 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	switch (HPCCPP_WINDOW_KIND(word)) {
 	case HPCCPP_WINDOW_B:
 		B = hpccpp_rate_decode(value);
-		/* one alone makes a path that is known no slower */
-		if (hpccpp_rate_ok(B) &&
-		    (!f->min_B || B / 8 >= f->min_B || value == f->told_B))
+		/* one alone does not change a path that is known */
+		if (hpccpp_rate_ok(B) && (!f->min_B || value == f->told_B))
 			f->min_B = B / 8;
 		f->told_B = value;
 		break;
@@ -656,7 +655,7 @@ static bool hpccpp_path_changed(const struct sock *sk,
 		return true;
 	/* known, and yet less than min(B), is one that min(B) had forgotten */
 	for (i = 0; i < n; i++)
-		if (hpccpp_known_B(&f->s, &rec[i]) < f->min_B)
+		if (rec[i].rate && hpccpp_known_B(&f->s, &rec[i]) < f->min_B)
 			return true;
 	return false;
 }

@@ -1308,6 +1308,9 @@ static void min_B_of_records(void **state)
 	assert_int_equal(hpccpp_min_B(&s, 12500000000ULL, rec, 1, p.T, 1),
 			 3125000000ULL);
 	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 1, p.T, 1), 3125000000ULL);
+	/* no link, as of a bound: not even that */
+	rec[1].rate = 0;
+	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 2, p.T, 1), 3125000000ULL);
 }
 
 /* One record that lies, of a link of its own or of the path's, is not believed. */
