@@ -23,11 +23,11 @@ slow=3
 cycles=$(how_often $((24 / slow)) 200)		# of the module
 switches=$(how_often $((9000 / slow)) 100000)	# of a flow's congestion control
 agent_rounds=$(how_often $((24 / slow)) 1000)	# agents removed and added
-pairs=$(how_often $((9 / slow)) 300)		# of namespaces deleted
 flows=200					# at once, with two CPUs
 # Objects that are more without a leak: two CPUs have slabs and grace periods of
 # their own, and only LONG=1 does so much that a leak is more than that.
 noise=$((slow == 1 ? 100 : 300))
+pairs=$(how_often $((9 / slow)) $((2 * noise)))	# of namespaces deleted
 
 loaded() { [[ -d /sys/module/tcp_hpccpp ]]; }
 unload() { ! loaded || rmmod tcp_hpccpp 2>/dev/null || { sleep 0.01; false; }; }

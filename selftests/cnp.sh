@@ -191,7 +191,7 @@ agent option-type 0x8a option-type 0x8b
 flow
 send fd00:5::2 qpn="$q" orig=$b
 look
-assert_eq "an option of another type is not ours" $((seen[switch] + seen[malformed] + seen[unknown])) 0
+assert_eq "an option of another type is not ours" "$(stat switch) $(stat malformed) $(stat unknown)" "0 0 0"
 
 # --- Traces --------------------------------------------------------------------------------
 
