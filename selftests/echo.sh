@@ -16,25 +16,27 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-counts() # what has been counted so far, by name
+declare -A count counted
+counts() # into count, what has been counted so far, by name
 {
-	jq -n "{ int: $(counter "$h1" int), int_tx: $(counter "$h1" int_tx),
-		echoes: $(host_stat "$h1" echoes), asked: $(host_stat "$h1" asked),
-		echoed: ($(host_stat "$echoer" echoed) + $(host_stat "$echoer" echo_short)) }"
-}
-since() # COUNTS
-{
-	jq -n --argjson old "$1" --argjson new "$(counts)" \
-		'$new | with_entries(.value -= $old[.key])'
+	read -r 'count[echoes]' 'count[asked]' < <("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" |
+		jq -r '.[0].stats | "\(.echoes) \(.asked)"')
+	count[echoed]=$("$HPCCPP" -j host show cgroup "${cgroup_of[$echoer]}" |
+		jq '.[0].stats | .echoed + .echo_short')
+	count[int]=$(counter "$h1" int)
+	count[int_tx]=$(counter "$h1" int_tx)
 }
 
 # transfer NAME FROM TO ADDRESS BYTES CLIENT-OPTIONS SERVER-OPTIONS: leaves what
-# it counted in $counted, and in $late the generations after the sender's close().
+# it counted in counted, and in $late the generations after the sender's close().
 transfer()
 {
-	local name=$1 from=$2 to=$3 port=$((next_port++)) listener before closed
+	local name=$1 from=$2 to=$3 port=$((next_port++)) listener closed what
 	echoer=$to
-	before=$(counts)
+	counts
+	for what in "${!count[@]}"; do
+		counted[$what]=-${count[$what]}
+	done
 	# shellcheck disable=SC2086 # lists
 	in_ns_bg "$to" "$HPCCPP_BIN/xfer" $7 listen "$port" >"$tmp/server"
 	listener=$!
@@ -45,8 +47,12 @@ transfer()
 	wait "$listener" || true
 	busywait 30 no_sockets "$from" "dport = :$port"
 	late=$(($(counter "$h1" int) - closed))
-	counted=$(since "$before")
-	ktap_diag "$name: $(jq -c . <<<"$counted")"
+	counts
+	for what in "${!count[@]}"; do
+		counted[$what]=$((counted[$what] + count[$what]))
+	done
+	ktap_diag "$name: asked ${counted[asked]}, echoed ${counted[echoed]}, echoes ${counted[echoes]}, int" \
+		"${counted[int]}, int_tx ${counted[int_tx]}"
 	check "$name: data intact" intact
 }
 # shellcheck disable=SC2317 # by check
@@ -58,12 +64,10 @@ intact()
 
 assert_seen() # NAME LEAST: of at least so many echoes
 {
-	local name=$1 echoes
-	echoes=$(jq .echoes <<<"$counted")
-	assert_ge "$name: echoes arrived" "$echoes" "$2"
-	assert_eq "$name: echoes sent" "$(jq .echoed <<<"$counted")" "$echoes"
-	assert_eq "$name: echoes pulled" "$(jq .int <<<"$counted")" "$echoes"
-	assert_le "$name: of these with the next segment" "$(jq .int_tx <<<"$counted")" 1
+	assert_ge "$1: echoes arrived" "${counted[echoes]}" "$2"
+	assert_eq "$1: echoes sent" "${counted[echoed]}" "${counted[echoes]}"
+	assert_eq "$1: echoes pulled" "${counted[int]}" "${counted[echoes]}"
+	assert_le "$1: of these with the next segment" "${counted[int_tx]}" 1
 }
 
 # How often a packet of a list went by the route of the one before it: these are
