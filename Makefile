@@ -71,8 +71,8 @@ demo: deps
 
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
-	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin
-	$(q)$(MAKE) $(patsubst %,headers-%,$(filter-out 6.1 $(place),$(kernels)))
+	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin \
+		$(patsubst %,headers-%,$(filter-out 6.1 $(place),$(kernels)))
 	$(q)scripts/check.sh $(TESTS)
 
 # Whole: what "check" does a part of; hours.
