@@ -19,10 +19,8 @@ set -euo pipefail
 declare -A count counted
 counts() # into count, what has been counted so far, by name
 {
-	read -r 'count[echoes]' 'count[asked]' < <("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" |
-		jq -r '.[0].stats | "\(.echoes) \(.asked)"')
-	count[echoed]=$("$HPCCPP" -j host show cgroup "${cgroup_of[$echoer]}" |
-		jq '.[0].stats | .echoed + .echo_short')
+	{ read -r 'count[echoes]'; read -r 'count[asked]'; } < <(host_stat "$h1" 'echoes, .asked')
+	count[echoed]=$(host_stat "$echoer" 'echoed + .echo_short')
 	count[int]=$(counter "$h1" int)
 	count[int_tx]=$(counter "$h1" int_tx)
 }

@@ -725,9 +725,9 @@ hosts_off()
 	cgroup_of=()
 }
 
-host_stat() # NETNS NAME
+host_stat() # NETNS NAME, or a jq filter that begins with one: of its counters
 {
-	"$HPCCPP" -j host show cgroup "${cgroup_of[$1]}" | jq ".[0].stats.$2"
+	"$HPCCPP" -j host show cgroup "${cgroup_of[$1]}" | jq ".[0].stats | .$2"
 }
 
 # --- Memory ------------------------------------------------------------------
