@@ -26,7 +26,8 @@ steady()
 	[[ $1 == ipv4 ]] || share=.8677
 
 	measure_flows hpccpp "$1" "$2" "$3"
-	assert_ge "$what: the link is the limit, idle CPU" "$idle" 0.1
+	# Which also tells that the link was the limit: ticks alone do not.
+	ktap_diag "$what: idle CPU $idle"
 	assert_ge "$what: goodput" "$(mbit "$goodput_bps")" \
 		"$(awk "BEGIN { print $share * $link }")" Mbit/s
 	assert_le "$what: mean queue" "$mean_packets" 5 packets
@@ -97,7 +98,7 @@ joins_and_leaves() # FAMILY
 }
 
 load_hpccpp || ktap_skip_all "no tcp_hpccpp to load"
-ktap_plan 21
+ktap_plan 18
 topo_line 4 2
 agents_on
 steady ipv4 4 3
