@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # libFuzzer, with the address and undefined-behaviour sanitizers, on what reads
-# telemetry of others: the agents' parsers and the update of W (fuzz.c). 10 s in
-# all, a minute with LONG=1; SEED=N tests others than those of every day.
+# telemetry of others: the agents' parsers and the update of W (fuzz.c). A
+# minute, ten with LONG=1; SEED=N tests others than those of every day.
 #
 # place: host
 # timeout: 300
@@ -12,7 +12,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 bin=$(realpath -m "$HPCCPP_BIN")
-seconds=${LONG:+60}
+seconds=$((${LONG:+10 * }60))
 corpus=$tmp/corpus
 
 build()
@@ -191,7 +191,7 @@ replay()
 
 fuzz()
 {
-	"$bin/fuzz" -seed="${SEED:-1}" -max_len=1024 -max_total_time="${seconds:-10}" \
+	"$bin/fuzz" -seed="${SEED:-1}" -max_len=1024 -max_total_time="$seconds" \
 		-artifact_prefix="$tmp/" "$corpus" >"$tmp/log" 2>&1 || {
 		grep -A 12 -E 'ERROR|runtime error' "$tmp/log"
 		sed -n 's/^Base64: /the input, in base64: /p' "$tmp/log"
