@@ -405,15 +405,22 @@ static inline __u64 hpccpp_rate(__u32 W, __u32 T)
 	return hpccpp_div((__u64)W * 1000000, T);
 }
 
-/* B of this link, bytes/s, if we have heard of it before, with this rate; else 0 */
+/*
+ * B of this link, bytes/s, if we have heard of it before, with this rate; else 0.
+ * What we heard may be this record, in two packets.
+ */
 static inline __u64 hpccpp_known_B(const struct hpccpp_state *s,
 				   const struct hpccpp_int *rec)
 {
 	int i;
 
-	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++)
-		if (s->L[i].id == rec->link)
-			return s->L[i].rate == rec->rate ? s->L[i].B : 0;
+	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++) {
+		const struct hpccpp_link *l = &s->L[i];
+
+		if (l->id == rec->link)
+			return l->rate == rec->rate &&
+			       (l->again || l->ts != rec->ts) ? l->B : 0;
+	}
 	return 0;
 }
 

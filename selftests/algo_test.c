@@ -1305,6 +1305,9 @@ static void min_B_of_records(void **state)
 	/* a path that is known goes by what is heard of again */
 	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 3, p.T, 1), 5000);
 	hpccpp_new_ack(&s, &p, rec, 3, 1, true);
+	/* the same again is no other one */
+	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 1, p.T, 1), 5000);
+	rec[0].ts++;
 	assert_int_equal(hpccpp_min_B(&s, 12500000000ULL, rec, 1, p.T, 1),
 			 3125000000ULL);
 	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 1, p.T, 1), 3125000000ULL);
@@ -1354,6 +1357,10 @@ static void known_by_id_and_rate(void **state)
 
 	assert_int_equal(hpccpp_known_B(&s, &rec), 0);
 	hpccpp_new_ack(&s, &p, &rec, 1, 1, true);
+	assert_int_equal(hpccpp_known_B(&s, &rec), 0);	/* in two packets */
+	rec.ts += 62;
+	assert_int_equal(hpccpp_known_B(&s, &rec), 12500000000ULL);
+	hpccpp_new_ack(&s, &p, &rec, 1, 1001, true);
 	assert_int_equal(hpccpp_known_B(&s, &rec), 12500000000ULL);
 	rec.link = 2;
 	assert_int_equal(hpccpp_known_B(&s, &rec), 0);
