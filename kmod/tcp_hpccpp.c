@@ -665,8 +665,8 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 			      const struct hpccpp_int *rec, int n, u64 now)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 qlen, latest;
 	u64 queue_us;
-	u32 qlen;
 
 	if (ca->mode != HPCCPP_INT || f->syn_queue) {
 		qlen = hpccpp_longest_queue(rec, n, &queue_us);
@@ -681,6 +681,10 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
+	/* bytes that were to be waited for at another path's rate may take minutes */
+	latest = tcp_sk(sk)->snd_nxt + f->p.W_max;
+	if (after(f->last_update_seq, latest))
+		f->last_update_seq = latest;
 	return true;
 }
 
