@@ -602,6 +602,11 @@ static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		break;
 	case HPCCPP_WINDOW_U:
 		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
+		/* no RTT is as short as T, and the queue of now, which U bounds */
+		if (value < HPCCPP_WINDOW_VALUE(~0U) &&
+		    tcp_min_rtt(tp) > f->T + f->T / 2 +
+				      ((u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT))
+			f->syn_queue = 0;	/* it was not there */
 		break;
 	case HPCCPP_WINDOW_N:
 		f->N = value;
