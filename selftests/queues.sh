@@ -69,14 +69,29 @@ near()
 		"$(awk "BEGIN { print $3 * $4 / 100 + $5 }")" "$6"
 }
 
+# Does the port do without a helper for each field? What is left is for mq.
+typed()
+{
+	local id
+	"$HPCCPP" port add dev next netns "$s1" rate "$RATE" queue qdisc
+	id=$(nsenter --net="/run/netns/$s1" bpftool -j net show dev next | jq '.[0].tc[0].id')
+	[[ $(bpftool prog dump xlated id "$id" | grep -c 'call bpf_probe_read_kernel') -le 2 ]]
+}
+
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan 60
+ktap_plan 61
 topo_line 1 1
 for ns in "$h1" "$r"; do
 	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_rmem="4096 65536 65536"
 done
 host_on "$h1" ask always
 host_on "$r"
+has_types=0
+! grep -q bpf_rdonly_cast /sys/kernel/btf/vmlinux || has_types=1
+is_typed=0
+! typed || is_typed=1
+"$HPCCPP" port del dev next netns "$s1"
+assert_eq "the qdisc is read by typed pointers if the kernel has them" $is_typed $has_types
 for root in netem tbf htb; do
 	for how in read given; do
 		for source in qdisc virtual; do

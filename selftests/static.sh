@@ -60,6 +60,8 @@ get_checkpatch()
 #   CONSTANT_COMPARISON	takes the draft's variables U and W for constants
 #   LONG_LINE_STRING	a message that one may grep for stays on its line
 #   OPEN_ENDED_LINE ...	TRACE_EVENT() is laid out like this all over the kernel
+#   AVOID_EXTERNS ...	kfuncs are declared like this, and a field's name takes no
+#			parentheses
 #   VOLATILE		const volatile is what the loader sets before the verifier looks
 #   BIT_MACRO ...	prefer what the kernel's own headers define, which the
 #			command, the agents and the tests do not have
@@ -67,6 +69,7 @@ ignored() # FILE: types that do not apply to it
 {
 	echo CONSTANT_COMPARISON LONG_LINE_STRING
 	[[ $1 != *.bpf.c ]] || echo VOLATILE
+	[[ $1 != */port.bpf.c ]] || echo AVOID_EXTERNS MACRO_ARG_PRECEDENCE
 	case $1 in
 	kmod/trace.h)
 		echo OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT ;;

@@ -31,6 +31,7 @@
 #include "hpccpp.h"
 #include "hpccpp_roce.h"
 #include "port.skel.h"
+#include "port_typed.skel.h"
 
 #define PROG_NAME	"hpccpp_port"
 #define BASE_RTT	1000	/* us, the default */
@@ -681,17 +682,41 @@ static int bind_maps(const struct port_bpf *skel, const struct plan *p,
 	return 0;
 }
 
-static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
+/* port_bpf__open_opts(), of either object: they have the same maps and programs. */
+static struct port_bpf *open_skeleton(bool typed)
 {
 	/* types of a kernel that does not have its own with it */
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
 			    .btf_custom_path = getenv("HPCCPP_BTF"));
-	struct port_bpf *skel = port_bpf__open_opts(&opts);
-	struct bpf_program *prog;
-	int ret;
+	struct port_bpf *skel = calloc(1, sizeof(*skel));
+	int err;
 
 	if (!skel)
-		return load_error(errno, "port");
+		return NULL;
+	err = port_bpf__create_skeleton(skel);
+	if (!err && typed)
+		skel->skeleton->data =
+			port_typed_bpf__elf_bytes(&skel->skeleton->data_sz);
+	if (!err)
+		err = bpf_object__open_skeleton(skel->skeleton, &opts);
+	if (err) {
+		port_bpf__destroy(skel);
+		errno = -err;
+		return NULL;
+	}
+	return skel;
+}
+
+/* The programs that this port needs, in the kernel; NULL and errno when it refuses. */
+static struct port_bpf *load_skeleton(const struct plan *p,
+				      const struct hpccpp_port_cfg *cfg, bool typed)
+{
+	struct port_bpf *skel = open_skeleton(typed);
+	struct bpf_program *prog;
+	int err;
+
+	if (!skel)
+		return NULL;
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, prog == egress_prog(skel, p, cfg) ||
@@ -699,14 +724,33 @@ static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
 	bpf_map__set_autocreate(skel->maps.port_roce, p->has_roce);
 	bpf_map__set_autocreate(skel->maps.port_space, p->has_roce);
 	bpf_map__set_autocreate(skel->maps.port_capable, p->has_roce);
-	ret = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
-	if (!ret && !cfg->mark)
-		ret = bpf_map__set_max_entries(skel->maps.port_answered, 1);
-	if (!ret)
-		ret = port_bpf__load(skel);
+	err = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
+	if (!err && !cfg->mark)
+		err = bpf_map__set_max_entries(skel->maps.port_answered, 1);
+	if (!err)
+		err = port_bpf__load(skel);
+	if (err) {
+		port_bpf__destroy(skel);
+		errno = -err;
+		return NULL;
+	}
+	return skel;
+}
+
+static int load(const struct plan *p, struct hpccpp_port_cfg *cfg)
+{
+	struct port_bpf *skel = NULL;
+	int ret;
+
+	/* whether the kernel knows the types of pointers it says itself */
+	if (cfg->queue == HPCCPP_QUEUE_QDISC && !getenv("HPCCPP_BTF"))
+		skel = load_skeleton(p, cfg, true);
+	if (!skel)
+		skel = load_skeleton(p, cfg, false);
+	if (!skel)
+		return load_error(errno, "port");
 	/* `port show` finds maps by the program on egress */
-	if (!ret)
-		ret = bind_maps(skel, p, cfg);
+	ret = bind_maps(skel, p, cfg);
 	if (!ret)
 		ret = write_responses(skel, p);
 	ret = ret ? load_error(ret, "port") : attach(skel, p, cfg);
