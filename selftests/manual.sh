@@ -20,13 +20,20 @@ is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
 
 # --- Manual pages ------------------------------------------------------------
 
-# Whether a page that another refers to is installed here is not about ours.
-lint() { ! mandoc -T lint -W all "$1" 2>/dev/null | grep -v 'referenced manual not found'; }
+# Whether a page that another refers to is installed here is not about ours, but it
+# is a fault in mandoc's status.
+lint() # PAGE
+{
+	local said
+	said=$(mandoc -T lint -W all "$1" 2>/dev/null | grep -v 'referenced manual not found' || true)
+	[[ -z $said ]] || { echo "$said"; false; }
+}
 for page in hpccpp.8 tcp_hpccpp.7; do
 	check "mandoc -T lint $page" lint "$top/tools/$page"
 done
-check "mandoc finds what is wrong with a page" bash -c \
-	"! printf '.Dd x\n.Sh NAME\n' | mandoc -T lint -W all"
+printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
+lint_refuses() { ! lint "$1"; }
+check "mandoc finds what is wrong with a page" lint_refuses "$tmp/bad.8"
 
 # knobs.sh holds the same table against the module.
 check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(awk '
