@@ -199,11 +199,13 @@ fuzz()
 	}
 }
 
-ktap_plan 3
+ktap_plan 4
 check "fuzz is built" build
 seeds
 check "what it begins with runs every function" replay
 check "nothing is found" fuzz
+# two seconds' worth: a fuzzer that gets stuck or ends early finds nothing either
+assert_ge "... in so many runs" "$(sed -nE 's/^Done ([0-9]+) runs .*/\1/p' "$tmp/log")" 100000
 ktap_diag "$(sed -n 's/^Done //p' "$tmp/log"), seed ${SEED:-1}," \
 	"coverage $(sed -nE 's/^#.*(INITED|DONE) *cov: ([0-9]*).*/\2/p' "$tmp/log" | paste -sd ' ' | sed 's/ / to /')"
 ktap_finish
