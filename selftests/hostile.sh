@@ -275,7 +275,12 @@ assert_eq "updates that the trace lost" "$(awk '/^overrun:/ { print $2 }' "$trac
 read -r events used bounded outside < <(look_at_W)
 assert_ge "of $events updates used, and with a B to go by" "$bounded" $((count / 10))
 assert_eq "of $used used that left W outside of its bounds" "$outside" 0
-ktap_diag "$total forged; h1's guards: $(nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp | tr '\n' ' ')"
+assert_ge "segments forged in all" "$total" "$(how_often 4000 1000000)"
+port_stat() { "$HPCCPP" -j port show dev next netns "$s1" | jq ".[0].stats.$1"; }
+# half of the malformed options are those that ports look at; twelve times $malformed
+assert_ge "malformed options s1 counts" "$(port_stat bad)" $((12 * malformed / 2))
+assert_eq "errors s1 counts" "$(port_stat error)" 0
+ktap_diag "h1's guards: $(nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp | tr '\n' ' ')"
 ktap_diag "h1's agent: $("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" | jq -c '.[0].stats')"
 ktap_diag "s1's port: $("$HPCCPP" -j port show dev next netns "$s1" | jq -c '.[0].stats')"
 ktap_finish
