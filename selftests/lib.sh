@@ -217,12 +217,13 @@ if [[ ${PLACE-} == vm ]]; then
 	urgent=(chrt -f 2)
 fi
 
-# load_hpccpp: false when there is no such congestion control to be had.
+# load_hpccpp: false when there is no such congestion control to be had. One that was
+# built for this place and does not load is a fault.
 load_hpccpp()
 {
 	[[ ! -d /sys/module/tcp_hpccpp ]] || return 0
 	if [[ -n ${HPCCPP_KO-} ]]; then
-		insmod "$HPCCPP_KO" || return
+		insmod "$HPCCPP_KO" || exit 1
 	else
 		modprobe -q tcp_hpccpp || return
 	fi
