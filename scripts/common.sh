@@ -56,6 +56,9 @@ splats=(
 	'unregister_netdevice: waiting for'
 	'slab .* (corrupt|overwritten)|Slab cache .* in use|Objects remaining in'
 	'Memory leak|unreferenced object'
+	# what ends a checker ends its complaints too
+	'Kernel memory leak detector disabled'
+	'turning off the locking correctness validator'
 )
 
 # splat_scan FILE: print each splat with what follows it; true when there is one.

@@ -32,8 +32,15 @@ debug() # TEST: one that was skipped whole has shown nothing
 		! grep -E '^(not ok|1\.\.0)' "$dir/$1-uml.tap"
 }
 
+# In the guest: what says that it is at work.
+checkers='dmesg | grep -q "KernelAddressSanitizer initialized" &&
+	grep -q "debug_locks: *1$" /proc/lockdep_stats &&
+	echo scan >/sys/kernel/debug/kmemleak'
+
 echo TAP version 13
 check "the module builds for the debug kernel" make build-lab-debug
+check "its checkers are on: KASAN, lockdep, kmemleak" env PLACE=uml-debug \
+	scripts/place.sh --timeout 60 -- bash -c "$checkers"
 for test in "${tests[@]}"; do
 	check "debug kernel: $test" debug "$test"
 done

@@ -116,8 +116,8 @@ done
 
 # Nothing younger than 5 seconds counts as leaked.
 leaks=/sys/kernel/debug/kmemleak
-if [ -e $leaks ]; then
-	echo scan >$leaks
+if [ -n "$debug" ]; then
+	echo scan >$leaks || echo "<4>WARNING: init: no scan for leaks" >/dev/kmsg
 	/run/uml/busybox sleep 6
 	echo scan >$leaks
 	while read -r line; do
@@ -129,7 +129,8 @@ echo "$status" >/run/uml/share/status
 exec /run/uml/busybox poweroff -f
 END
 chmod +x "$tmp/initramfs/init"
-printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" >"$tmp/initramfs/config"
+printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" debug "${debug[*]}" \
+	>"$tmp/initramfs/config"
 guest_command "$@" >"$tmp/initramfs/command"
 ( cd "$tmp/initramfs" && find . | sort | cpio --quiet --reproducible -o -H newc ) >"$tmp/initramfs.cpio"
 
