@@ -20,7 +20,6 @@
 
 #include "hpccpp.h"
 
-#define KERNEL_BTF	"/sys/kernel/btf/vmlinux"
 #define IPV4		"/proc/sys/net/ipv4/"
 
 /* Base RTTs below this want no TSO bursts that grow with a short RTT. */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
@@ -150,6 +151,15 @@ static int read_flows(int fd, struct json_object *rows)
 	return ret;
 }
 
+/* The kernel knows what an iterator is by its own types: no other file has them. */
+static int flow_load_error(int err)
+{
+	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK))
+		return system_error("cannot load the flow agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has",
+				    KERNEL_BTF);
+	return untyped_load_error(err, "flow");
+}
+
 /* The iterator stays loaded until the command ends: monitor asks often. */
 int flow_rows(struct json_object *rows)
 {
@@ -159,7 +169,7 @@ int flow_rows(struct json_object *rows)
 	if (!skel) {
 		skel = flow_bpf__open_and_load();
 		if (!skel)
-			return load_error(errno, "flow");
+			return flow_load_error(errno);
 		err = flow_bpf__attach(skel);
 		if (err)
 			return errno_error(err, "cannot start reading the flows");

@@ -265,12 +265,12 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 	int err, ret = EXIT_DONE;
 
 	if (!skel)
-		return load_error(errno, "host");
+		return untyped_load_error(errno, "host");
 	skel->rodata->tags = keys->n;
 	skel->rodata->windows = cfg->mode == HPCCPP_MODE_RECEIVER;
 	err = host_bpf__load(skel);
 	if (err)
-		ret = load_error(err, "host");
+		ret = untyped_load_error(err, "host");
 	if (!ret) {
 		err = write_maps(skel, cfg, prefixes, keys);
 		if (err)

@@ -27,7 +27,6 @@
 #include "hpccpp.h"
 
 #define NETNS_DIR	"/run/netns"
-#define KERNEL_BTF	"/sys/kernel/btf/vmlinux"
 
 #ifndef HPCCPP_VERSION
 #define HPCCPP_VERSION	"0.1"
@@ -100,12 +99,16 @@ int errno_error(int err, const char *fmt, ...)
 
 int load_error(int err, const char *agent)
 {
-	err = abs(err);
-	if (err != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
+	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
 		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has, and no file of that kind in HPCCPP_BTF",
 				    agent, KERNEL_BTF);
+	return untyped_load_error(err, agent);
+}
+
+int untyped_load_error(int err, const char *agent)
+{
 	return errno_error(err, "cannot load the %s agent%s", agent,
-			   err == EPERM || opt.verbose ? "" : " (-v says more)");
+			   abs(err) == EPERM || opt.verbose ? "" : " (-v says more)");
 }
 
 /*

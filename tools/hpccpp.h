@@ -17,6 +17,9 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+/* The running kernel's types */
+#define KERNEL_BTF	"/sys/kernel/btf/vmlinux"
+
 /*
  * Exit statuses, iproute2's. A function that returns int returns one of these,
  * and has said why in one line on stderr when it is not EXIT_DONE.
@@ -49,7 +52,9 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int errno_error(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Of an agent that takes the kernel's types, and of one that does without. */
 int load_error(int err, const char *agent);
+int untyped_load_error(int err, const char *agent);
 
 /* Command line: one table for each set of words; any unique prefix will do. */
 struct command {
