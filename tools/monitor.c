@@ -20,18 +20,19 @@
 static const char show_usage[] =
 "Usage: hpccpp [ OPTIONS ] show [ netns NAME ]\n"
 "\n"
-"The ports, host agents and flows, and with -s the counters of the module.\n"
+"The ports, flows, host agents and agents for Fast CNPs, and with -s their counters\n"
+"and the module's.\n"
 "-o prom prints them for the textfile collector of Prometheus' node_exporter.\n"
-"JSON: ports flows hosts module: see hpccpp(8)\n";
+"JSON: ports flows hosts cnps module: see hpccpp(8)\n";
 
 static const char monitor_usage[] =
 "Usage: hpccpp [ OPTIONS ] monitor [ netns NAME ] [ interval SECONDS ]\n"
 "                                  [ count N ] [ what { all | port | flow } ]\n"
 "\n"
 "A line for each port and flow every SECONDS, 0.01 to 3600, default 1; N times,\n"
-"1 to 4294967295, default without end. -j prints each line as a JSON object, with\n"
-"\"time\" (seconds since 1970) and \"object\" (\"port\" or \"flow\") beside the keys\n"
-"that show has.\n";
+"1 to 4294967295, default without end. -s adds the counters, below each line. -j\n"
+"prints each as a JSON object, with \"time\" (seconds since 1970) and \"object\"\n"
+"(\"port\" or \"flow\") beside the keys that show has.\n";
 
 /* The module's counters of this namespace; none when it is not loaded. */
 static const struct field module_fields[] = {

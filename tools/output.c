@@ -117,6 +117,16 @@ static void print_counts(struct json_object *counts)
 		printf(" %s %s", name, json_object_get_string(count));
 }
 
+static void print_all_counts(const struct field *fields, struct json_object *row)
+{
+	const struct field *f;
+
+	for (f = fields; f->key; f++) {
+		if (f->form == FORM_COUNTS && get(row, f->key))
+			print_counts(get(row, f->key));
+	}
+}
+
 static void print_list(const char *word, struct json_object *list)
 {
 	size_t i;
@@ -181,7 +191,7 @@ static void print_line(const struct field *fields, struct json_object *row)
 	putchar('\n');
 }
 
-/* One line for each row, under a line of the columns' names. */
+/* One line for each row, and with -s one of its counters, under the columns' names. */
 void print_table(const struct field *fields, struct json_object *rows)
 {
 	size_t n = json_object_array_length(rows), i;
@@ -215,6 +225,8 @@ void print_table(const struct field *fields, struct json_object *rows)
 			printf("%s%*s", between, left ? -*w : *w, text);
 			between = "  ";
 		}
+		if (i && opt.stats)
+			print_all_counts(fields, json_object_array_get_idx(rows, i - 1));
 		putchar('\n');
 	}
 }
