@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The command hpccpp: help, exit statuses, what is said of wrong input, what is
-# read from qdiscs, JSON, and that it leaves and removes nothing but its own.
+# read from qdiscs, JSON, that it leaves and removes nothing but its own, and that
+# completion knows a word as short as the command does.
 #
 #	netns box: devices d0 (tbf), d1 (htb), d2 (netem), d3 (no qdisc), q0 (mq)
 #
@@ -13,7 +14,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-ktap_plan 192
+ktap_plan 204
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -218,6 +219,40 @@ tc -n "$box" qdisc add dev d3 ingress
 says 2 'd3 has a qdisc ingress, which excludes *' port add dev d3 netns "$box" rate 1gbit
 tc -n "$box" qdisc del dev d3 ingress
 check "nothing is left of all this" same_state "$tmp/before"
+
+# --- Completion of what is abbreviated ----------------------------------------
+
+# shellcheck source-path=SCRIPTDIR source=../tools/hpccpp.bash-completion
+. "$top/tools/hpccpp.bash-completion"
+completed() # WORD...: what is offered for the last
+{
+	local COMP_WORDS=(hpccpp "$@") COMP_CWORD=$# COMPREPLY=()
+	_hpccpp
+	echo "${COMPREPLY[*]}"
+}
+like() # SHORT WHOLE: the same is offered, and something
+{
+	local short whole
+	# shellcheck disable=SC2086 # words
+	{
+	short=$(completed $1 '')
+	whole=$(completed $2 '')
+	}
+	check "completion: $1: $short" [ -n "$short" -a "$short" = "$whole" ]
+}
+like 'port del' 'port delete'
+like 'p a' 'port add'
+like 'ho a' 'host add'
+like '--out json mon' 'monitor'
+like 'mon wh' 'monitor what'
+like 'po add de lo q' 'port add dev lo queue'
+like 'po add bo' 'port add border'
+like 'ho a req c / as' 'host add require cgroup / ask'
+like 'ch ro' 'check role'
+for words in h 'port add r' 'port add x'; do
+	# shellcheck disable=SC2086 # words
+	check "completion: $words: nothing, as the command refuses it" [ -z "$(completed $words '')" ]
+done
 
 # --- Ports -------------------------------------------------------------------
 
