@@ -14,10 +14,12 @@
 # at 1 Gbit/s, to have room for bursts, and so does this.
 #
 # demo.sh runs it in the place that place.sh chooses; an address family a VM, two at
-# once. results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV.
+# once. results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV, and
+# flent/ in it the same as flent's data files (flent.sh).
 set -euo pipefail
 
-usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"]"
+usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"]
+results/: demo.json, queue.png, samples in CSV, and flent/, which flent reads"
 seconds=2
 ccs="cubic bbr dctcp hpccpp"
 families="ipv4 ipv6"
@@ -118,7 +120,7 @@ wait_for_runs()
 }
 
 mkdir -p "$RESULTS"
-rm -f "$RESULTS"/{demo.json,queue.png,{queue,rtt}-*.csv,runs-*}
+rm -f "$RESULTS"/{demo.json,queue.png,{queue,rtt}-*.csv,runs-*,flent/*-ipv[46]-*.flent.gz}
 echo "Four senders, 200 Mbit/s, 2 ms, buffer 512 KB, $seconds s each, 1 packet = $packet bytes."
 echo "Segmentation offloads are off and gso_max_segs is 1 everywhere: packets are packets."
 echo "dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports."
@@ -161,5 +163,6 @@ echo "the $seconds s from the first data on, Jain's index of the second half of 
 
 gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; packet=$packet; rate=$link_bps" \
 	"$here/demo.gp"
+"$here/flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
 echo
-echo "$RESULTS: demo.json, queue.png, samples in queue-*.csv and rtt-*.csv"
+echo "$RESULTS: demo.json, queue.png, samples in queue-*.csv and rtt-*.csv, flent/"

@@ -14,7 +14,7 @@ packages=(
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 zstd lz4
 	# the kernel of the lab
 	flex bison bc patch
-	# the dissector, RoCEv2 packets, the packages, flent's files
+	# the dissector, RoCEv2 packets, the packages, flent's files (not its plots, 360 MB)
 	tshark python3-scapy dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo
 	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat

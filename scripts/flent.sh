@@ -3,7 +3,10 @@
 # Data files for flent (flent.org) of what the demo and the lab have measured, to be
 # plotted and compared beside one's own:
 #
-#	flent.sh [-o DIR] [-s STEPS] SOURCE...
+#	flent.sh [-q] [-o DIR] [-s STEPS] SOURCE...
+#
+# demo.sh makes them of all of its runs, in results/flent, and bench.sh of the lab's that
+# follow rates, in results/lab/flent; -q does not name them.
 #
 # SOURCE is one of results/queue-*.csv of the demo, or the directory of a run of the
 # lab, results/lab/SCENARIO/NAME. DIR (results/flent) gets of each, in STEPS (1000)
@@ -21,11 +24,13 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
 
-usage="usage: flent.sh [-o DIR] [-s STEPS] SOURCE..."
+usage="usage: flent.sh [-q] [-o DIR] [-s STEPS] SOURCE..."
 out=$(realpath "${BASH_SOURCE%/*}/..")/results/flent
 steps=1000
-while getopts o:s: opt; do
+quiet=
+while getopts qo:s: opt; do
 	case $opt in
+	q)	quiet=1 ;;
 	o)	out=$OPTARG ;;
 	s)	steps=$OPTARG ;;
 	*)	bad "$usage" ;;
@@ -118,7 +123,7 @@ write()
 				{ t: ($t0 + $x[.]), val: $v[.] }])
 		}' | gzip -n >"$file.tmp"
 	mv "$file.tmp" "$file"
-	step FLENT "$file"
+	[[ -n $quiet ]] || step FLENT "$file"
 }
 
 demo() # QUEUE-CSV
@@ -146,8 +151,9 @@ lab() # DIRECTORY
 	local name file files=() seconds mtu rtt flows
 	[[ -s $1/meta.json ]] || die "$1: no run of the lab, and no queue-*.csv of the demo"
 	read -r name mtu rtt < <(jq -r '"\(.scenario)-\(.name) \(.params.mtu) \(.params.rtt)"' "$1/meta.json")
+	# a run may be too short for a line of rates
 	for file in "$1"/{queue,rates}{,.gz}; do
-		[[ ! -s $file ]] || files+=("$file")
+		[[ ! -s $file || -z $(zcat -f "$file" | head -n 1) ]] || files+=("$file")
 	done
 	[[ ${#files[@]} -gt 0 ]] || die "$1: no trace of a queue or of rates in it"
 	seconds=$(zcat -f "${files[@]}" | awk '

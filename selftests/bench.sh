@@ -6,11 +6,21 @@
 #
 # place: host
 # timeout: 900
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$here/lib.sh"
 bench=$top/scripts/lab/bench.sh
+
+flent_has() # SERIES FILE [SERIES FILE]...
+{
+	while [[ $# -gt 0 ]]; do
+		XDG_CONFIG_HOME=$tmp HOME=$tmp flent -i "$2" -f summary >"$tmp/flent" 2>&1
+		grep -qF "$1" "$tmp/flent" || { cat "$tmp/flent"; return 1; }
+		shift 2
+	done
+}
 export RESULTS_LAB=$top/.build/check/lab
 
 # Of each scenario that needs no more than seconds, runs that between them have
@@ -51,7 +61,7 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 8))
+ktap_plan $((${#bounds[@]} + 10))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
@@ -64,6 +74,15 @@ assert_eq "bench.sh: status" "$status" "$(grep -c -m 1 '^not ok' "$tmp/bounds" |
 "$bench" $scenarios >"$tmp/again" 2>&1 || true
 check "what is there is not run again" grep -q ' runs, 0 to do$' "$tmp/again"
 check "the same bounds again" cmp "$tmp/bounds" "$RESULTS_LAB/bounds"
+name=incast-hpccpp-8x500k-1mb
+for file in "$RESULTS_LAB"/*/*/rates.gz; do
+	read -r scenario run < <(jq -r '"\(.scenario) \(.name)"' "${file%/*}/meta.json")
+	[[ -s $RESULTS_LAB/flent/$scenario-$run-queue.flent.gz ]] || echo "$scenario $run"
+done >"$tmp/without"
+assert_eq "runs that follow rates, without flent's files" "$(wc -l <"$tmp/without")" 0
+check "... flent's summary has the queue and the rates of a run" flent_has \
+	"qdisc-stats::backlog_bytes" "$RESULTS_LAB/flent/$name-queue.flent.gz" \
+	"TCP upload::8" "$RESULTS_LAB/flent/$name-flows.flent.gz"
 # another bound of this run does not hold
 ONLY='incast hpccpp-rx-8x500k-32mb' RESULTS_LAB=$tmp/rx "$bench" incast >/dev/null 2>&1 || true
 assert_le "W by the receiver, one queue is answered once: completion over ideal" \

@@ -93,7 +93,7 @@ if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
 	check "flent plots the queue" plots step-two-queue backlog
 	check "... and the rates" plots step-two-flows totals
 else
-	ktap_skip "flent plots the queue and the rates" "no python3-matplotlib"
+	ktap_skip "flent plots the queue and the rates" "no python3-matplotlib, which takes 360 MB: scripts/deps.sh leaves it out"
 fi
 
 refused() # PATTERN ARGUMENT...: in one line like that
@@ -101,6 +101,13 @@ refused() # PATTERN ARGUMENT...: in one line like that
 	! "$top/scripts/flent.sh" "${@:2}" >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] &&
 		grep "^flent.sh: $1" "$tmp/said"
 }
+gzip </dev/null >"$tmp/run/rates.gz"
+too_short()
+{
+	"$top/scripts/flent.sh" -q -o "$tmp/short" "$tmp/run" >"$tmp/said" 2>&1 &&
+		[[ ! -s $tmp/said && $(ls "$tmp/short") == step-two-queue.flent.gz ]]
+}
+check "a run too short for a line of rates; -q says nothing" too_short
 check "no such source" refused "'$tmp/none': no directory" -o "$tmp/out" "$tmp/none"
 check "a run without a trace" refused "$tmp/fabric: no trace" -o "$tmp/out" "$tmp/fabric"
 check "no run" refused "$tmp/out: no run" -o "$tmp/out" "$tmp/out"

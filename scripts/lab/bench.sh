@@ -5,8 +5,9 @@
 #
 #	bench.sh [SCENARIO]...		default: all but clos, which is bench-paper's
 #
-# Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/. What is
-# there from this module, kernel and plan is not run again, but with FORCE=1.
+# Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/, and one that
+# follows rates flent's data files in results/lab/flent/ (../flent.sh). What is there
+# from this module, kernel and plan is not run again, but with FORCE=1.
 # CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
 # that lines of the plan match. RESULTS_LAB is another place for the results. Ends
 # with 1 when a bound does not hold.
@@ -47,7 +48,7 @@ state=$(digest "$("$here/kernel.sh")/linux" "$HPCCPP_LAB"/{tgen,testbed,link/sch
 product=$(digest "$HPCCPP_KO" "$HPCCPP")
 scale=$(digest "$HPCCPP" "$top"/.build/6.1/kmod/tcp_hpccpp.ko "$HPCCPP_LAB/many" "$here/scale.sh" \
 	"$top/selftests/lib.sh" "$top/scripts/vm.sh")
-measure=$(digest "$here/measure.sh")
+measure=$(digest "$here/measure.sh" "$here/../flent.sh")
 
 stamp()
 {
@@ -98,6 +99,8 @@ one() # CPU SCENARIO NAME ARGUMENT...
 	fi
 	if [[ $scenario != scale ]]; then
 		"$here/measure.sh" "$name" || return
+		[[ ! -e $RESULTS/$name/rates.gz ]] ||
+			"$here/../flent.sh" -q -o "$results/flent" "$RESULTS/$name" || return
 		echo "$measure" >"$RESULTS/$name/measured"
 	fi
 }
