@@ -5,6 +5,7 @@
 #
 # place: host
 # timeout: 180
+# shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -21,7 +22,7 @@ within()
 		jq -e "[$2] | length > 0 and all(type == \"number\" and . >= $3 and . <= $4)" "$json"
 }
 
-ktap_plan 31
+ktap_plan 34
 RESULTS=$tmp "$top/scripts/cost.sh" -n 3 -t 1 -b 0 -w cut -s >"$tmp/said" || {
 	ktap_diag "$(<"$tmp/said")"
 	exit 1
@@ -52,4 +53,31 @@ within "... CPU" '.throughput.cut | .off, .all, ."16", .rtt | .cpu_ns_per_segmen
 # The whole bound is make cost's, which takes longer: this one allows for neighbours.
 within "one of 16 and one a round trip: of the throughput without" \
 	'.throughput.cut | ."16", .rtt | .ratio' 0.85 1.5
+
+# --- What tcp_hpccpp(7) says of it ------------------------------------------------
+
+# items MARK: of the page's list below that comment, one a line, sorted
+items()
+{
+	mark=".\\\" $1" awk '
+		$0 == ENVIRON["mark"] { on = 1; next }
+		on && /^\.El/ { exit }
+		on && sub(/^\.It Va /, "")' "$top/tools/tcp_hpccpp.7" | sort
+}
+
+items "keys: cost" | grep -v '^flow\.' >"$tmp/listed"
+jq -r 'paths(scalars) | map(select(type == "string")) |
+	if .[0] == "port" then .[1] = "QUEUE"
+	elif .[0] == "host" then .[1] = "END"
+	elif .[0] == "throughput" then .[1] = "WIRE" | .[2] = "MODE"
+	else . end | join(".")' "$json" | sort -u >"$tmp/there"
+check "tcp_hpccpp(7): the $(wc -l <"$tmp/listed") keys of cost.json" diff "$tmp/listed" "$tmp/there"
+# the VM's part is not measured here
+items "keys: cost" | sed -n 's/^flow\.//p' >"$tmp/listed"
+sed -n '/^flow()/,/^}/p' "$top/scripts/cost.sh" |
+	grep -oE '\b(instructions|host_agent|port_agent|bytes)_[a-z_]+' | sort -u >"$tmp/there"
+check "... the $(wc -l <"$tmp/listed") of a flow" diff "$tmp/listed" "$tmp/there"
+jq -r '(.port, .host, .throughput, .throughput[]) | keys[]' "$json" | sort -u >"$tmp/there"
+listed() { [[ -s $1 ]] && ! grep -vxFf <(items "names: cost") "$1"; }
+check "... and its $(wc -l <"$tmp/there") queues, ends, wires and modes" listed "$tmp/there"
 ktap_finish
