@@ -6,6 +6,7 @@
 #
 #	h1 -100M- s1 ==10M== r		h1 is under hpccpp
 #	doc: eth0, swp1, swp3		where README's commands are run
+#	alone: eth0, eth9		where those of hpccpp(8) that say so are
 #
 # place: vm
 # timeout: 600
@@ -18,6 +19,17 @@ PORT_AGENT="above 1 dscp 0 respond 398 respond-to receiver accept 10.0.0.0/8 cnp
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+# without COMMAND...: where the kernel's types and cgroup2 are out of sight
+without()
+{
+	# shellcheck disable=SC2016 # that shell's
+	unshare -m bash -c 'umount -a -l -t cgroup2 && mount -t tmpfs none /sys/kernel/btf || exit 99
+		exec "$@"' - "$@"
+}
+no_module=
+[[ -d /sys/module/tcp_hpccpp ]] || no_module=1
+without=0
+without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo "TAP version 13"
 
@@ -66,6 +78,7 @@ json monitor netns "$h1" count 2 interval 0.05 >"$tmp/monitor"
 "$HPCCPP" show netns "$h1" >"$tmp/short"
 "$HPCCPP" -j -p port show netns "$s1" >"$tmp/pretty"
 "$HPCCPP" monitor netns "$h1" count 1 >"$tmp/table"
+"$HPCCPP" -s monitor netns "$h1" count 1 >"$tmp/table_counters"
 checked netns "$h1"
 kill -STOP "$sender"
 drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
@@ -73,6 +86,7 @@ drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
 busywait 10 drained
 json flow show netns "$h1" >"$tmp/stopped"
 "$HPCCPP" -o prom flow show netns "$h1" >"$tmp/prom_flow"
+"$HPCCPP" -j -p monitor netns "$h1" count 1 >"$tmp/pretty_monitor"
 
 assert_eq "check of a sender that has all: status" "$checked" 0
 is "... the peer is there" "$(state_of peers)" ok
@@ -97,6 +111,13 @@ check "monitor: a table of a port and a flow" awk '
 	NR == 3 { ok = ok && /^SOURCE .* U .* UPDATES/ }
 	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
 	END { exit !(ok && NR == 4) }' "$tmp/table"
+
+check "-s monitor: below each its counters" awk '
+	NR == 3 { ok = /^    stamped [1-9][0-9]* replaced / }
+	NR == 6 { ok = ok && /^    first [1-9][0-9]* not_new / }
+	END { exit !(ok && NR == 6) }' "$tmp/table_counters"
+check "-p monitor: the same objects, over several lines" jq -e -s \
+	"map(.object) == [\"port\", \"flow\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
 
 # Every line is a comment for, or a sample of, the metric under way.
 prom_valid()
@@ -159,6 +180,8 @@ done
 items "$cmd_page" "keys: show" >"$tmp/listed"
 jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
 check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
+check "... and show help's" same "$tmp/listed" \
+	<("$HPCCPP" show help 2>&1 | sed -n 's/^JSON: \(.*\): see.*/\1/p' | tr ' ' '\n')
 items "$cmd_page" "keys: monitor" >"$tmp/listed"
 jq -r -s '.[1] | keys[]' "$tmp/monitor" | grep -vxFf <(keys "$tmp/flow") >"$tmp/there"
 check "hpccpp(8): the keys of monitor" same "$tmp/listed" "$tmp/there"
@@ -180,11 +203,43 @@ sed -n 's/^print fmt: "\([^"]*\)".*/\1/p' /sys/kernel/tracing/events/hpccpp/hpcc
 	grep -oE '[A-Za-z_]+=' | tr -d = >"$tmp/there"
 check "tcp_hpccpp(7): the fields of the trace event" same <(items "$tcp_page" fields:) "$tmp/there"
 
+# --- What check finds missing ------------------------------------------------------
+
+# finds LINE ADVICE: check has said so, and what to do
+finds() { grep -A 1 -xF "$1" "$tmp/without" | grep -qxF "         $2" || { cat "$tmp/without"; false; }; }
+
+assert_eq "check without what it takes: status" "$without" 1
+if [[ -n $no_module ]]; then
+	found='not installed for this kernel' advice="make && make install && modprobe tcp_hpccpp"
+	if grep -q '/tcp_hpccpp\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
+		found='installed, not loaded' advice="modprobe tcp_hpccpp"
+	fi
+	check "... the module" finds "missing  module: $found" "$advice"
+else
+	ktap_skip "... the module" "it was loaded"
+fi
+check "... cgroup2" finds "missing  cgroup2: not mounted" "mount -t cgroup2 none /sys/fs/cgroup"
+btf=/sys/kernel/btf/vmlinux
+check "... the kernel's types" finds "missing  kernel types: no $btf" \
+	"use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"
+is "... which the port's agent and flow show take, the host's does not" \
+	"$(sed -nE 's/^([a-z]+) +([a-z]+) .*loads: .*/\2 \1/p' "$tmp/without" | paste -sd,)" \
+	"host ok,port missing,flow note"
+# says ERROR COMMAND...: refused without the types, in that line
+says() { [[ $(status without "${@:2}") == 2 && $(<"$tmp/err") == "Error: $1." ]] || { cat "$tmp/err"; false; }; }
+lack="agent: no $btf, which a kernel with CONFIG_DEBUG_INFO_BTF has"
+check "a port without them" says "cannot load the port $lack, and no file of that kind in HPCCPP_BTF" \
+	"$HPCCPP" port add dev eth0 netns "$r"
+check "flow show without them" says "cannot load the flow $lack" "$HPCCPP" flow show
+check "... for which another file will not do" says "cannot load the flow $lack" \
+	env HPCCPP_BTF="$tmp/btf" "$HPCCPP" flow show
+
 # --- Examples -----------------------------------------------------------------------
 
 # examples FILE: each into a file of $tmp/examples, its first line in the name's place.
-# Of a manual page what stands in a display below a comment "run:"; of README.md
-# what is indented by four blanks.
+# Of a manual page what stands in a display below a comment "run:", with "C" or "alone"
+# behind it and then in a comment of the file; of README.md what is indented by four
+# blanks.
 examples()
 {
 	rm -rf "$tmp/examples"
@@ -201,9 +256,14 @@ examples()
 			}
 			next
 		}
-		/^\.\\" run:$/ { run = 1 }
-		/^\.\\" run: C$/ { run = 2 }
-		run && /^\.Bd/ { next_file(); if (run == 2) print "// C" >file; run = 0; on = 1; next }
+		/^\.\\" run:/ { run = 1; how = $3 }
+		run && /^\.Bd/ {
+			next_file()
+			if (how) print (how == "C" ? "// C" : "# " how) >file
+			run = 0
+			on = 1
+			next
+		}
 		/^\.Ed/ { on = 0 }
 		on { gsub(/\\e/, "\\"); print >file }' "$1"
 }
@@ -230,17 +290,51 @@ shape() { sed -E 's/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/[[:spa
 
 mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
 
-# hpccpp.8: where the flow is; its agents are removed by the last example
-kill -CONT "$sender"
+# hpccpp.8: where the flow is, or alone; their agents are removed by the last example
+setup_ns alone
+ip -n "$alone" -batch - <<END
+link set lo up
+link add eth0 up type veth peer eth1
+link add eth9 up type veth peer eth8
+link set eth1 up
+link set eth8 up
+END
+all_marked()
+{
+	awk '/^\.Sh/ { on = $2 == "EXAMPLES" }
+		on && /^\.Bd/ { n++; if (before !~ /^\.\\" run:/) { print NR ": no run:"; bad = 1 } }
+		{ before = $0 }
+		END { exit bad || !n }' "$1"
+}
+check "hpccpp(8): each display of EXAMPLES is one to run" all_marked "$cmd_page"
+sed '0,/^\.\\" run: alone/{//d}' "$cmd_page" >"$tmp/unmarked"
+check "... one that is not is found" bash -c "$(declare -f all_marked); ! all_marked '$tmp/unmarked'"
 ports_off
 examples "$cmd_page"
 files=("$tmp/examples"/*)
-assert_ge "hpccpp(8): examples" ${#files[@]} 6
+assert_ge "hpccpp(8): examples" ${#files[@]} 9
 "$HPCCPP" host del cgroup "$CGROUP"
-for file in "$tmp/examples"/*; do
+here=()
+for file in "${files[@]}"; do
+	if [[ $(head -n 1 "$file") == '# alone' ]]; then
+		check "hpccpp(8): $(sed -n 2p "$file")" run "$alone" "$file"
+	else
+		here+=("$file")
+	fi
+done
+json show netns "$alone" >"$tmp/alone"
+check "... a sender of RoCEv2, and a switch with a border" jq -e '
+	(.cnps | map([.dev, .accept, .base_rtt])) == [["eth0", ["fd00:5::/64"], 50]] and
+	(.ports | map([.dev, .base_rtt, .cnp, .source, .ioam, .node, .border])) == [
+		["eth0", 20, 150, "2001:db8::5", 123, 5, null], ["eth9", 20, null, null, null, null, true]]' "$tmp/alone"
+check "... $(head -n 1 "$file")" run "$alone" "$file"
+nothing_left() { json show netns "$1" | jq -e '.ports == [] and .cnps == [] and .hosts == []'; }
+check "... and nothing is left" nothing_left "$alone"
+kill -CONT "$sender"
+for file in "${here[@]}"; do
 	check "hpccpp(8): $(head -n 1 "$file")" run "$h1" "$file"
 done
-check "... and nothing is left" jq -e '.ports == [] and .hosts == []' <(json show netns "$h1")
+check "... and nothing is left" nothing_left "$h1"
 flow_end "flow beside the examples"
 "$HPCCPP" host add cgroup "$CGROUP"
 ports_on
