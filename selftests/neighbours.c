@@ -55,7 +55,7 @@ int neighbour_protocol(const char *name)
 	return is(name, "mptcp") ? IPPROTO_MPTCP : 0;
 }
 
-/* One key for all peers of IPv4. */
+/* One key for all peers; for IPv4's by a socket of IPv6 it is set apart. */
 static void set_md5(int fd, int family)
 {
 	struct tcp_md5sig md5 = {
@@ -66,9 +66,11 @@ static void set_md5(int fd, int family)
 	struct sockaddr_in6 *in6 = (void *)&md5.tcpm_addr;
 
 	in6->sin6_family = family;
-	if (family == AF_INET6)
-		inet_pton(family, "::ffff:0.0.0.0", &in6->sin6_addr);
 	set(fd, IPPROTO_TCP, TCP_MD5SIG_EXT, &md5, sizeof(md5), "TCP_MD5SIG_EXT");
+	if (family == AF_INET6) {
+		inet_pton(family, "::ffff:0.0.0.0", &in6->sin6_addr);
+		set(fd, IPPROTO_TCP, TCP_MD5SIG_EXT, &md5, sizeof(md5), "TCP_MD5SIG_EXT");
+	}
 }
 
 void neighbour_before(const char *name, int fd, int family, bool listens)

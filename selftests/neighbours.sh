@@ -21,12 +21,12 @@ counts() { nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp; }
 # counted NAME: since the last transfer of "beside" began
 counted() { echo $(($(counter "$h1" "$1") - $(awk -v name="$1" '$1 == name { print $2 }' "$tmp/before"))); }
 
-# beside NAME CLIENT-OPTIONS [SERVER-OPTIONS]: a transfer
+# beside NAME CLIENT-OPTIONS [SERVER-OPTIONS]: a transfer to $to
 beside()
 {
 	counts >"$tmp/before"
 	name=$1
-	if tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 2m $2" "${3-}" 2>"$tmp/said"; then
+	if tcp_send "$h1" "$r" "$to" "-c hpccpp -n 2m $2" "${3-}" 2>"$tmp/said"; then
 		ktap_ok "$name: data intact"
 	else
 		ktap_not_ok "$name: data intact"
@@ -48,6 +48,7 @@ without_telemetry() # COUNTER: that says so
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 topo_line 1 1
+to=${addr4[r]}
 # a MD5 key takes the place of timestamps; a Fast Open cookie is asked for once
 nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_fastopen=3
 nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_fastopen=3
@@ -104,22 +105,41 @@ done
 
 # --- TCP's own -----------------------------------------------------------------
 
-beside "MPTCP" "-o mptcp" "-o mptcp"
-without_telemetry no_int
-tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 10k -o tfo" "-o tfo"
-beside "TCP Fast Open" "-o tfo" "-o tfo"
-with_telemetry 100
-assert_ge "$name: data in SYNs" "$(snmp "$h1" TcpExtTCPFastOpenActive)" 1
-beside "TCP MD5" "-o md5" "-o md5"
-with_telemetry 100
 modprobe tls
-beside "kTLS" "-o tls" "-o tls"
-with_telemetry 100
-beside "sockmap" "-o sockmap" "-o sockmap"
-with_telemetry 100
-beside "TCP_REPAIR" "-o repair"
-with_telemetry 100
-assert_eq "$name: under telemetry before and after" "$(counted enter)" 2
+# Each over one family, in turn; with LONG=1 over both.
+other_family()
+{
+	if [[ $to == "${addr4[r]}" ]]; then
+		to=${addr6[r]} family=IPv6
+	else
+		to=${addr4[r]} family=IPv4
+	fi
+}
+for _ in once ${LONG:+again}; do
+	other_family
+	beside "MPTCP, $family" "-o mptcp" "-o mptcp"
+	without_telemetry no_int
+	other_family
+	active=$(snmp "$h1" TcpExtTCPFastOpenActive)
+	tcp_send "$h1" "$r" "$to" "-c hpccpp -n 10k -o tfo" "-o tfo"
+	beside "TCP Fast Open, $family" "-o tfo" "-o tfo"
+	with_telemetry 100
+	assert_ge "$name: data in SYNs" $(($(snmp "$h1" TcpExtTCPFastOpenActive) - active)) 1
+	other_family
+	beside "TCP MD5, $family" "-o md5" "-o md5"
+	with_telemetry 100
+	other_family
+	beside "kTLS, $family" "-o tls" "-o tls"
+	with_telemetry 100
+	other_family
+	beside "sockmap, $family" "-o sockmap" "-o sockmap"
+	with_telemetry 100
+	other_family
+	beside "TCP_REPAIR, $family" "-o repair"
+	with_telemetry 100
+	assert_eq "$name: under telemetry before and after" "$(counted enter)" 2
+	other_family
+done
 
 # --- Users ---------------------------------------------------------------------
 
