@@ -506,20 +506,14 @@ check "... figure 4, with the trace as it came, every byte" is_answer 708 "{ ple
 
 # --- What the manual page lists -------------------------------------------------------------
 
-items() # MARK: of the list below that comment, one a line
-{
-	mark=".\\\" $1" awk '
-		$0 == ENVIRON["mark"] { on = 1; next }
-		on && /^\.El/ { exit }
-		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$top/tools/hpccpp.8"
-}
+page=$top/tools/hpccpp.8
 flow
 inject fd00:5::2 qpn="$q" orig=$b
-check "hpccpp(8): the keys of cnp" diff <(items 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
+check "hpccpp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/seen" | sort)
-check "hpccpp(8): the keys of its flows" diff <(items 'keys: cnp-flow' | sort) \
+check "hpccpp(8): the keys of its flows" diff <(items "$page" 'keys: cnp-flow' | sort) \
 	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
-check "hpccpp(8): its metrics" diff <(items 'metrics: cnp' | sort) \
+check "hpccpp(8): its metrics" diff <(items "$page" 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
 check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
 "$HPCCPP" cnp del dev hb

@@ -58,16 +58,8 @@ within "one of 16 and one a round trip: of the throughput without" \
 
 # --- What tcp_hpccpp(7) says of it ------------------------------------------------
 
-# items MARK: of the page's list below that comment, one a line, sorted
-items()
-{
-	mark=".\\\" $1" awk '
-		$0 == ENVIRON["mark"] { on = 1; next }
-		on && /^\.El/ { exit }
-		on && sub(/^\.It Va /, "")' "$top/tools/tcp_hpccpp.7" | sort
-}
-
-items "keys: cost" | grep -v '^flow\.' >"$tmp/listed"
+page=$top/tools/tcp_hpccpp.7
+items "$page" "keys: cost" | sort | grep -v '^flow\.' >"$tmp/listed"
 jq -r 'paths(scalars) | map(select(type == "string")) |
 	if .[0] == "port" then .[1] = "QUEUE"
 	elif .[0] == "host" then .[1] = "END"
@@ -75,11 +67,11 @@ jq -r 'paths(scalars) | map(select(type == "string")) |
 	else . end | join(".")' "$json" | grep -v '^flow\.' | sort -u >"$tmp/there"
 check "tcp_hpccpp(7): the $(wc -l <"$tmp/listed") keys of cost.json" diff "$tmp/listed" "$tmp/there"
 # the VM's part is not measured here
-items "keys: cost" | sed -n 's/^flow\.//p' >"$tmp/listed"
+items "$page" "keys: cost" | sort | sed -n 's/^flow\.//p' >"$tmp/listed"
 sed -n '/^flow()/,/^}/p' "$top/scripts/cost.sh" |
 	grep -oE '\b(instructions|host_agent|port_agent|bytes)_[a-z_]+' | sort -u >"$tmp/there"
 check "... the $(wc -l <"$tmp/listed") of a flow" diff "$tmp/listed" "$tmp/there"
 jq -r '(.port, .host, .throughput, .throughput[]) | keys[]' "$json" | sort -u >"$tmp/there"
-listed() { [[ -s $1 ]] && ! grep -vxFf <(items "names: cost") "$1"; }
+listed() { [[ -s $1 ]] && ! grep -vxFf <(items "$page" "names: cost") "$1"; }
 check "... and its $(wc -l <"$tmp/there") queues, ends, wires and modes" listed "$tmp/there"
 ktap_finish

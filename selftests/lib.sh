@@ -769,6 +769,17 @@ objects_in()
 	awk -v cache="$1" '$1 == cache { print $2 }' /proc/slabinfo
 }
 
+# --- What a manual page says -------------------------------------------------
+
+# items PAGE MARK: of the list below that comment, one a line
+items()
+{
+	mark=".\\\" $2" awk '
+		$0 == ENVIRON["mark"] { on = 1; next }
+		on && /^\.El/ { exit }
+		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
+}
+
 # --- What was on the wire ----------------------------------------------------
 
 capture_start() # NETNS DEV: TCP there, into $tmp/pcap

@@ -43,15 +43,6 @@ is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
 same() { diff "$1" "$2"; }		# FILE FILE
 json() { "$HPCCPP" -j "$@"; }
 
-# items PAGE MARK: of the list below that comment, one a line
-items()
-{
-	mark=".\\\" $2" awk '
-		$0 == ENVIRON["mark"] { on = 1; next }
-		on && /^\.El/ { exit }
-		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
-}
-
 status() { local s=0; "$@" >"$tmp/out" 2>"$tmp/err" || s=$?; echo "$s"; }
 state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
 checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
