@@ -59,7 +59,7 @@
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": Rx-HPCC, read only */
 #define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */
 
-/* A keyed tag stands behind the records of an echo: tools/hpccpp_tag.h */
+/* A keyed tag stands behind the records of an echo: tools/bpf/hpccpp_tag.h */
 #define HPCCPP_TAG_LEN		4
 #define HPCCPP_TAG_MAX		2	/* records that fit beside one */
 #define HPCCPP_TAGGED_LEN(n)	(HPCCPP_OPT_LEN(n) + HPCCPP_TAG_LEN)

@@ -26,7 +26,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "../kmod/hpccpp_wire.h"
+#include "hpccpp_wire.h"
 #include "cost.h"
 #include "cost.skel.h"
 #include "cost_tell.skel.h"

@@ -5,7 +5,7 @@
  * It is the agent's own code, on the maps of the agent in the cgroup; cost.c attaches
  * it before that.
  */
-#include "../tools/host.bpf.c"
+#include "host.bpf.c"
 
 const volatile __u32 tell_T = 1;	/* us */
 

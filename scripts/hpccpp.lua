@@ -39,7 +39,7 @@
 --
 -- with hpccpp.link to hpccpp.qlen and the expert information of a record.
 --
--- And the destination option of Fast CNPs for RoCEv2 (tools/hpccpp_roce.h), whose types
+-- And the destination option of Fast CNPs for RoCEv2 (tools/roce/hpccpp_roce.h), whose types
 -- are preferences, with the IOAM trace in it, if there is one:
 --
 --	fastcnp.daddr		where the data packet went that is answered

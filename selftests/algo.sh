@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The algorithm and the wire format: the unit and property tests of algo_test.c,
 # plain and under the sanitizers, and that eBPF programs can use the header; and
-# the hash of tools/hpccpp_tag.h.
+# the hash of tools/bpf/hpccpp_tag.h.
 #
 # place: host
 # timeout: 300

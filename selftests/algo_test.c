@@ -27,9 +27,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "../kmod/hpccpp_algo.h"
-#include "../tools/hpccpp_dcqcn.h"
-#include "../tools/hpccpp_roce.h"
+#include "hpccpp_algo.h"
+#include "hpccpp_dcqcn.h"
+#include "hpccpp_roce.h"
 
 /* cmocka hands every test a state, and few want one */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

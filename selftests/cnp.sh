@@ -506,7 +506,7 @@ check "... figure 4, with the trace as it came, every byte" is_answer 708 "{ ple
 
 # --- What the manual page lists -------------------------------------------------------------
 
-page=$top/tools/hpccpp.8
+page=$top/tools/man/hpccpp.8
 flow
 inject fd00:5::2 qpn="$q" orig=$b
 check "hpccpp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,

@@ -58,7 +58,7 @@ within "one of 16 and one a round trip: of the throughput without" \
 
 # --- What tcp_hpccpp(7) says of it ------------------------------------------------
 
-page=$top/tools/tcp_hpccpp.7
+page=$top/tools/man/tcp_hpccpp.7
 items "$page" "keys: cost" | sort | grep -v '^flow\.' >"$tmp/listed"
 jq -r 'paths(scalars) | map(select(type == "string")) |
 	if .[0] == "port" then .[1] = "QUEUE"

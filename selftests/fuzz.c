@@ -13,8 +13,8 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../tools/hpccpp_agent.h"
-#include "../tools/hpccpp_cnp.h"
+#include "hpccpp_agent.h"
+#include "hpccpp_cnp.h"
 
 #define ENOENT		2
 #define EFAULT		14
@@ -396,16 +396,16 @@ static long sk_release(void *sk)
 
 #define count port_count
 #define LICENSE port_license
-#include "../tools/port.bpf.c"
+#include "port.bpf.c"
 #undef count
 #undef LICENSE
 #define LICENSE host_license
-#include "../tools/host.bpf.c"
+#include "host.bpf.c"
 #undef LICENSE
 #define count cnp_count
 #define take take_cnp
 #define find_option find_cnp
-#include "../tools/cnp.bpf.c"
+#include "cnp.bpf.c"
 #undef count
 #undef take
 #undef find_option

@@ -44,7 +44,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../kmod/hpccpp_wire.h"
+#include "hpccpp_wire.h"
 
 #define OPTIONS		40	/* bytes that a TCP header has for them */
 

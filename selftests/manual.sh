@@ -29,7 +29,7 @@ lint() # PAGE
 	[[ -z $said ]] || { echo "$said"; false; }
 }
 for page in hpccpp.8 tcp_hpccpp.7; do
-	check "mandoc -T lint $page" lint "$top/tools/$page"
+	check "mandoc -T lint $page" lint "$top/tools/man/$page"
 done
 printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
 lint_refuses() { ! lint "$1"; }
@@ -40,7 +40,7 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(a
 	/^\.\\" knobs:/ { on = 1 }
 	on && /^\.El/ { exit }
 	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
-	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/tcp_hpccpp.7") \
+	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
 	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/knobs.sh" | sed '1d;$d')
 
 # --- Completion --------------------------------------------------------------

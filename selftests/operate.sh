@@ -33,7 +33,7 @@ without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo "TAP version 13"
 
-cmd_page=$top/tools/hpccpp.8 tcp_page=$top/tools/tcp_hpccpp.7
+cmd_page=$top/tools/man/hpccpp.8 tcp_page=$top/tools/man/tcp_hpccpp.7
 # Examples call the command, the module's name and "sysctl" as everybody does.
 mkdir "$tmp/bin"
 ln -s "$HPCCPP" "$tmp/bin/hpccpp"

@@ -98,7 +98,7 @@ done
 manual()
 {
 	local page
-	for page in "$src"/tools/*.[178]; do
+	for page in "$src"/tools/man/*.[178]; do
 		[[ ! -e $page ]] || echo "/usr/share/man/man${page##*.}/${page##*/}.gz"
 	done
 	[[ ! -e $src/tools/hpccpp.bash-completion ]] ||

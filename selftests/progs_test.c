@@ -19,7 +19,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
-#include "../tools/hpccpp_agent.h"
+#include "hpccpp_agent.h"
 #include "port.skel.h"
 
 /* cmocka hands every test a state, and few want one */

@@ -43,7 +43,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../kmod/hpccpp_wire.h"
+#include "hpccpp_wire.h"
 
 /* An echo is of one of so many last collects: sockets have a backlog. */
 #define RING	32

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hash of tools/hpccpp_tag.h, of as many bytes as the arguments say:
+ * The hash of tools/bpf/hpccpp_tag.h, of as many bytes as the arguments say:
  *
  *	siphash KEY LENGTH...	the key in hexadecimal; bytes 00 01 02 ...
  *
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tools/hpccpp_tag.h"
+#include "hpccpp_tag.h"
 
 int main(int argc, char **argv)
 {

@@ -12,7 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "../kmod/hpccpp_flow.h"
+#include "hpccpp_flow.h"
 #include "hpccpp.h"
 #include "flow.skel.h"
 

@@ -7,7 +7,7 @@
 #ifndef HPCCPP_AGENT_H
 #define HPCCPP_AGENT_H
 
-#include "../kmod/hpccpp_algo.h"
+#include "hpccpp_algo.h"
 #include "hpccpp_tag.h"
 
 /*

@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_agent.h"
-#include "../kmod/hpccpp_flow.h"
+#include "hpccpp_flow.h"
 
 #define AF_INET		2
 

@@ -7,7 +7,7 @@
 #ifndef HPCCPP_TAG_H
 #define HPCCPP_TAG_H
 
-#include "../kmod/hpccpp_wire.h"
+#include "hpccpp_wire.h"
 
 #define HPCCPP_KEY_LEN	16
 

@@ -30,7 +30,7 @@
 #ifndef HPCCPP_DCQCN_H
 #define HPCCPP_DCQCN_H
 
-#include "../kmod/hpccpp_algo.h"
+#include "hpccpp_algo.h"
 
 #define HPCCPP_DCQCN_G_SHIFT	8	/* g = 1/256 */
 #define HPCCPP_DCQCN_F		5
