@@ -28,7 +28,7 @@
  * and the record's own quantisation (hpccpp_wire.h) comes on top: 64 bytes in
  * tx_bytes and in qlen, 16 ns in ts. U is rounded to 2^-20 at every update and
  * so comes within T / (2 tau) * 2^-20 of a steady u: 0.1 % with 2000 ACKs in T.
- * W is rounded down to a byte. Derived in selftests/algo_test.c.
+ * W is rounded down to a byte. Derived in selftests/unit/algo_test.c.
  *
  * Differences from the draft
  *  1. W_ai does not fall under w_ai_min, 1.2 % of a packet: with less, W

@@ -15,9 +15,9 @@ if [[ ${1-} == --names ]]; then
 	shift
 fi
 known=()
-for file in selftests/*.sh; do
-	[[ ! -x $file ]] || known+=("$(basename "$file" .sh)")
-done
+while read -r file; do
+	known+=("$(basename "$file" .sh)")
+done < <(test_files "*")
 for name; do
 	[[ " ${known[*]} " == *" $name "* ]] || bad "no test '$name' (tests: ${known[*]})"
 done
@@ -25,14 +25,14 @@ done
 [[ $# -gt 0 ]] || set -- "${known[@]}"
 runs=()
 for name; do
-	place=$(directive "selftests/$name.sh" place)
+	place=$(directive "$(test_files "$name")" place)
 	[[ $place == uml || ${PLACE-} == uml* ]] || runs+=("$name")
 	[[ $place != *uml ]] || runs+=("$name-uml")
 done
 [[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=$PLACE"
 # what may take long first, so that none of these ends alone
 mapfile -t runs < <(for name in "${runs[@]}"; do
-	echo "$(timeout_of "selftests/${name%-uml}.sh") $name"
+	echo "$(timeout_of "$(test_files "${name%-uml}")") $name"
 done | sort -s -rn -k1,1 | cut -d' ' -f2)
 
 dir=${CHECK_DIR:-.build/check}

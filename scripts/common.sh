@@ -20,6 +20,8 @@ check_series()
 	esac
 }
 
+# test_files NAME: the selftest of that name, or those, of a pattern; from the top directory
+test_files() { find selftests -name "$1.sh" -perm -u+x | sort; }
 # directive TEST NAME: what "# NAME: ..." in the head comment of a selftest says
 directive() { sed -nE "1,20s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
 # timeout_of TEST: seconds that it may take

@@ -66,8 +66,8 @@ done
 RESULTS=$(realpath "${RESULTS:-$here/../results}")
 mkdir -p "$RESULTS"
 HPCCPP=$(realpath "${HPCCPP:-$here/../.build/6.1/tools/hpccpp}")
-# shellcheck source-path=SCRIPTDIR source=../selftests/lib.sh
-. "$here/../selftests/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../selftests/lib/lib.sh
+. "$here/../selftests/lib/lib.sh"
 
 most=1200	# instructions for an ACK's telemetry, reading it and acting on it
 modes=(off all 16 rtt)

@@ -94,8 +94,8 @@ run() # CC FAMILY
 }
 
 if [[ -n $inside ]]; then
-	# shellcheck source-path=SCRIPTDIR source=../selftests/lib.sh
-	. "$here/../selftests/lib.sh"
+	# shellcheck source-path=SCRIPTDIR source=../selftests/lib/lib.sh
+	. "$here/../selftests/lib/lib.sh"
 	# DCTCP asks for ECN; to the others it makes no difference.
 	SYSCTLS=net.ipv4.tcp_ecn=1
 	topo_line 4 2

@@ -15,7 +15,7 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/common.sh"
 
 name=$1
-test=selftests/${name%-uml}.sh
+test=$(test_files "${name%-uml}")
 place=$(directive "$test" place)
 timeout=$(timeout_of "$test")
 [[ -z ${LONG-} ]] || timeout=$((20 * timeout))

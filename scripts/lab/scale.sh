@@ -50,8 +50,8 @@ fi
 shift
 name=$1 cc=$2 flows=$3
 [[ $cc != dctcp ]] || SYSCTLS=net.ipv4.tcp_ecn=1
-# shellcheck source-path=SCRIPTDIR source=../../selftests/lib.sh
-. "$top/selftests/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../selftests/lib/lib.sh
+. "$top/selftests/lib/lib.sh"
 
 tracing=/sys/kernel/tracing
 period=10			# s, between a flow's writes

@@ -140,7 +140,7 @@ enum {
 #ifdef __bpf__
 const volatile bool tags;
 #else
-static bool tags;	/* selftests/fuzz.c has both */
+static bool tags;	/* selftests/unit/fuzz.c has both */
 #endif
 
 /*
@@ -246,7 +246,7 @@ static __always_inline void *pointer_at(struct bpf_sock_ops *skops,
 		     : [p] "=r"(p) : [skops] "r"(skops), [off] "i"(off));
 	return p;
 #else
-	return *(void **)((char *)skops + off);	/* selftests/fuzz.c */
+	return *(void **)((char *)skops + off);	/* selftests/unit/fuzz.c */
 #endif
 }
 

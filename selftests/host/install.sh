@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# From sources to an installed module and back: what make, make install and make
+# uninstall leave where, and that modprobe and the sysctl find the module. And what
+# is said where no module can be loaded. Works in a copy.
+#
+# place: host
+# timeout: 300
+# shellcheck disable=SC2317 # functions that check calls
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+src=$tmp/src
+
+# shellcheck disable=SC2053 # the text is a pattern
+says() { [[ $(<"$1") == $2 ]] || { cat "$1"; false; }; }
+files() { ( cd "$tmp/dest" && find . -type f | sort ) >"$tmp/files"; }
+
+echo TAP version 13
+tree=$(realpath "$("$top/scripts/kernel.sh" 6.1)") || exit
+release=$(<"$tree/release")
+copy_sources "$src"
+make=(make -C "$src" "KDIR=$tree/build")
+
+check "make" "${make[@]}"
+check "... the module" [ -e "$src/kmod/tcp_hpccpp.ko" ]
+check "make install" "${make[@]}" install "DESTDIR=$tmp/dest"
+files
+module=./lib/modules/$release/extra/kmod/tcp_hpccpp.ko
+check "... module, command, manual and completion, and no more" says "$tmp/files" "$module
+./usr/local/sbin/hpccpp
+./usr/local/share/bash-completion/completions/hpccpp
+./usr/local/share/man/man7/tcp_hpccpp.7
+./usr/local/share/man/man8/hpccpp.8"
+"$tmp/dest/usr/local/sbin/hpccpp" -V >"$tmp/version" 2>&1
+check "... the command runs" says "$tmp/version" "hpccpp utility, *"
+modinfo "$tmp/dest/$module" >"$tmp/modinfo"
+check "... modinfo names the kernel" grep -qE "^vermagic: *$release " "$tmp/modinfo"
+
+# What belongs to others stays.
+other=$tmp/dest/lib/modules/$release/extra/other.ko
+touch "$other"
+cp -a "$tmp/dest" "$tmp/installed"
+
+# shellcheck disable=SC2016 # expanded in the VM
+"$top/scripts/vm.sh" -- bash -c '
+	release=$(uname -r)
+	mkdir /run/upper
+	mount -t tmpfs tmpfs /run/upper
+	mkdir /run/upper/{files,work}
+	mount -t overlay -o "lowerdir=/lib/modules/$release,upperdir=/run/upper/files,workdir=/run/upper/work" \
+		overlay "/lib/modules/$release"
+	cp -r "$1/lib/modules/$release/." "/lib/modules/$release"
+	modprobe -q tcp_hpccpp && echo "before depmod"
+	depmod
+	modprobe tcp_hpccpp && grep -q ^tcp_hpccpp /proc/modules && echo "by modprobe"
+	rmmod tcp_hpccpp && ! grep -q ^tcp_hpccpp /proc/modules && echo "removed"
+	sysctl -qw net.ipv4.tcp_congestion_control=hpccpp &&
+		grep -q ^tcp_hpccpp /proc/modules && echo "by sysctl"
+	' - "$tmp/installed" >"$tmp/vm" 2>"$tmp/vm.err"
+check "modprobe, rmmod, and autoload by the sysctl" says "$tmp/vm" "by modprobe
+removed
+by sysctl"
+
+check "make uninstall" "${make[@]}" uninstall "DESTDIR=$tmp/dest"
+files
+check "... removes them, and no more" says "$tmp/files" "./${other#"$tmp/dest/"}"
+check "... and can be repeated" "${make[@]}" uninstall "DESTDIR=$tmp/dest"
+
+"${make[@]}" KDIR="$tmp/none" modules >"$tmp/out" 2>&1 &&
+	echo "# make without headers succeeded" >>"$tmp/out"
+check "without headers make says where it looked" grep -q "^KDIR=$tmp/none: no kernel headers there" "$tmp/out"
+
+# Run as a user that nobody is, no kernel takes modules. The clone may be where only
+# root may look.
+nobody()
+{
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +dac_read_search \
+		--ambient-caps +dac_read_search "$@"
+}
+nobody env PLACE=native "$top/scripts/place.sh" -- true >"$tmp/out" 2>&1
+status=$?
+check "PLACE=native that cannot be: refused" [ "$status" -eq 1 ]
+check "... with the reason" says "$tmp/out" "place.sh: PLACE=native: not root"
+check "without PLACE the VM is chosen" [ "$(nobody env -u PLACE -u KERNEL "$top/scripts/place.sh" --print)" = 6.1 ]
+PLACE=vm "$top/scripts/place.sh" -- true >"$tmp/out" 2>&1
+check "what runs where is said" says "$tmp/out" "  PLACE   vm, PLACE=vm"
+if [[ ! -e /proc/modules ]]; then
+	PLACE=native "$top/scripts/place.sh" -- true >"$tmp/out" 2>&1
+	check "PLACE=native here: refused with the reason" says "$tmp/out" \
+		"place.sh: PLACE=native: this kernel has no loadable modules"
+else
+	ktap_skip "PLACE=native here" "this kernel loads modules"
+fi
+
+ktap_finish

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The other kernels: tests that run on 6.1, or whatever KERNEL says, run on the rest
+# too (LONG=1: all that a VM can run); the lab's, the newest, has its module built
+# without a warning; and what a kernel lacks is named when the module is built.
+#
+# place: host
+# timeout: 900
+# shellcheck disable=SC2317 # functions that check calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
+. "$top/scripts/common.sh"
+cd "$top"
+
+tests=(neighbours)
+if [[ -n ${LONG-} ]]; then
+	tests=()
+	while read -r file; do
+		case $(directive "$file" place) in
+		host|uml) ;;
+		*)	tests+=("$(basename "$file" .sh)") ;;
+		esac
+	done < <(test_files "*")
+fi
+
+# One that was skipped whole has shown nothing.
+on() # SERIES TEST
+{
+	local dir=.build/check-$1
+	PLACE=vm KERNEL=$1 CHECK_DIR=$dir scripts/run-test.sh "$2" &&
+		! grep -E '^(not ok|1\.\.0)' "$dir/$2.tap"
+}
+
+# A copy of the module's sources built with that tree; its warnings are failures.
+build() # MAKE-ARGUMENT...
+{
+	rm -rf "$tmp/kmod"
+	cp -r "$src/kmod" "$tmp/"
+	make "$@" M="$tmp/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= modules >"$tmp/make" 2>&1 || {
+		cat "$tmp/make"
+		return 1
+	}
+	! grep -iE -A 4 '(warning|error):' "$tmp/make"
+}
+
+# lacks FILE PATTERN MESSAGE: a tree where that is taken out of that header does not
+# build the module, and says so.
+lacks()
+{
+	local said
+	grep -q "$2" "$tree/$1"
+	sed -i.orig "/$2/d" "$tree/$1"
+	said=$(! build -C "$tree" 2>&1) || { echo "it builds"; return 1; }
+	mv "$tree/$1.orig" "$tree/$1"
+	[[ $said == *"#error \"tcp_hpccpp: this kernel lacks $3"* ]] || { echo "$said"; return 1; }
+}
+
+echo TAP version 13
+src=$tmp/src
+copy_sources "$src"
+for series in $series_list; do
+	[[ $series != "${KERNEL:-6.1}" ]] || continue
+	check "module and command build for $series" make "build-$series"
+	for test in "${tests[@]}"; do
+		check "$series: $test" on "$series" "$test"
+	done
+done
+lab=$(scripts/lab/kernel.sh)
+check "the module builds for $(<"$lab/release") with gcc W=1 without a warning" \
+	build -C "$lab/build" ARCH=um W=1
+
+# Headers of 6.1 as a tree of links, where files can be replaced.
+headers=$(scripts/kernel.sh --headers 6.1)
+tree=$tmp/headers
+common=$(sed -n 's/^include \(.*\)\/Makefile$/\1/p' "$headers/build/Makefile")
+cp -rs "$(realpath "$headers/build")" "$tree"
+cp -rs "$common" "$tmp/common"
+for file in "$tree/Makefile" "$tree/include/generated/autoconf.h" "$tmp/common/include/net/tcp.h"; do
+	cp --remove-destination "$(realpath "$file")" "$file"
+done
+sed -i "s#$common#$tmp/common#" "$tree/Makefile"
+ln -s ../common "$tree/common"
+check "the same as links: the module builds" build -C "$tree"
+check "without CONFIG_CGROUP_BPF: the build says so" \
+	lacks include/generated/autoconf.h 'CONFIG_CGROUP_BPF ' CONFIG_CGROUP_BPF
+check "without CONFIG_SYSCTL: the build says so" \
+	lacks include/generated/autoconf.h 'CONFIG_SYSCTL ' CONFIG_SYSCTL
+check "without tcp_snd_cwnd_set(): the build says so" \
+	lacks common/include/net/tcp.h 'tcp_snd_cwnd_set(struct' 'tcp_snd_cwnd_set()'
+ktap_finish

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What of the command needs no module: the manual pages are clean, the completion
+# offers what the command takes, "check" tells what is there from what is not, and
+# what is printed for Prometheus is taken by promtool.
+#
+# place: host
+# timeout: 120
+# shellcheck disable=SC2317 # functions that check calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
+. "$top/scripts/common.sh"
+HPCCPP=$top/.build/6.1/tools/hpccpp
+
+echo TAP version 13
+is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
+
+# --- Manual pages ------------------------------------------------------------
+
+# Whether a page that another refers to is installed here is not about ours, but it
+# is a fault in mandoc's status.
+lint() # PAGE
+{
+	local said
+	said=$(mandoc -T lint -W all "$1" 2>/dev/null | grep -v 'referenced manual not found' || true)
+	[[ -z $said ]] || { echo "$said"; false; }
+}
+for page in hpccpp.8 tcp_hpccpp.7; do
+	check "mandoc -T lint $page" lint "$top/tools/man/$page"
+done
+printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
+lint_refuses() { ! lint "$1"; }
+check "mandoc finds what is wrong with a page" lint_refuses "$tmp/bad.8"
+
+# knobs.sh holds the same table against the module.
+check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(awk '
+	/^\.\\" knobs:/ { on = 1 }
+	on && /^\.El/ { exit }
+	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
+	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
+	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
+
+# --- Completion --------------------------------------------------------------
+
+# shellcheck source-path=SCRIPTDIR source=../../tools/hpccpp.bash-completion
+. "$top/tools/hpccpp.bash-completion"
+
+completed() # WORD...: what is offered for the last, sorted, in one line
+{
+	local COMP_WORDS=(hpccpp "$@") COMP_CWORD=$# COMPREPLY=()
+	_hpccpp
+	printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
+}
+
+# What the command says is allowed there, with more words that completion offers.
+allowed() # WORD... -- MORE...
+{
+	local words=()
+	while [[ $1 != -- ]]; do
+		words+=("$1")
+		shift
+	done
+	shift
+	"$HPCCPP" "${words[@]}" 2>&1 | sed -n 's/.*allowed are \(.*\)\.$/\1/p' |
+		tr -d ' ' | tr ',' '\n' | cat - <(printf '%s\n' "$@") | sed '/^$/d' | sort | paste -sd' '
+}
+
+same() # NAME OFFERED ALLOWED
+{
+	check "completion: $1: $2" [ -n "$2" -a "$2" = "$3" ]
+}
+
+options='-Version -help -json -output -pretty -statistics -verbose'
+# shellcheck disable=SC2086 # lists
+{
+same "objects and options" "$(completed '')" "$(allowed @ -- $options)"
+same "after -o" "$(completed -o '')" "$(allowed -o @ --)"
+same "after options" "$(completed -j -o prom '')" "$(allowed @ -- $options)"
+for object in port host flow cnp; do
+	same "commands of $object" "$(completed $object '')" "$(allowed $object @ --)"
+done
+for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host delete' 'host show' 'flow show' \
+	'cnp add' 'cnp delete' 'cnp show' show monitor check; do
+	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
+done
+same "values of queue" "$(completed port add dev eth0 queue '')" "$(allowed port add dev lo queue @ --)"
+same "values of respond-to" "$(completed port add dev eth0 respond-to '')" "$(allowed port add dev lo respond-to @ --)"
+same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add dev lo cnp 100 ecn @ --)"
+same "after border" "$(completed port add border '')" "$(allowed port add @ -- help)"
+same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"
+same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp add dev lo accept ::1 algorithm @ --)"
+same "values of answer" "$(completed cnp add answer '')" "$(allowed cnp add dev lo accept ::1 answer @ --)"
+same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
+same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
+same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"
+}
+same "a word begun" "$(completed mo)" monitor
+same "a cgroup begun" "$(completed host add cgroup /pro)" /proc
+
+# --- Agents: check and Prometheus ----------------------------------------------------------------
+
+# promtool is part of a package with a daemon, which is not wanted on this machine:
+# only this file of it, fetched once.
+promtool=$cache/promtool/promtool
+get_promtool()
+{
+	local got
+	[[ ! -x $promtool ]] || return 0
+	mkdir -p "$cache" && got=$(mktemp -d "$cache/tmp.XXXXXX") || return
+	(
+		private_apt_init "$got/apt" bookworm &&
+			private_apt apt-get update &&
+			cd "$got" && private_apt apt-get download prometheus &&
+			dpkg-deb --fsys-tarfile prometheus_*.deb |
+			tar -xO ./usr/bin/promtool >promtool && chmod 755 promtool &&
+			mkdir -p "${promtool%/*}" && mv promtool "$promtool"
+	)
+	rm -rf "$got"
+	[[ -x $promtool ]]
+}
+
+promtool_takes() { "$promtool" check metrics <"$1" >"$tmp/said" 2>&1 && [[ ! -s $tmp/said ]]; }
+
+setup_ns box
+# shellcheck disable=SC2154 # set by setup_ns
+ip -n "$box" link add p0 type veth peer p1
+tc -n "$box" qdisc add dev p0 root tbf rate 50mbit burst 3028 limit 512kb
+
+state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
+checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
+{
+	checked=0
+	"$HPCCPP" -j check netns "$box" "$@" >"$tmp/check" || checked=$?
+}
+
+checked role switch
+if [[ $(state_of 'port agent loads') != ok ]]; then
+	ktap_skip "check and promtool" "this kernel does not load the agents"
+	ktap_finish
+fi
+assert_eq "check of a switch without ports: status" "$checked" 1
+is "... port agents" "$(state_of 'port agents')" missing
+is "... the module is no more than noted" "$(state_of module | sed s/ok/note/)" note
+check "... what is not ok has advice" jq -e \
+	'all(.[]; (.status == "ok") != has("advice")) and length > 8' "$tmp/check"
+"$HPCCPP" port add dev p0 netns "$box" base-rtt 100us
+nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro off
+nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=9
+checked role switch
+assert_eq "check of a switch with one: status" "$checked" 0
+is "... offloads that are on" "$(state_of 'offloads of p0')" note
+is "... bursts at 100 us" "$(state_of bursts)" note
+nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=0
+checked role receiver
+is "... and without tcp_tso_rtt_log" "$(state_of bursts)" ok
+nsenter --net="/run/netns/$box" ethtool -K p0 tso off gso off
+if [[ $(state_of 'host agent') == missing ]]; then
+	assert_eq "check of a receiver without host agent: status" "$checked" 1
+else
+	ktap_skip "check of a receiver without host agent" "this host has one"
+fi
+make_cgroup
+agents=host
+"$HPCCPP" host add cgroup "$CGROUP"
+checked role receiver
+assert_eq "check of a receiver with one: status" "$checked" 0
+is "... offloads that are off" "$(state_of 'offloads of p0')" ok
+if tc -n "$box" qdisc replace dev p0 root fq 2>"$tmp/said"; then
+	checked role switch
+	check "... pacing by fq" jq -e 'any(.[]; .check == "pacing on p0" and (.found | test("the qdisc fq$")))' "$tmp/check"
+else
+	ktap_skip "... pacing by fq" "this kernel has no fq"
+fi
+checked=0
+setpriv --reuid 65534 --regid 65534 --clear-groups "$HPCCPP" check >"$tmp/nobody" || checked=$?
+assert_eq "check as nobody: status" "$checked" 1
+check "... and why" grep -q '(you are not root)' "$tmp/nobody"
+
+"$HPCCPP" -o prom show netns "$box" >"$tmp/prom"
+check "samples of port and host" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
+check "rates in bytes/s" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev="p0".*} 6250000$' "$tmp/prom"
+check "promtool can be had" get_promtool
+check "promtool has nothing to say of them" promtool_takes "$tmp/prom"
+sed 's/_total/_count_s/' "$tmp/prom" >"$tmp/bad"
+refuses() { ! promtool_takes "$1"; }
+check "... but of bad names" refuses "$tmp/bad"
+ktap_finish

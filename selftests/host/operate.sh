@@ -1,0 +1,424 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The command on a host at work: show, monitor, check and the samples for Prometheus
+# under traffic; that the manual pages name every counter, trace field, key, metric
+# and exit status, and no other; and all examples in them and in README.md.
+#
+#	h1 -100M- s1 ==10M== r		h1 is under hpccpp
+#	doc: eth0, swp1, swp3		where README's commands are run
+#	alone: eth0, eth9		where those of hpccpp(8) that say so are
+#
+# place: vm
+# timeout: 600
+# shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
+set -euo pipefail
+
+RATE=10mbit
+EDGE=100mbit
+PORT_AGENT="above 1 dscp 0 respond 398 respond-to receiver accept 10.0.0.0/8 cnp 398 source fd00:5::1 ecn mark capable fd00::/16 ioam 1 border"	# all keys there are
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+# without COMMAND...: where the kernel's types and cgroup2 are out of sight
+without()
+{
+	# shellcheck disable=SC2016 # that shell's
+	unshare -m bash -c 'umount -a -l -t cgroup2 && mount -t tmpfs none /sys/kernel/btf || exit 99
+		exec "$@"' - "$@"
+}
+no_module=
+[[ -d /sys/module/tcp_hpccpp ]] || no_module=1
+without=0
+without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+echo "TAP version 13"
+
+cmd_page=$top/tools/man/hpccpp.8 tcp_page=$top/tools/man/tcp_hpccpp.7
+# Examples call the command, the module's name and "sysctl" as everybody does.
+mkdir "$tmp/bin"
+ln -s "$HPCCPP" "$tmp/bin/hpccpp"
+PATH=$tmp/bin:$PATH
+
+is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
+same() { diff "$1" "$2"; }		# FILE FILE
+json() { "$HPCCPP" -j "$@"; }
+
+status() { local s=0; "$@" >"$tmp/out" 2>"$tmp/err" || s=$?; echo "$s"; }
+state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
+checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
+{
+	checked=$(status "$HPCCPP" -j check "$@")
+	cp "$tmp/out" "$tmp/check"
+}
+
+# --- Under traffic ---------------------------------------------------------------
+
+topo_line 1 1
+in_h1() { nsenter --net="/run/netns/$h1" "$@"; }
+agents_on
+flow_start
+check "a flow under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+json port show netns "$s1" >"$tmp/ports"
+json port show netns "$h1" >"$tmp/port"
+json host show cgroup "$CGROUP" >"$tmp/host"
+json flow show netns "$h1" >"$tmp/flow"
+json show netns "$h1" >"$tmp/show"
+json monitor netns "$h1" count 2 interval 0.05 >"$tmp/monitor"
+"$HPCCPP" -o prom show netns "$h1" >"$tmp/prom"
+"$HPCCPP" -s show netns "$h1" >"$tmp/text"
+"$HPCCPP" show netns "$h1" >"$tmp/short"
+"$HPCCPP" -j -p port show netns "$s1" >"$tmp/pretty"
+"$HPCCPP" monitor netns "$h1" count 1 >"$tmp/table"
+"$HPCCPP" -s monitor netns "$h1" count 1 >"$tmp/table_counters"
+checked netns "$h1"
+kill -STOP "$sender"
+drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
+	! in_ns "$h1" ss -Htin state established | grep -q unacked; }
+busywait 10 drained
+json flow show netns "$h1" >"$tmp/stopped"
+"$HPCCPP" -o prom flow show netns "$h1" >"$tmp/prom_flow"
+"$HPCCPP" -j -p monitor netns "$h1" count 1 >"$tmp/pretty_monitor"
+
+assert_eq "check of a sender that has all: status" "$checked" 0
+is "... the peer is there" "$(state_of peers)" ok
+is "... and the module" "$(state_of module)" ok
+
+check "port show: load, stamps over those of h1 and age of the bottleneck" jq -e \
+	'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6' \
+	"$tmp/ports"
+# more than it holds, for a link that takes most of a second for each packet
+setup_ns full
+ip -n "$full" -batch - <<END
+link add d0 type veth peer d1
+addr add 10.8.0.1/24 dev d0
+link set d0 up
+link set d1 up
+neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev d0
+END
+tc -n "$full" qdisc add dev d0 root tbf rate 10kbit burst 1600 limit 5000
+"$HPCCPP" port add dev d0 netns "$full" base-rtt 1ms
+shown_as_by_tc()
+{
+	local tc
+	in_ns "$full" bash -c 'for i in {1..8}; do printf %01000d 0 >/dev/udp/10.8.0.2/9; done'
+	tc=$(tc -s -j -n "$full" qdisc show dev d0 root | jq -c '.[0] | [.backlog, .drops]')
+	json port show dev d0 netns "$full" >"$tmp/full"
+	jq -e --argjson tc "$tc" '.[0] | [.backlog, .drops] == $tc and .backlog > 0 and .drops > 0' "$tmp/full"
+}
+check "port show: backlog and drops, as tc has them" busywait 10 shown_as_by_tc
+check "show has all objects" jq -e '(.ports | length) == 1 and (.flows | length) == 1 and
+	(.hosts | length) >= 1 and .module[0].counters.updates > 100' "$tmp/show"
+assert_ge "-p: lines of JSON" "$(jq -e length "$tmp/pretty" >"$tmp/out" && wc -l <"$tmp/pretty")" 10
+for words in 'stamped [1-9]' 'asked [1-9]' 'first [1-9]' 'enter [1-9]'; do
+	check "-s show: $words" grep -qE "$words" "$tmp/text"
+done
+check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
+check "monitor: two lines each of port and flow in JSON" jq -e -s \
+	'map(.object) == ["port","flow","port","flow"] and .[2].time - .[0].time >= 0.05' "$tmp/monitor"
+check "... later ones have more updates" jq -e -s '.[3].updates > .[1].updates' "$tmp/monitor"
+check "monitor: a table of a port and a flow" awk '
+	NR == 1 { ok = /^DEV .* U .* DROPS$/ }
+	NR == 2 { ok = ok && /^eth0 / }
+	NR == 3 { ok = ok && /^SOURCE .* U .* UPDATES/ }
+	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
+	END { exit !(ok && NR == 4) }' "$tmp/table"
+
+check "-s monitor: below each its counters" awk '
+	NR == 3 { ok = /^    stamped [1-9][0-9]* replaced / }
+	NR == 6 { ok = ok && /^    first [1-9][0-9]* not_new / }
+	END { exit !(ok && NR == 6) }' "$tmp/table_counters"
+check "-p monitor: the same objects, over several lines" jq -e -s \
+	"map(.object) == [\"port\", \"flow\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
+
+# Every line is a comment for, or a sample of, the metric under way.
+prom_valid()
+{
+	awk '
+		function bad(why) { print why ": " $0; status = 1 }
+		/^# HELP / {
+			name = $3
+			if (seen[name]++ || NF < 4) bad("second or empty HELP")
+			type = ""
+			next
+		}
+		/^# TYPE / {
+			type = $4
+			if ($3 != name) bad("TYPE of another")
+			if ((type == "counter") != (name ~ /_total$/) || type !~ /^(counter|gauge)$/)
+				bad("type")
+			next
+		}
+		{
+			if (!match($0, /^[a-z_:][a-z0-9_:]*(\{[a-zA-Z_]+="([^"\\]|\\.)*"(,[a-zA-Z_]+="([^"\\]|\\.)*")*\})? -?[0-9.]+(e[-+][0-9]+)?$/))
+				bad("no sample")
+			split($0, part, "[{ ]")
+			if (part[1] != name || type == "") bad("sample of another")
+			key = $0
+			sub(/ [^ ]*$/, "", key)
+			if (keys[key]++) bad("second sample")
+			n++
+		}
+		END { exit status || n < 50 }' "$1"
+}
+check "-o prom is Prometheus' format" prom_valid "$tmp/prom"
+sed '/^# TYPE .*_links/d' "$tmp/prom" >"$tmp/bad"
+check "... a line that is missing is found" bash -c "$(declare -f prom_valid); ! prom_valid '$tmp/bad'"
+promtool=${XDG_CACHE_HOME:-$HOME/.cache}/hpccpp/promtool/promtool
+if [[ -x $promtool ]]; then
+	check "promtool takes it" "$promtool" check metrics <"$tmp/prom"
+else
+	ktap_skip "promtool takes it" "manual.sh has not fetched it yet"
+fi
+sample() { awk -v m="$1{" 'index($0, m) == 1 { print $NF }' "$tmp/prom_flow"; } # METRIC
+assert_eq "seconds: T" "$(sample hpccpp_flow_base_rtt_seconds)" "$(jq '.[0].T / 1e6' "$tmp/stopped")"
+assert_eq "bytes/s: R" "$(sample hpccpp_flow_rate_bytes_per_second)" "$(jq '.[0].R / 8' "$tmp/stopped")"
+assert_eq "U" "$(sample hpccpp_flow_utilization_ratio)" "$(jq '.[0].U' "$tmp/stopped")"
+
+# --- What the manual pages list ---------------------------------------------------
+
+# keys: of JSON, those of objects in it as OBJECT.KEY
+keys()
+{
+	jq -r '.[0] | to_entries[] | .key, (select(.value | type == "object") |
+		.key as $k | .value | keys[] | "\($k).\(.)")' "$1" | sort
+}
+jq '[map(select(has("advice")))[0]]' "$tmp/check" >"$tmp/advised"
+for what in port host flow check:advised; do
+	items "$cmd_page" "keys: ${what%:*}" | sort >"$tmp/listed"
+	keys "$tmp/${what#*:}" >"$tmp/there"
+	check "hpccpp(8): the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
+done
+items "$cmd_page" "keys: show" >"$tmp/listed"
+jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
+check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
+check "... and show help's" same "$tmp/listed" \
+	<("$HPCCPP" show help 2>&1 | sed -n 's/^JSON: \(.*\): see.*/\1/p' | tr ' ' '\n')
+items "$cmd_page" "keys: monitor" >"$tmp/listed"
+jq -r -s '.[1] | keys[]' "$tmp/monitor" | grep -vxFf <(keys "$tmp/flow") >"$tmp/there"
+check "hpccpp(8): the keys of monitor" same "$tmp/listed" "$tmp/there"
+items "$cmd_page" metrics: >"$tmp/listed"
+awk '$2 == "TYPE" { print $3 }' "$tmp/prom" >"$tmp/there"
+check "hpccpp(8): the metrics" same <(sort "$tmp/listed") <(sort "$tmp/there")
+items "$cmd_page" statuses: >"$tmp/listed"
+{
+	status "$HPCCPP" port show
+	status "$HPCCPP" check netns "$r" role switch
+	status "$HPCCPP" port show dev none
+	status "$HPCCPP" help
+} >"$tmp/there"
+check "hpccpp(8): the exit statuses" same "$tmp/listed" "$tmp/there"
+
+check "tcp_hpccpp(7): the counters" same <(items "$tcp_page" counters:) \
+	<(in_h1 cut -d' ' -f1 /proc/net/hpccpp)
+sed -n 's/^print fmt: "\([^"]*\)".*/\1/p' /sys/kernel/tracing/events/hpccpp/hpccpp_update/format |
+	grep -oE '[A-Za-z_]+=' | tr -d = >"$tmp/there"
+check "tcp_hpccpp(7): the fields of the trace event" same <(items "$tcp_page" fields:) "$tmp/there"
+
+# --- What check finds missing ------------------------------------------------------
+
+# finds LINE ADVICE: check has said so, and what to do
+finds() { grep -A 1 -xF "$1" "$tmp/without" | grep -qxF "         $2" || { cat "$tmp/without"; false; }; }
+
+assert_eq "check without what it takes: status" "$without" 1
+if [[ -n $no_module ]]; then
+	found='not installed for this kernel' advice="make && make install && modprobe tcp_hpccpp"
+	if grep -q '/tcp_hpccpp\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
+		found='installed, not loaded' advice="modprobe tcp_hpccpp"
+	fi
+	check "... the module" finds "missing  module: $found" "$advice"
+else
+	ktap_skip "... the module" "it was loaded"
+fi
+check "... cgroup2" finds "missing  cgroup2: not mounted" "mount -t cgroup2 none /sys/fs/cgroup"
+btf=/sys/kernel/btf/vmlinux
+check "... the kernel's types" finds "missing  kernel types: no $btf" \
+	"use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"
+is "... which the port's agent and flow show take, the host's does not" \
+	"$(sed -nE 's/^([a-z]+) +([a-z]+) .*loads: .*/\2 \1/p' "$tmp/without" | paste -sd,)" \
+	"host ok,port missing,flow note"
+# says ERROR COMMAND...: refused without the types, in that line
+says() { [[ $(status without "${@:2}") == 2 && $(<"$tmp/err") == "Error: $1." ]] || { cat "$tmp/err"; false; }; }
+lack="agent: no $btf, which a kernel with CONFIG_DEBUG_INFO_BTF has"
+check "a port without them" says "cannot load the port $lack, and no file of that kind in HPCCPP_BTF" \
+	"$HPCCPP" port add dev eth0 netns "$r"
+check "flow show without them" says "cannot load the flow $lack" "$HPCCPP" flow show
+check "... for which another file will not do" says "cannot load the flow $lack" \
+	env HPCCPP_BTF="$tmp/btf" "$HPCCPP" flow show
+
+# --- Examples -----------------------------------------------------------------------
+
+# examples FILE: each into a file of $tmp/examples, its first line in the name's place.
+# Of a manual page what stands in a display below a comment "run:", with "C" or "alone"
+# behind it and then in a comment of the file; of README.md what is indented by four
+# blanks.
+examples()
+{
+	rm -rf "$tmp/examples"
+	mkdir "$tmp/examples"
+	awk -v dir="$tmp/examples" -v md="${1##*.}" '
+		function next_file() { file = sprintf("%s/%02d", dir, ++n) }
+		md == "md" {
+			if (/^```/) fence = !fence
+			if (/^    / && !fence) {
+				if (!file) next_file()
+				print substr($0, 5) >file
+			} else {
+				file = ""
+			}
+			next
+		}
+		/^\.\\" run:/ { run = 1; how = $3 }
+		run && /^\.Bd/ {
+			next_file()
+			if (how) print (how == "C" ? "// C" : "# " how) >file
+			run = 0
+			on = 1
+			next
+		}
+		/^\.Ed/ { on = 0 }
+		on { gsub(/\\e/, "\\"); print >file }' "$1"
+}
+
+# A program around statements in C, with a socket of TCP that is fd.
+run_c() # NETNS FILE
+{
+	{
+		printf '%s\n' '#include <netinet/in.h>' '#include <netinet/tcp.h>' \
+			'#include <stdio.h>' '#include <sys/socket.h>' \
+			'int main(void) { char name[16] = ""; socklen_t len = sizeof(name);' \
+			'int fd = socket(AF_INET, SOCK_STREAM, 0), ret ='
+		grep '^setsockopt' "$2" | sed 's/)$/);/'
+		printf '%s\n' 'getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len);' \
+			'puts(name); return ret; }'
+	} >"$tmp/example.c"
+	gcc -Wall -o "$tmp/example" "$tmp/example.c" && [[ $(in_ns "$1" "$tmp/example") == hpccpp ]]
+}
+
+run() { nsenter --net="/run/netns/$1" bash -euo pipefail "$2"; }	# NETNS FILE
+
+# shape: what a command printed, with numbers and addresses as N
+shape() { sed -E 's/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/[[:space:]]+/ /g; s/^ //; s/ $//'; }
+
+mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
+
+# hpccpp.8: where the flow is, or alone; their agents are removed by the last example
+setup_ns alone
+ip -n "$alone" -batch - <<END
+link set lo up
+link add eth0 up type veth peer eth1
+link add eth9 up type veth peer eth8
+link set eth1 up
+link set eth8 up
+END
+all_marked()
+{
+	awk '/^\.Sh/ { on = $2 == "EXAMPLES" }
+		on && /^\.Bd/ { n++; if (before !~ /^\.\\" run:/) { print NR ": no run:"; bad = 1 } }
+		{ before = $0 }
+		END { exit bad || !n }' "$1"
+}
+check "hpccpp(8): each display of EXAMPLES is one to run" all_marked "$cmd_page"
+sed '0,/^\.\\" run: alone/{//d}' "$cmd_page" >"$tmp/unmarked"
+check "... one that is not is found" bash -c "$(declare -f all_marked); ! all_marked '$tmp/unmarked'"
+ports_off
+examples "$cmd_page"
+files=("$tmp/examples"/*)
+assert_ge "hpccpp(8): examples" ${#files[@]} 9
+"$HPCCPP" host del cgroup "$CGROUP"
+here=()
+for file in "${files[@]}"; do
+	if [[ $(head -n 1 "$file") == '# alone' ]]; then
+		check "hpccpp(8): $(sed -n 2p "$file")" run "$alone" "$file"
+	else
+		here+=("$file")
+	fi
+done
+json show netns "$alone" >"$tmp/alone"
+check "... a sender of RoCEv2, and a switch with a border" jq -e '
+	(.cnps | map([.dev, .accept, .base_rtt])) == [["eth0", ["fd00:5::/64"], 50]] and
+	(.ports | map([.dev, .base_rtt, .cnp, .source, .ioam, .node, .border])) == [
+		["eth0", 20, 150, "2001:db8::5", 123, 5, null], ["eth9", 20, null, null, null, null, true]]' "$tmp/alone"
+check "... $(head -n 1 "$file")" run "$alone" "$file"
+nothing_left() { json show netns "$1" | jq -e '.ports == [] and .cnps == [] and .hosts == []'; }
+check "... and nothing is left" nothing_left "$alone"
+kill -CONT "$sender"
+for file in "${here[@]}"; do
+	check "hpccpp(8): $(head -n 1 "$file")" run "$h1" "$file"
+done
+check "... and nothing is left" nothing_left "$h1"
+flow_end "flow beside the examples"
+"$HPCCPP" host add cgroup "$CGROUP"
+ports_on
+flow_start
+busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+examples "$tcp_page"
+files=("$tmp/examples"/*)
+assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 6
+for file in "$tmp/examples"/*; do
+	if [[ $(head -n 1 "$file") == '// C' ]]; then
+		check "tcp_hpccpp(7): $(sed -n 2p "$file")" run_c "$h1" "$file"
+	else
+		check "tcp_hpccpp(7): $(head -n 1 "$file")" run "$h1" "$file"
+	fi
+done
+in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
+
+# README.md: in a namespace of its own, but for what shows the flow
+setup_ns doc
+ip -n "$doc" -batch - <<END
+link add eth0 type veth peer eth1
+link add swp1 type veth peer swp2
+link add swp3 type veth peer swp4
+addr add 10.0.0.2/24 dev eth0
+link set eth0 up
+link set eth1 up
+route add 10.0.0.0/8 via 10.0.0.1
+END
+tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
+tc -n "$doc" qdisc add dev swp3 root tbf rate 100mbit burst 3028 limit 512kb
+tc -n "$doc" qdisc add dev eth0 root fq
+examples "$top/README.md"
+ss_like() # FILE: is what ss prints, where "..." is anything
+{
+	in_ns "$h1" ss -Htin state established | shape | paste -sd' ' >"$tmp/ss"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(<"$tmp/ss") == *$(shape <"$1" | paste -sd' ' | sed 's/ *\.\.\. */*/g')* ]] || { cat "$tmp/ss"; false; }
+}
+shown_like() # FILE: after "# COMMAND" is the shape of what it prints now
+{
+	local words
+	read -ra words < <(sed -n '1s/^# //p' "$1")
+	in_ns "$h1" "${words[@]}" | shape >"$tmp/shown"
+	diff <(sed 1d "$1" | shape) "$tmp/shown"
+}
+commands=()
+for file in "$tmp/examples"/*; do
+	first=$(head -n 1 "$file")
+	case $first in
+	make*|PLACE=*)			# what runs this, and install.sh
+		;;
+	'hpccpp ... rtt'*)
+		check "README: ss" ss_like "$file" ;;
+	'#'*)
+		check "README: $first" shown_like "$file" ;;
+	*)
+		commands+=("$file") ;;
+	esac
+done
+assert_ge "README: blocks of commands" ${#commands[@]} 4
+flow_end "flow beside README's examples"
+"$HPCCPP" host del cgroup "$CGROUP"
+for file in "${commands[@]}"; do
+	if grep -q '^setsockopt' "$file"; then
+		check "README: $(grep '^setsockopt' "$file")" run_c "$doc" "$file"
+		sed -i '/^setsockopt/d' "$file"
+	fi
+	check "README: $(head -n 1 "$file")" run "$doc" "$file"
+done
+check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1 and (.cnps | length) == 1' \
+	<(json show netns "$doc")
+"$HPCCPP" host del cgroup /sys/fs/cgroup
+agents=
+rmdir "$CGROUP"
+CGROUP=
+ktap_finish

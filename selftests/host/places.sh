@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The places where the other tests run: what a command in the VM says, writes and
+# ends with comes back, and a kernel that complains fails the run.
+#
+# place: host
+# timeout: 600
+set -uo pipefail
+
+top=$(realpath "${BASH_SOURCE%/*}/../..")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+vm=$top/scripts/vm.sh
+
+count=0
+check() # NAME COMMAND...: ok when the command succeeds
+{
+	local name=$1
+	shift
+	count=$((count + 1))
+	if "$@"; then
+		echo "ok $count $name"
+	else
+		echo "not ok $count $name"
+		echo "# false: $*"
+	fi
+}
+run() # COMMAND...: leaves status, seconds, $tmp/out and $tmp/err
+{
+	local start=$SECONDS
+	"$@" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	seconds=$((SECONDS - start))
+	sed 's/^/# /' "$tmp/err"
+}
+# shellcheck disable=SC2053 # the text is a pattern
+says() { [[ $(<"$tmp/$1") == $2 ]]; }
+
+echo TAP version 13
+
+run "$vm" -k 5.4 -- true
+check "an unknown kernel is a usage error" [ "$status" -eq 2 ]
+check "... in one line naming it and the known ones" says err "vm.sh: *'5.4' (known: 6.1 6.12)"
+run env PLACE=moon "$top/scripts/place.sh" -- true
+check "an unknown place is a usage error" [ "$status" -eq 2 ]
+check "... in one line naming it and the known ones" says err "place.sh: *'moon': auto, native, vm, uml or uml-debug"
+
+mkdir "$tmp/results"
+cd "$tmp" || exit
+# shellcheck disable=SC2016 # expanded in the VM
+RESULTS=$tmp/results V=x run "$vm" --log "$tmp/log" -- bash -c '
+	echo "$PWD $V $(nproc) $(uname -r)"
+	echo mine >/dev/stderr
+	echo "<6>hello from the guest" >/dev/kmsg
+	echo result >"$RESULTS/file"
+	touch written
+	sleep 600
+	exit 7'
+check "a command's status comes back" [ "$status" -eq 7 ]
+check "its output: directory, environment, one CPU, kernel" says out "$tmp x 1 6.1.*"
+check "its errors, apart" says err mine
+check "the kernel log" grep -q 'hello from the guest' "$tmp/log"
+check "files in RESULTS" grep -qx result "$tmp/results/file"
+check "nothing else is written here" [ ! -e "$tmp/written" ]
+check "to sleep 600 s takes $seconds s of wall time, less than 300" [ "$seconds" -lt 300 ]
+
+run "$vm" --smp -- sh -c 'nproc; echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
+check "with --smp there are two CPUs" says out 2
+check "a kernel warning fails the run" [ "$status" -eq 99 ]
+check "... and is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$tmp/err"
+
+run "$vm" --timeout 3 -- sleep infinity
+check "what takes too long is ended" [ "$status" -eq 124 ]
+check "... and said to be" grep -q 'killed: not done after 3 s' "$tmp/err"
+
+# shellcheck disable=SC2016 # expanded in the lab
+RESULTS=$tmp/results PLACE=uml run "$top/scripts/place.sh" --log "$tmp/log" -- bash -c '
+	echo "$PLACE $(nproc) $(uname -r)"
+	echo mine >&2
+	echo lab >"$RESULTS/file"
+	sleep 600
+	exit 7'
+check "in the lab too: a command's status" [ "$status" -eq 7 ]
+check "... its output" says out "uml 1 7.*"
+check "... its errors" says err "*mine"
+check "... files in RESULTS" grep -qx lab "$tmp/results/file"
+PLACE=uml run "$top/scripts/place.sh" -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
+check "... a kernel warning fails the run" [ "$status" -eq 99 ]
+
+run env -C "$top" XDG_CACHE_HOME="$tmp" CHECK_DIR="$tmp/check" LONG= prove --exec scripts/run-test.sh debug places.none
+check "a test that does not exist fails" [ "$status" -ne 0 ]
+run env -C "$top" XDG_CACHE_HOME="$tmp" CHECK_DIR="$tmp/check" LONG= prove --exec scripts/run-test.sh debug
+check "one that is skipped does not" [ "$status" -eq 0 ]
+check "... and says why" grep -q 'skipped: the debug kernel is not in the cache' "$tmp/out"
+
+exec {output}< <(exec "$vm" -- sh -c 'echo begun; sleep infinity' 2>"$tmp/err")
+pid=$!
+read -r -t 120 line <&$output
+check "output is live" [ "$line" = begun ]
+kill "$pid"
+# QEMU holds our pipe too: the end of what it brings is the end of QEMU.
+read -r -t 60 line <&$output
+check "a killed vm.sh takes QEMU along" [ $? -eq 1 ]
+
+echo "1..$count"

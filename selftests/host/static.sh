@@ -1,0 +1,218 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What can be said of the sources without running them: checkpatch, sparse, the
+# warnings of two compilers, both kernels' headers, shellcheck, licence lines.
+# Works in a copy; a tool that is missing is a failure, as deps.sh installs all.
+# With an argument, only the checks that have it in their name.
+#
+# place: host
+# timeout: 600
+# shellcheck disable=SC2317 # functions that check calls
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
+. "$top/scripts/common.sh"
+only=${1-}
+src=$tmp/src
+
+tested() # NAME COMMAND...: one test, when it is asked for
+{
+	[[ $1 != *"$only"* ]] || check "$@"
+}
+
+sources() # [FIND ARGUMENT...]: relative to the copy
+{
+	( cd "$src" && find Kbuild Makefile kmod tools selftests scripts -type f "$@" | sort )
+}
+copy_sources "$src"
+
+# --- checkpatch ----------------------------------------------------------------
+
+# The kernel's own script comes with the kernel's sources only: fetched once.
+get_checkpatch()
+{
+	local dir=$cache/checkpatch got status=0
+	checkpatch=${CHECKPATCH:-$dir/checkpatch.pl}
+	[[ ! -e $checkpatch ]] || return 0
+	mkdir -p "$cache" && got=$(mktemp -d "$cache/tmp.XXXXXX") || return
+	(
+		flock 9 && cd "$got" && mkdir scripts || exit
+		[[ ! -e $checkpatch ]] || exit 0
+		private_apt_init "$got/apt" bookworm &&
+			private_apt apt-get update &&
+			package=$(private_apt apt-cache depends linux-source |
+				sed -nE 's/^ *Depends: (linux-source-[0-9.]+)$/\1/p') &&
+			private_apt apt-get download "$package" &&
+			dpkg-deb --fsys-tarfile "$package"_*.deb |
+			tar -xO "./usr/src/$package.tar.xz" |
+			tar -xJC scripts --strip-components=2 --wildcards \
+				'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
+				'*/scripts/const_structs.checkpatch' &&
+			rm -rf "$dir" && mv scripts "$dir"
+	) 9>"$dir.lock" || status=1
+	rm -rf "$got"
+	[[ $status -eq 0 && -e $checkpatch ]]
+}
+
+# What of checkpatch does not apply, where, and why:
+#   CONSTANT_COMPARISON	takes the draft's variables U and W for constants
+#   LONG_LINE_STRING	a message that one may grep for stays on its line
+#   OPEN_ENDED_LINE ...	TRACE_EVENT() is laid out like this all over the kernel
+#   AVOID_EXTERNS ...	kfuncs are declared like this, and a field's name takes no
+#			parentheses
+#   VOLATILE		const volatile is what the loader sets before the verifier looks
+#   BIT_MACRO ...	prefer what the kernel's own headers define, which the
+#			command, the agents and the tests do not have
+ignored() # FILE: types that do not apply to it
+{
+	echo CONSTANT_COMPARISON LONG_LINE_STRING
+	[[ $1 != *.bpf.c ]] || echo VOLATILE
+	[[ $1 != */port.bpf.c ]] || echo AVOID_EXTERNS MACRO_ARG_PRECEDENCE
+	case $1 in
+	kmod/trace.h)
+		echo OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT ;;
+	kmod/hpccpp_*.h | tools/* | selftests/* | scripts/*)
+		echo BIT_MACRO PREFER_KERNEL_TYPES PREFER_DEFINED_ATTRIBUTE_MACRO \
+			ARRAY_SIZE ;;
+	esac
+}
+# Names that others gave: cmocka's type, C11's keyword, inttypes.h, libFuzzer's entry,
+# the kernel's Qdisc
+foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTestOneInput|Qdisc(_ops)?)>'
+
+run_checkpatch()
+{
+	local file ignore status=0 files
+	get_checkpatch || return
+	mapfile -t files < <(sources -name '*.[ch]')
+	[[ ${#files[@]} -gt 0 ]] || return
+	cd "$src" || return
+	for file in "${files[@]}"; do
+		ignore=$(ignored "$file" | tr -s ' \n' ',,')
+		perl "$checkpatch" --no-tree --strict --terse --show-types --no-summary \
+			--ignore "${ignore%,}" -f "$file" >"$tmp/cp" 2>"$tmp/cp.err"
+		# 0 and 1 are its verdicts; dying is no verdict
+		[[ $? -le 1 ]] || { cat "$tmp/cp.err"; status=1; }
+		! grep -vE "$foreign" "$tmp/cp" || status=1
+	done
+	return "$status"
+}
+
+# --- the module ----------------------------------------------------------------
+
+# build_module SERIES ARGUMENT...: says nothing but warnings; with ours=1 those of
+# the compiler in our own files only
+build_module()
+{
+	local kernel=$1 dir
+	shift
+	kernel=$("$top/scripts/kernel.sh" --headers "$kernel") || return
+	dir=$(mktemp -d "$tmp/kmod.XXXXXX")
+	cp -r "$src/kmod" "$dir/"
+	make -C "$kernel/build" M="$dir/kmod" "$@" modules >"$tmp/make" 2>&1 || {
+		cat "$tmp/make"
+		return 1
+	}
+	[[ -e $dir/kmod/tcp_hpccpp.ko ]] || return
+	! grep -iE -A 4 "${ours:+$dir/kmod/[^ ]*\.[ch]:[0-9:]+ }(warning|error):" "$tmp/make"
+}
+
+sparse_module()
+{
+	sparse --version || return
+	build_module 6.1 C=2 CF=-D__CHECK_ENDIAN__ || return
+	grep -q CHECK "$tmp/make"
+}
+
+# Debian's kernels are configured for gcc: clang is handed what it understands of
+# gcc's flags. What it has to say of the kernel's headers, and objtool of the lack
+# of gcc's mitigations, is not about us.
+clang_module()
+{
+	cat >"$tmp/clang" <<-'END'
+		#!/bin/bash
+		for arg; do
+			shift
+			case $arg in
+			-mfunction-return=* | -mrecord-mcount | -fconserve-stack) ;;
+			-ftrivial-auto-var-init=* | -fzero-call-used-regs=*) ;;
+			*) set -- "$@" "$arg" ;;
+			esac
+		done
+		exec clang "$@" -Qunused-arguments -Wno-unknown-warning-option -Wno-gnu
+	END
+	chmod +x "$tmp/clang"
+	ours=1 build_module "$1" CC="$tmp/clang" W=1
+}
+
+# --- programs ------------------------------------------------------------------
+
+build_tools() # CC
+{
+	local kernel
+	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	# eBPF is clang's in both cases: once
+	rm -f "$tmp"/tools/hpccpp
+	find "$tmp" -path "$tmp/tools/*.o" ! -name '*.bpf*' -delete
+	make -C "$src/tools" O="$tmp/tools" CC="$1" CFLAGS="-O2 -g -Werror" \
+		VMLINUX_H="$kernel/vmlinux.h" &&
+		[[ -x $tmp/tools/hpccpp ]]
+}
+
+build_selftests() # CC
+{
+	local bin=$tmp/bin-$1 kernel
+	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="-O2 -g -Werror" SKELS="$kernel" \
+		all "$bin/algo_test" "$bin/cost"
+}
+
+# --- scripts and licences ------------------------------------------------------
+
+run_shellcheck()
+{
+	local files
+	cd "$src" || return
+	mapfile -t files < <({
+		sources -exec awk 'FNR == 1 && /^#!.*sh$/ { print FILENAME }' {} +
+		sources -name '*.sh'
+	} | sort -u)
+	[[ ${#files[@]} -gt 0 ]] || return
+	shellcheck -x "${files[@]}"
+}
+
+run_spdx()
+{
+	local file files status=0
+	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.patch' ! -name '*.config' \
+		! -path '*/debian/*')
+	[[ ${#files[@]} -gt 0 ]] || return
+	for file in "${files[@]}"; do
+		head -n 2 "$src/$file" | grep -q 'SPDX-License-Identifier: GPL-2.0' || {
+			echo "$file: no SPDX line in its first two"
+			status=1
+		}
+	done
+	return "$status"
+}
+
+echo TAP version 13
+tested "checkpatch --strict has nothing to say" run_checkpatch
+tested "sparse has nothing to say of the module, endianness included" sparse_module
+for series in 6.1 6.12; do
+	tested "the module builds for $series with gcc W=1 without a warning" \
+		build_module $series W=1
+	tested "the module builds for $series with clang W=1 without a warning" \
+		clang_module $series
+done
+for cc in gcc clang; do
+	tested "the command builds with $cc -Wall -Wextra without a warning" \
+		build_tools $cc
+	tested "the selftests build with $cc -Wall -Wextra without a warning" \
+		build_selftests $cc
+done
+tested "shellcheck has nothing to say" run_shellcheck
+tested "every source file has its licence line" run_spdx
+ktap_finish

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What the lab's measure.sh makes of traces: of some that are made up so that the
+# answers can be had by hand. Links of 1 Gbit/s, 100 us, where a packet of 1250
+# bytes takes 10 us.
+#
+# place: host
+# timeout: 60
+# shellcheck disable=SC2317 # functions that check calls
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+lab=$top/scripts/lab
+export RESULTS=$tmp
+
+# made_up SCENARIO [KEY VALUE]...: the directory of a run, in $dir
+made_up()
+{
+	dir=$tmp/$1
+	mkdir -p "$dir"
+	jq -n --arg scenario "$1" '
+		$ARGS.positional as $a | { $scenario, name: $scenario, cc: "hpccpp", seed: 1, kernel: "k", module: "m",
+		params: ({ mbit: 1000, rtt: 100, mtu: 1236, eta: 95, ms: 20, flows: 2 } +
+			([range(0; $a | length; 2) | { ($a[.]): ($a[. + 1] | tonumber) }] | add // {})) }' \
+		--args "${@:2}" >"$dir/meta.json"
+	: >"$dir/links"
+}
+# flow ID SIZE START FCT IDEAL RECEIVED CC SETUP: a line of tgen's; "-" is nothing
+flow() { echo "$1 h$1 r1 $2 $3 $4 $5 $6 $6 $7 $8 0 0 10000"; }
+metric() { jq -c ".metrics.$1" "$tmp/$scenario.json"; }
+measured() # SCENARIO
+{
+	scenario=$1
+	check "$scenario: is measured" "$lab/measure.sh" "$scenario"
+}
+is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
+
+ktap_plan 27
+
+# 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
+# that has the longest stall gets nothing from 0.2 to 0.9 ms.
+made_up incast size 1250
+{
+	echo "42 p3 0 0 0"
+	for ((i = 0; i <= 100; i++)); do
+		echo "42 p3 $((1000000 + i * 10000)) $(((i < 10 ? 100 : 100 - (i - 10) * 6 / 8) * 1250)) $((i * 1250))"
+	done
+	echo "42 p3 2500000 6250 126250"
+	echo "42 p3 2600000 0 127500"
+} >"$dir/queue"
+echo "42 p3" >"$dir/port"
+{
+	flow 0 1250 100000 900000 - 1250 hpccpp 1
+	flow 1 1250 100000 1100000 - 1250 hpccpp 1
+} >"$dir/flows"
+printf '%s\n' "200000 0 10" "900000 0 20" "200000 1 10" "600000 1 20" "1100000 1 20" >"$dir/rates"
+measured incast
+# bytes: two segments with 66 of headers each; two round trips, 8 ns a byte
+is ideal_us "$(jq -n '200 + 2 * (1250 + 2 * 66) * 8 / 1000')"
+is completion_us 1100
+is unfinished 0
+is queue_peak 100
+# 95 packets in 1.41 ms, of the 141 that the link can send; the first at 1.09 ms
+is drain_us 1500
+is drain_net_rate 0.633333
+is stall_us 700
+check "incast: traces are kept" [ -e "$dir/queue.gz" ]
+
+# Ours get 10 % beside the other until that ends at 10 ms; its last bytes come at
+# 10.5 ms, and from 11 ms on ours have all.
+made_up mixed
+echo "42 p3" >"$dir/port"
+{
+	flow 0 - 1700 - - 1 hpccpp 1
+	flow 1 - 1700 - - 1 dctcp 1
+} >"$dir/flows"
+for ((t = 100; t <= 20000; t += 100)); do
+	ours=$((t <= 11000 ? t * 12 : 132000 + (t - 11000) * 125))
+	echo "$((t * 1000)) 0 $ours"
+	((t > 10500)) || echo "$((t * 1000)) 1 $((t * 112))"
+done >"$dir/rates"
+printf '%s\n' ' used=1 U=1 R=500000' ' used=1 U=1 R=250000' ' used=0 U=1 R=1' >"$dir/updates"
+measured mixed
+is share_ours 0.096
+is share_others 0.896
+is share_after 1
+is least_R_mbit 2
+# a mean over two round trips, which is over 0.95 * 0.95 * 0.93 when it is whole
+is leave_back 7
+
+# Slowdowns 1 to 100 of flows of 100 to 10000 bytes: the largest is the slowest.
+made_up fabric
+for ((i = 1; i <= 100; i++)); do
+	flow "$i" $((i * 100)) 1000 $((i * 1000)) 1000 $((i * 100)) hpccpp 0
+done >"$dir/flows"
+flow 101 5 1000 - 1000 0 hpccpp 0 >>"$dir/flows"
+measured fabric
+is smallest_p99 19
+is smallest_mean 10.5
+is largest_p50 98
+is unfinished 1
+is flows 100
+is sizes "$(jq -nc '[range(5; 101; 5) * 100]')"
+
+# A flow of 3/4 and one of 1/4: Jain's index is 1 / (2 (9/16 + 1/16)).
+made_up long
+echo "42 p3" >"$dir/port"
+echo "42 p3 ns 1000000 packets 76 bytes 95000 drops 2 marks 1 mean 2500 p50 1250 p99 12500 max 25000" >"$dir/links"
+{
+	flow 0 - 1 - - 300 hpccpp 1
+	flow 1 - 1 - - 100 hpccpp 1
+} >"$dir/flows"
+measured long
+is jain 0.8
+is utilisation 0.76
+is queue_p99 10
+refused() { ! "$lab/measure.sh" none 2>/dev/null; }
+check "a run that is not there is refused" refused
+ktap_finish

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What INT responses are for: flows that begin at line rate into one link hear of the
+# queue from its port, not after it by their ACKs. An incast without and with them, each
+# in a lab of its own, in exact time.
+#
+#	h1 .. h32 --- s1 --- r1		100 Gbit/s, 8 us; 300 KB each
+#	accept        responds
+#
+# place: host
+# timeout: 180
+set -euo pipefail
+top=$(realpath "${BASH_SOURCE%/*}/../..")
+flows=32
+
+# guest KEY=VALUE...: in the lab; what modules and ports have counted
+if [[ ${1-} == guest ]]; then
+	"$top/scripts/lab/run.sh" incast "${@:2}" flows=$flows size=300000
+	for ((i = 1; i <= flows; i++)); do
+		nsenter --net="/run/netns/h$i" cat /proc/net/hpccpp
+		"$HPCCPP" -j port show netns h$i | jq -r '"accepted \(.[0].stats.accepted)"'
+	done >"$RESULTS/$2.counts"
+	"$HPCCPP" -j port show dev p$((flows + 1)) netns s1 |
+		jq -r '"responded \(.[0].stats.responded)"' >>"$RESULTS/$2.counts"
+	exit
+fi
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "$top/selftests/lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
+. "$top/scripts/common.sh"
+lab_env "$top"
+export RESULTS=$tmp
+
+incast() # NAME KEY=VALUE...
+{
+	"$top/scripts/lab/uml.sh" --mem 4G --timeout 80 -- "$top/selftests/lab/react.sh" guest "$@" </dev/null
+	"$top/scripts/lab/measure.sh" "$1"
+}
+counted() { awk -v name="$2" '$1 == name { n += $2 } END { print n }' "$tmp/$1.counts"; } # NAME COUNTER
+ratio() { jq -s ".[1].metrics.$1 / .[0].metrics.$1" "$tmp/without.json" "$tmp/with.json"; } # METRIC
+
+ktap_plan 9
+incast without
+assert_eq "without: responses" "$(counted without responded)" 0
+assert_eq "without: records used before a burst" "$(counted without int_tx)" 0
+incast with respond=300
+responded=$(counted with responded)
+assert_ge "with: responses" "$responded" $flows
+assert_eq "with: accepted, of these" "$(counted with accepted)" "$responded"
+assert_ge "with: records used before a burst" "$(counted with int_tx)" $((responded * 9 / 10))
+assert_eq "with: fallbacks" "$(counted with fallback)" 0
+assert_eq "with: flows that did not end" "$(jq .metrics.unfinished "$tmp/with.json")" 0
+assert_le "with: peak queue, of that without" "$(ratio queue_peak)" 0.95
+assert_le "with: completion, of that without" "$(ratio completion_us)" 1.05
+ktap_finish

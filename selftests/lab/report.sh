@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The page that the lab's report.sh makes of runs: all of them are in it, nothing
+# else is needed to read it, it is the same each time, and what is missing does no
+# harm. The runs are made up, a few of each scenario.
+#
+# place: host
+# timeout: 120
+# shellcheck disable=SC2317 # functions that check calls
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+lab=$top/scripts/lab
+
+# runs: what plan.sh has of each scenario, some of them, with metrics that are not
+# of any run
+runs()
+{
+	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop integrity sparse rx flows-n sweep scale |
+	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
+		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
+	[inputs | split(" ") | . as [$scenario, $name] |
+	(if $scenario == "scale" then { cc: .[2], flows: (.[3] | tonumber) }
+	 else .[2:] | map(split("=") | { key: .[0], value: (.[1] | tonumber? // .) }) |
+		from_entries | map_values(if type == "array" then .[1] else . end) end) as $p |
+	{ $scenario, $name, cc: ($p.cc // "hpccpp"), seed: 1, kernel: "7.3.4", module: "0.1 0123456789ab",
+	  params: ({ mbit: 100000, rtt: 8, mtu: 1500, n: 64, stage: 5, eta: 95, every: 1, buffer: 32000000,
+		flows: 1, ms: 0, size: 0 } + $p | del(.cc) | if $scenario == "mixed" then .ms = 1 else . end) } |
+	.metrics = { bdp: 66.05, drops: 0, timeouts: 0 } + {
+		long: { utilisation: 0.951234, queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
+		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
+		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
+		"int-response": { queue_peak: 3000, reaction_first: 0.5, reaction_median: 0.8, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
+		probe: { queue_peak: 500, queue_before: 3, resumed_last_us: 340, resumed_mean_us: 300, ideal_us: 275, unfinished: 0 },
+		"blind-hop": { utilisation: 0.98, queue_mean: 500, queue_p99: 600, queue_max: 660, jain: 1, marks: 0, blind: 4, without_bytes: 0 },
+		integrity: { shares_mbit: [45000, 45001], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, queue_max: 7, jain: 1 },
+		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
+		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
+			smallest_p99: 1.3, largest_p99: 3, unfinished: 0 },
+		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
+			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
+		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
+		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
+		"flows-n": { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
+		rx: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
+		sweep: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1, without_bytes: 0 },
+		scale: { bytes_per_flow: 500, instructions_per_ack: 1234.5 }
+	}[$scenario]]'
+}
+
+# traces: of the runs that have plots of them
+traces() # RESULTS
+{
+	local dir i
+	for dir in "$1"/step/{hpccpp,dctcp}-pair-100g-8us-stage5 "$1"/incast/hpccpp-60x500k-32mb "$1"/mixed/with-dctcp; do
+		mkdir -p "$dir"
+		printf '%s\n' 'join 400000 1' 'leave 800000 0' >"$dir/events"
+		for ((i = 0; i < 1000; i++)); do
+			echo "42 p3 $((i * 1000)) $((i % 40 * 1514)) $((i * 11000))"
+		done | gzip -n >"$dir/queue.gz"
+		printf '%s\n' '0 h1 r1 - 1700 - - 1 1 hpccpp 17813 0 0 1' '1 h2 r1 - 1700 - - 1 1 dctcp 17813 0 0 1' |
+			gzip -n >"$dir/flows.gz"
+		for ((i = 0; i < 10; i++)); do
+			printf '%s\n' "$((i * 100000)) 0 $((i * 1000))" "$((i * 100000)) 1 $((i * 9000))"
+		done | gzip -n >"$dir/rates.gz"
+	done
+}
+
+report() # RESULTS [JQ-CONDITION]: with the runs of all for which it holds
+{
+	jq "map(select(${2-true}))" "$tmp/all.json" >"$1/all.json" &&
+		jq -r -f "$lab/bounds.jq" "$1/all.json" >"$1/bounds" &&
+		RESULTS=$1 "$lab/report.sh" "$1/all.json" "$1/bounds"
+}
+
+count() { grep -c "$1" "${2-$page}" || true; } # PATTERN [FILE]
+
+page=$tmp/a/report.html
+mkdir "$tmp"/{a,b,c,d,e}
+runs >"$tmp/all.json"
+traces "$tmp/a"
+cp -r "$tmp/a/." "$tmp/b"
+check "runs of all scenarios make a page" report "$tmp/a"
+report "$tmp/b"
+check "... the same when made again, elsewhere" cmp "$page" "$tmp/b/report.html"
+
+nothing_outside()
+{
+	! grep -oE "https?:|//[a-z]+\.|src=|@import|url\(|<script|<link|href=[\"']?[^\"'#]|$tmp" "$page"
+}
+check "... which refers to nothing outside" nothing_outside
+
+all_runs()
+{
+	local name
+	while read -r name; do
+		grep -qF "<td class=t>$name<" "$page" || { echo "$name is missing"; return 1; }
+	done < <(jq -r '.[].name' "$tmp/all.json")
+}
+check "every run is in it" all_runs
+check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
+	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep scale repeat" ]
+unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
+check "no id is there twice" unique
+check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
+	[ "$(count '<figure>') $(count 'no trace to plot')" = "$(($(count '<svg role="img"') + 1)) 1" ]
+failing=$(count '^not ok' "$tmp/a/bounds")
+check "what does not hold is shown, by itself and among all" \
+	[ "$failing:$(count 'class="t no"')" = "$failing:$((2 * (failing ? failing : 1)))" ]
+check "figures have four digits at most" [ "$(count 0.951234)" -eq 0 ]
+
+# --- What is missing -----------------------------------------------------------
+
+no_traces()
+{
+	report "$tmp/c" && [[ $(count 'no trace to plot' "$tmp/c/report.html") -gt 2 ]]
+}
+check "without traces: a word in place of their plots" no_traces
+no_metrics()
+{
+	jq 'map(.metrics |= {})' "$tmp/all.json" >"$tmp/d/all.json"
+	RESULTS=$tmp/d "$lab/report.sh" "$tmp/d/all.json" /dev/null
+}
+check "without metrics and bounds" no_metrics
+one() # JQ-CONDITION: the page of these runs alone
+{
+	report "$tmp/e" "$1" && [[ $(count '<h2 id=repeat' "$tmp/e/report.html") -eq 1 ]]
+}
+for scenario in $(jq -r 'map(.scenario) | unique | .[]' "$tmp/all.json"); do
+	check "$scenario alone" one ".scenario == \"$scenario\""
+done
+check "one congestion control alone" one '.cc == "dctcp"'
+check "no run" one false
+wrong() { "$lab/report.sh" "$tmp/all.json"; [[ $? -eq 2 ]]; }
+check "a wrong call is a usage error" wrong
+
+# --- A browser -----------------------------------------------------------------
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+rendered() # WIDTH
+{
+	HOME=$tmp timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
+		--enable-logging=stderr --window-size="$1,2000" --screenshot="$tmp/$1.png" \
+		"file://$page" >"$tmp/browser-said" 2>&1 || return
+	! grep -E 'CONSOLE|ERR_' "$tmp/browser-said" && [[ -s $tmp/$1.png ]]
+}
+for width in 1280 400; do
+	if [[ -n $browser ]]; then
+		check "a browser shows it, $width wide" rendered $width
+	else
+		ktap_skip "a browser shows it, $width wide" "no chromium here"
+	fi
+done
+
+ktap_finish

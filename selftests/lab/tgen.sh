@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The lab's traffic (scripts/lab/tgen.c): generators offer what they are asked for,
+# the same each time, and what is said of a connection is so.
+#
+# place: uml
+# timeout: 60
+# shellcheck disable=SC2016 # what is quoted is awk's
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+lab=${HPCCPP_LAB:-$HPCCPP_BIN}
+ktap_plan 37
+
+# 8 hosts of 10 Gbit/s; and apart from them a port without a buffer.
+insmod "$lab/link/sch_lablink.ko"
+"$lab/testbed" up leafspine 2 2 4 rate 10g rto_min_us 5000 \
+	link h9 s9 link s9 r1 port s9 r1 rate 100m buffer 0
+# The second run takes ports that are in TIME_WAIT, whose stamps are of seconds.
+sleep 1
+"$lab/testbed" paths | awk '$1 != "h9" && $1 != "r1"' >"$tmp/paths"
+
+run() # LINE OPTION...: the connections in $tmp/out
+{
+	local line=$1
+	shift
+	"$lab/tgen" -p "$tmp/paths" "$@" <<<"$line" >"$tmp/out"
+}
+
+# The list alone: the run ends as it begins.
+list() { run "$1" -e 0; }
+
+# A figure of all connections: awk that adds up n, for each, and prints at the END
+figure() # PROGRAM
+{
+	tail -n +2 "$tmp/out" |
+		awk '{ src = $2; dst = $3; size = $4; start = $5; fct = $6; received = $8 }'"$1"
+}
+
+close_to() # NAME VALUE EXPECTED PERCENT [UNIT]
+{
+	assert_le "$1: $2${5:+ $5}, and off $3 by" \
+		"$(awk -v a="$2" -v b="$3" 'BEGIN { d = a / b - 1; print d < 0 ? -100 * d : 100 * d }')" "$4" %
+}
+
+# --- What poisson offers --------------------------------------------------------
+
+seconds=20
+poisson="poisson 1000000 $((seconds * 1000000000 + 1000000))"
+mean_size='{ n += size } END { print n / NR }'
+
+list "$poisson 50 websearch 7 cubic"
+cp "$tmp/out" "$tmp/first"
+close_to "offered at 50 %, websearch" "$(figure '{ n += size } END { print n * 8e-9 / '$seconds' / 8 }')" \
+	5 3 "Gbit/s a host"
+close_to "its mean size" "$(figure "$mean_size")" 1711250 3 bytes
+close_to "of sizes up to 10000 are" "$(figure 'size <= 10000 { n++ } END { print n * 100 / NR }')" 15 3 %
+close_to "of sizes up to 1000000 are" "$(figure 'size <= 1000000 { n++ } END { print n * 100 / NR }')" 70 2 %
+close_to "a gap's deviation over its mean" "$(figure '
+	src in last { gap = start - last[src]; n++; sum += gap; squares += gap * gap }
+	{ last[src] = start }
+	END { print sqrt(squares / n - (sum / n) ^ 2) / (sum / n) }')" 1 3
+assert_eq "connections of a host with itself" "$(figure 'src == dst { n++ } END { print n + 0 }')" 0
+close_to "pairs of hosts, the fullest to the emptiest" "$(figure '
+	{ n[src, dst]++ }
+	END {
+		min = NR
+		for (pair in n) {
+			pairs++
+			if (n[pair] < min)
+				min = n[pair]
+			if (n[pair] > max)
+				max = n[pair]
+		}
+		print pairs == 56 ? max / min : "not 56"
+	}')" 1.1 15
+close_to "starts, first and last" "$(figure '
+	start < 1000000 { early++ }
+	{ last = start > last ? start : last }
+	END { print early ? "early" : last / 1e9 }')" $seconds 0.1 s
+
+list "$poisson 50 websearch 7 reno"
+check "the same seed: the same, with another congestion control too" \
+	diff <(cut -d ' ' -f 1-5 "$tmp/first") <(cut -d ' ' -f 1-5 "$tmp/out")
+list "$poisson 50 websearch 8 cubic"
+assert_le "another seed: starts that are the same" \
+	"$(comm -12 <(cut -d ' ' -f 2,5 "$tmp/first" | sort) <(figure '{ print src, start }' | sort) | wc -l)" 2
+tac "$tmp/paths" >"$tmp/reversed"
+"$lab/tgen" -e 0 -p "$tmp/reversed" <<<"$poisson 50 websearch 7 cubic" >"$tmp/out"
+check "another order of hosts: the same gaps and sizes" \
+	diff <(cut -d ' ' -f 2,4,5 "$tmp/first" | sort) <(cut -d ' ' -f 2,4,5 "$tmp/out" | sort)
+
+list "poisson 0 1000000000 30 fb_hadoop 1 cubic"
+close_to "mean size, fb_hadoop" "$(figure "$mean_size")" 120420.75 5 bytes
+list "poisson 0 2000000000 30 alistorage 1 cubic"
+close_to "mean size, alistorage" "$(figure "$mean_size")" 40869.8 5 bytes
+printf '1000 50\n2000 100\n' >"$tmp/sizes"
+list "poisson 0 20000000 50 $tmp/sizes 1 cubic"
+close_to "mean size, a file" "$(figure "$mean_size")" 1000 3 bytes
+list "poisson 0 20000000 50 12345 1 cubic"
+assert_eq "a fixed size" "$(figure "$mean_size")" 12345 bytes
+
+# --- What happens ---------------------------------------------------------------
+
+whole='size != received || fct == "-" { n++ } END { print n + 0 }'
+run "poisson 0 5000000 50 fb_hadoop 3 cubic"
+assert_eq "poisson: connections without all bytes" "$(figure "$whole")" 0
+
+# At any time N of each host, until nothing starts any more
+run "closed 1000000 6000000 3 fb_hadoop 3 cubic"
+assert_eq "closed: connections without all bytes" "$(figure "$whole")" 0
+figure '{ print src, start, 1; print src, start + fct, -1 }' | sort -k 1,1 -k 2,2n -k 3,3n >"$tmp/events"
+assert_eq "the most at a time" "$(awk '
+	$1 != src { n = 0; src = $1 }
+	{ n += $3; max = n > max ? n : max }
+	END { print max }' "$tmp/events")" 3
+assert_eq "the fewest between two events" "$(awk '
+	BEGIN { min = 99 }
+	$1 == src && at > 0 && $2 > at && $2 < 6000000 && n < min { min = n }
+	$1 != src { n = 0; src = $1 }
+	{ n += $3; at = $2 }
+	END { print min }' "$tmp/events")" 3
+assert_eq "starts after the end" "$(figure 'start >= 6000000 { n++ } END { print n + 0 }')" 0
+figure '{ k[src]++; print src, k[src], dst, size }' | sort >"$tmp/first"
+run "closed 1000000 4000000 3 fb_hadoop 3 reno"
+figure '{ k[src]++; print src, k[src], dst, size }' | sort >"$tmp/second"
+assert_eq "what a host's k-th is differs between two runs" \
+	"$(awk 'NR == FNR { k[$1, $2] = $3 " " $4; next } k[$1, $2] != $3 " " $4 { n++ } END { print n + 0 }' \
+	"$tmp/first" "$tmp/second")" 0
+
+# Timeouts and retransmissions as the kernel counts them for the host, which does
+# not send a probe in time
+nsenter --net=/run/netns/h9 sysctl -qw net.ipv4.tcp_early_retrans=0
+"$lab/tgen" <<<"0 h9 r1 50000 cubic" >"$tmp/out"
+kernel() { nsenter --net=/run/netns/h9 nstat -asz "$1" | awk -v name="$1" '$1 == name { print $2 }'; }
+assert_ge "timeouts where all but single packets are lost" "$(figure '{ print $13 }')" 1
+assert_eq "... which are the kernel's" "$(figure '{ print $13 }')" "$(kernel TcpExtTCPTimeouts)"
+assert_eq "retransmissions are the kernel's" "$(figure '{ print $12 }')" "$(kernel TcpRetransSegs)"
+
+# --- What is refused ------------------------------------------------------------
+
+printf '2000 50\n1000 100\n' >"$tmp/falling"
+printf '1000 50\n2000 99\n' >"$tmp/short"
+while IFS='|' read -r line words; do
+	status=0
+	run "$line" 2>"$tmp/err" || status=$?
+	check "refused: $line" test "$status $(grep -cF -e "$words" "$tmp/err")" = "2 1"
+done <<END
+poisson 5 5 50 websearch 1 cubic|TO_NS "5": 6 to
+poisson 0 9 0 websearch 1 cubic|LOAD "0": more than 0
+poisson 0 9 101 websearch 1 cubic|LOAD "101": more than 0, to 100
+poisson 0 9 50 websurf 1 cubic|DIST "websurf": websearch,
+poisson 0 9 50 0 1 cubic|DIST "0": 1 to
+poisson 0 9 50 $tmp/falling 1 cubic|1000 100
+poisson 0 9 50 $tmp/short 1 cubic|the last with 100
+poisson 0 9 50 100 x cubic|SEED "x" is not a number
+poisson 0 9 50 100 cubic|LOAD DIST SEED CC
+closed 0 9 0 100 1 cubic|N "0": 1 to
+0 h9 r1 9223372036854775809@5 cubic|BYTES "9223372036854775809": 1 to
+0 h9 r1 -@5 cubic|BYTES "-" is not a number
+5 h9 r1 100@5 cubic|@NS "5": 6 to
+END
+ktap_finish

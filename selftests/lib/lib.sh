@@ -1,0 +1,886 @@
+# SPDX-License-Identifier: GPL-2.0
+# Sourced by the tests and by scripts/demo.sh: TAP, namespaces, the topology, the
+# agents, transfers and what is measured of them.
+#
+# topo_line SENDERS SWITCHES makes this, every box a network namespace (a router):
+#
+#	h1 eth0 --- h1 .----.               .----.                .---.
+#	h2 eth0 --- h2 | s1 | next --- prev | s2 | next --- eth0  | r |
+#	h3 eth0 --- h3 '----'               '----'                '---'
+#
+# Senders' eth0 and all "next" run at $EDGE, but the "next" of switch $HOP at $RATE:
+# the bottleneck. The way back has no shaping; the whole round trip's propagation
+# is a netem at the receiver's eth0, which carries ACKs only and is never stamped.
+# shellcheck shell=bash
+# What is set here is used there, and namespaces are in variables set by name.
+# shellcheck disable=SC2034,SC2154
+
+top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+HPCCPP_BIN=${HPCCPP_BIN:-$top/.build/bin}
+HPCCPP=${HPCCPP:-$HPCCPP_BIN/hpccpp}
+
+# Parameters of the topology; set them before topo_line.
+RATE=${RATE:-200mbit}		# of the bottleneck
+HOP=${HOP:-1}			# which switch has it
+EDGE=${EDGE:-1gbit}
+RTT_US=${RTT_US:-2000}		# without queues and serialisation
+MTU=${MTU:-1500}
+BUFFER=${BUFFER:-512kb}		# of the bottleneck
+HOST_AGENT=${HOST_AGENT-}	# what "hpccpp host add" is told besides its cgroup
+PORT_AGENT=${PORT_AGENT-}	# what "hpccpp port add" is told besides DEV and T
+# What eBPF lacks in the lab's kernel: "flow show", and to read a qdisc's counters.
+flow_show=1
+if [[ ${PLACE-} == uml ]]; then
+	PORT_AGENT="queue virtual"
+	flow_show=
+fi
+OFFLOADS=${OFFLOADS:-tso off gso off gro off}
+
+tmp=$(mktemp -d)
+namespaces=()
+ports=()			# "NETNS DEV" of each forward port, senders' NICs first
+background=()
+agents=				# set when agents_on has put one on $CGROUP
+stamping=			# set when $ports have agents
+module_loaded=
+CGROUP=				# processes of in_ns go there, unless empty
+
+# --- TAP ---------------------------------------------------------------------
+
+ktap_planned=
+ktap_run=0
+ktap_passed=0
+ktap_failed=0
+ktap_skipped=0
+
+ktap_plan() # N
+{
+	ktap_planned=$1
+	echo "TAP version 13"
+	echo "1..$1"
+}
+
+ktap_diag() { printf '# %s\n' "${*//$'\n'/$'\n# '}"; }
+
+ktap_ok() # NAME
+{
+	echo "ok $((++ktap_run)) $1"
+	: $((++ktap_passed))
+}
+
+ktap_not_ok() # NAME
+{
+	echo "not ok $((++ktap_run)) $1"
+	: $((++ktap_failed))
+}
+
+ktap_skip() # NAME REASON
+{
+	echo "ok $((++ktap_run)) $1 # SKIP $2"
+	: $((++ktap_skipped))
+}
+
+# Ends the test as skipped.
+ktap_skip_all() # REASON
+{
+	echo "TAP version 13"
+	echo "1..0 # SKIP $1"
+	exit 4
+}
+
+# Ends the test; without a plan it is what was run.
+ktap_finish()
+{
+	if [[ -z $ktap_planned ]]; then
+		ktap_planned=$ktap_run
+		echo "1..$ktap_run"
+	fi
+	echo "# Totals: pass:$ktap_passed fail:$ktap_failed xfail:0 xpass:0 skip:$ktap_skipped error:0"
+	if [[ $ktap_run -ne $ktap_planned ]]; then
+		echo "# planned $ktap_planned tests, ran $ktap_run"
+		exit 1
+	fi
+	[[ $ktap_failed -eq 0 ]] || exit 1
+	[[ $ktap_passed -gt 0 ]] || exit 4
+	exit 0
+}
+
+check() # NAME COMMAND...: ok when the command succeeds
+{
+	local name=$1 said
+	shift
+	if said=$("$@" 2>&1); then
+		ktap_ok "$name"
+	else
+		ktap_not_ok "$name"
+		ktap_diag "$* failed${said:+: $said}"
+	fi
+}
+
+compare() # NAME VALUE OP BOUND UNIT
+{
+	local name="$1: $2${5:+ $5} ($3 $4)"
+	# awk takes for numbers what looks like numbers: words may be equal, not more or less
+	if awk -v a="$2" -v b="$4" -v op="$3" "BEGIN {
+		number = \"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$\"
+		exit !(a \"\" != \"\" && (op == \"==\" || a ~ number && b ~ number) && a $3 b) }"; then
+		ktap_ok "$name"
+	else
+		ktap_not_ok "$name"
+	fi
+}
+
+assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
+assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
+assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
+
+# how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
+how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
+
+# What the lab runs whole in seconds the VM runs a part of, but with LONG=1.
+in_part() { [[ ${PLACE-} == vm && -z ${LONG-} ]]; }
+
+# copy_sources DIR: without what builds and editors leave beside them
+copy_sources()
+{
+	mkdir -p "$1"
+	( cd "$top" && find Kbuild Makefile kmod tools selftests scripts -type f \
+		! -name '.*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod' ! -name '*.mod.c' \
+		! -name modules.order ! -name Module.symvers ! -path 'tools/build/*' \
+		-exec cp --parents -t "$1" {} + )
+}
+
+# --- Start and end -----------------------------------------------------------
+
+# nap: a millisecond, where time stands still while something is computed.
+nap() { :; }
+if [[ ${PLACE-} == uml ]]; then
+	mkfifo "$tmp/never"
+	exec {never}<>"$tmp/never"
+	nap() { read -rt 0.001 -u "$never" || true; }
+fi
+
+busywait() # SECONDS COMMAND...: until it succeeds
+{
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if [[ ${EPOCHREALTIME/[.,]/} -ge $end ]]; then
+			echo "# waited in vain: $*" >&2
+			return 1
+		fi
+		nap
+	done
+}
+
+# run_bg COMMAND...: in the background; its process is $! and dies with the test.
+run_bg()
+{
+	"$@" &
+	background+=($!)
+}
+
+cleanup()
+{
+	local status=$? process
+	set +e
+	trap - EXIT
+	for process in "${background[@]}"; do
+		kill "$process" 2>/dev/null
+	done
+	wait 2>/dev/null
+	agents_off
+	hosts_off
+	topo_down
+	if [[ -n $module_loaded ]]; then
+		busywait 10 rmmod tcp_hpccpp || status=1
+	fi
+	rm -rf "$tmp"
+	if [[ -n $ktap_planned && $ktap_run -lt $ktap_planned ]]; then
+		echo "Bail out! ended after test $ktap_run of $ktap_planned"
+		[[ $status -ne 0 ]] || status=1
+	fi
+	exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# In the VM one CPU carries the links and those who fill them. Without this the
+# links wait for their turn and lose some percent of their rate, and the meter its
+# ticks. A machine of somebody's own is left as it is.
+urgent=()
+if [[ ${PLACE-} == vm ]]; then
+	for process in $(pgrep ksoftirqd); do
+		chrt -f -p 1 "$process"
+	done
+	urgent=(chrt -f 2)
+fi
+
+# load_hpccpp: false when there is no such congestion control to be had. One that was
+# built for this place and does not load is a fault.
+load_hpccpp()
+{
+	[[ ! -d /sys/module/tcp_hpccpp ]] || return 0
+	if [[ -n ${HPCCPP_KO-} ]]; then
+		insmod "$HPCCPP_KO" || exit 1
+	else
+		modprobe -q tcp_hpccpp || return
+	fi
+	module_loaded=1
+}
+
+# --- Namespaces --------------------------------------------------------------
+
+# setup_ns NAME...: each with a random suffix, and in the variable NAME.
+setup_ns()
+{
+	local name suffix
+	suffix=$(mktemp -u XXXXXX)
+	for name; do
+		printf -v "$name" '%s' "$name-$suffix"
+		echo "netns add $name-$suffix"
+		namespaces+=("$name-$suffix")
+	done >"$tmp/batch"
+	ip -batch "$tmp/batch"
+}
+
+# in_ns NETNS COMMAND...: there, and in the cgroup that has the host agent. Not by
+# "ip netns exec", which hides the cgroups and /sys/fs/bpf.
+in_ns()
+{
+	local ns=$1 cgroup
+	shift
+	(
+		cgroup=${cgroup_of[$ns]-$CGROUP}
+		[[ -z $cgroup ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
+		exec nsenter --net="/run/netns/$ns" "$@"
+	)
+}
+
+# in_ns_bg NETNS COMMAND...: the same in the background; $! is the command's.
+in_ns_bg()
+{
+	local ns=$1 cgroup
+	shift
+	(
+		cgroup=${cgroup_of[$ns]-$CGROUP}
+		[[ -z $cgroup ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
+		exec nsenter --net="/run/netns/$ns" "$@"
+	) &
+	background+=($!)
+}
+
+# make_cgroup: and from here on in_ns uses it.
+make_cgroup()
+{
+	local root
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	CGROUP=$(mktemp -d "${root:?no cgroup2 is mounted}/hpccpp-XXXXXX")
+}
+
+# --- The topology ------------------------------------------------------------
+
+# Addresses, by family: ${addr4[NAME]} and ${addr6[NAME]}, NAME as in the picture.
+declare -A addr4 addr6 devices ip_batch tc_batch
+
+# link ID NETNS DEV PEER-NETNS PEER-DEV SUBNET: a veth whose two ends have the
+# addresses 1 and 2 of 10.SUBNET.0/24, and know each other: no ARP, no DAD.
+link()
+{
+	local ns=("$2" "$4") dev=("$3" "$5") i j
+	local mac
+	mac=$(printf '02:00:00:00:%02x:0' "$1")
+
+	echo "link add name ${dev[0]} netns ${ns[0]} address ${mac}1 mtu $MTU gso_max_segs 1 type veth" \
+		"peer name ${dev[1]} netns ${ns[1]} address ${mac}2 mtu $MTU gso_max_segs 1" >>"$tmp/links"
+	for i in 0 1; do
+		j=$((1 - i))
+		devices[${ns[i]}]+=" ${dev[i]}"
+		ip_batch[${ns[i]}]+="link set dev ${dev[i]} addrgenmode none
+link set dev ${dev[i]} up
+addr add 10.$6.$((i + 1))/24 dev ${dev[i]}
+addr add fd00:${6/./:}::$((i + 1))/64 dev ${dev[i]} nodad
+neigh add 10.$6.$((j + 1)) lladdr $mac$((j + 1)) nud permanent dev ${dev[i]}
+neigh add fd00:${6/./:}::$((j + 1)) lladdr $mac$((j + 1)) nud permanent dev ${dev[i]}
+"
+	done
+}
+
+route() # NETNS DESTINATION4 DESTINATION6 SUBNET HOST: via that host of SUBNET
+{
+	ip_batch[$1]+="route add $2 via 10.$4.$5
+route add $3 via fd00:${4/./:}::$5
+"
+}
+
+# Room for two packets in the bucket: the timer may be late by one without the
+# link losing rate, and no burst is longer than that.
+shape() # NETNS DEV RATE LIMIT
+{
+	tc_batch[$1]+="qdisc add dev $2 root handle 1: tbf rate $3 burst $((2 * (MTU + 14))) limit $4
+"
+	ports+=("$1 $2")
+}
+
+topo_line() # SENDERS SWITCHES
+{
+	local senders=$1 switches=$2 names=() i ns dev rate
+	declare -gA addr4=() addr6=() devices=() ip_batch=() tc_batch=()
+
+	for ((i = 1; i <= senders; i++)); do
+		names+=("h$i")
+	done
+	for ((i = 1; i <= switches; i++)); do
+		names+=("s$i")
+	done
+	setup_ns "${names[@]}" r
+
+	: >"$tmp/links"
+	for ((i = 1; i <= senders; i++)); do
+		ns=h$i
+		link "$i" "${!ns}" eth0 "$s1" "h$i" "0.$i"
+		addr4[$ns]=10.0.$i.1
+		addr6[$ns]=fd00:0:$i::1
+		route "${!ns}" default default "0.$i" 2
+		shape "${!ns}" eth0 "$EDGE" 4mb
+	done
+	for ((i = 1; i <= switches; i++)); do
+		ns=s$i
+		if [[ $i -lt $switches ]]; then
+			dev=s$((i + 1))
+			link $((100 + i)) "${!ns}" next "${!dev}" prev "1.$i"
+			route "${!ns}" default default "1.$i" 2
+			route "${!dev}" 10.0.0.0/16 fd00::/32 "1.$i" 1
+		else
+			link $((100 + i)) "${!ns}" next "$r" eth0 "1.$i"
+			addr4[r]=10.1.$i.2
+			addr6[r]=fd00:1:$i::2
+			route "$r" default default "1.$i" 1
+		fi
+		rate=$EDGE
+		[[ $i -ne $HOP ]] || rate=$RATE
+		shape "${!ns}" next "$rate" "$BUFFER"
+	done
+	tc_batch[$r]="qdisc add dev eth0 root netem delay ${RTT_US}us limit 100000
+"
+
+	ip -batch "$tmp/links"
+	for ns in "${!ip_batch[@]}"; do
+		# shellcheck disable=SC2086 # a list
+		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.ip_forward=1 \
+			net.ipv6.conf.all.forwarding=1 net.ipv4.tcp_no_metrics_save=1 \
+			net.ipv4.tcp_wmem="4096 131072 16777216" \
+			net.ipv4.tcp_rmem="4096 131072 16777216" ${SYSCTLS-}
+		ip -n "$ns" -batch - <<<"link set dev lo up
+${ip_batch[$ns]}"
+		tc -n "$ns" -batch - <<<"${tc_batch[$ns]}"
+		for dev in ${devices[$ns]}; do
+			# shellcheck disable=SC2086 # a list
+			nsenter --net="/run/netns/$ns" ethtool -K "$dev" $OFFLOADS
+		done
+	done
+	bottleneck_ns=s$HOP
+	bottleneck_ns=${!bottleneck_ns}
+}
+
+topo_down()
+{
+	local ns
+	for ns in "${namespaces[@]}"; do
+		ip netns del "$ns"
+	done
+	namespaces=()
+	ports=()
+	stamping=
+}
+
+# bottleneck_queue KIND ARGUMENTS...: what waits at the bottleneck waits in this.
+bottleneck_queue()
+{
+	tc -n "$bottleneck_ns" qdisc replace dev next parent 1:1 "$@"
+}
+
+# --- Agents ------------------------------------------------------------------
+
+port_on() # NETNS DEV [OPTION...]
+{
+	local ns=$1 dev=$2
+	shift 2
+	# shellcheck disable=SC2086 # a list
+	"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us" $PORT_AGENT "$@"
+}
+
+port_off() # NETNS DEV
+{
+	"$HPCCPP" port del dev "$2" netns "$1"
+}
+
+# Agents on all forward ports, and off; they also go with the namespaces.
+ports_on()
+{
+	local port
+	stamping=1
+	for port in "${ports[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		port_on $port
+	done
+}
+
+ports_off()
+{
+	local port
+	stamping=
+	for port in "${ports[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		port_off $port
+	done
+}
+
+# Host agent on the cgroup of all in_ns, a port agent on each forward port.
+agents_on()
+{
+	[[ -n $CGROUP ]] || make_cgroup
+	# shellcheck disable=SC2086 # a list
+	"$HPCCPP" host add cgroup "$CGROUP" $HOST_AGENT
+	agents=host
+	ports_on
+}
+
+agents_off()
+{
+	[[ -z $stamping ]] || ports_off
+	[[ -z $agents ]] || "$HPCCPP" host del cgroup "$CGROUP"
+	agents=
+	if [[ -n $CGROUP ]]; then
+		# A process that has just ended may still be counted.
+		busywait 5 rmdir "$CGROUP"
+		CGROUP=
+	fi
+}
+
+# --- Traffic -----------------------------------------------------------------
+
+listening() # NETNS PORT [t|u]
+{
+	[[ -n $(ss -N "$1" -Hln"${3-t}" "sport = :$2") ]]
+}
+
+# no_sockets NETNS [FILTER]: none is left, but for those in TIME_WAIT
+no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "${@:2}") ]]; }
+
+next_port=5000
+
+# tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer,
+# options as one word each. True when both ends saw what the other sent, unharmed;
+# their JSON is then in $client and $server. The command in $at_listen, if any, is
+# run in between.
+tcp_send()
+{
+	local port=$((next_port++)) listener sent received
+	local counts='"sent": ([0-9]+), "received": ([0-9]+), "intact": true,'
+	# shellcheck disable=SC2086 # lists
+	in_ns_bg "$2" "$HPCCPP_BIN/xfer" ${5-} listen "$port" >"$tmp/server"
+	listener=$!
+	busywait 10 listening "$2" "$port" || return
+	# shellcheck disable=SC2086
+	${at_listen-} || return
+	# shellcheck disable=SC2086
+	client=$(in_ns "$1" "$HPCCPP_BIN/xfer" ${4-} connect "$3" "$port") || return
+	wait "$listener" || return
+	server=$(<"$tmp/server")
+	# not by jq: where all is emulated that takes a fifth of a second to begin
+	[[ $client =~ $counts ]] || return
+	sent=${BASH_REMATCH[1]} received=${BASH_REMATCH[2]}
+	[[ $server =~ $counts && ${BASH_REMATCH[1]} -eq $received && ${BASH_REMATCH[2]} -eq $sent ]]
+}
+
+# flow_start: one flow from h1 to r in the background, until flow_end
+flow_start()
+{
+	local port=$((next_port++))
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	receiver=$!
+	busywait 10 listening "$r" "$port"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${addr4[r]}" "$port" >"$tmp/client"
+	sender=$!
+}
+
+flow_end() # NAME: one test
+{
+	local status=0
+	kill "$sender"
+	wait "$sender" || status=1
+	wait "$receiver" || status=1
+	check "$1: data intact" jq -e -s \
+		"$status == 0 and .[0].sent == .[1].received" "$tmp/client" "$tmp/server"
+}
+
+flow_is() # JQ-CONDITION: of the one flow of h1
+{
+	"$HPCCPP" -j flow show netns "$h1" >"$tmp/flow" &&
+		jq -e "length == 1 and (.[0] | $1)" "$tmp/flow"
+}
+
+# flow_tests NUMBER COMMAND...: so many tests, by the command, that need flow show
+flow_tests()
+{
+	local i
+	if [[ -n $flow_show ]]; then
+		"${@:2}"
+		return
+	fi
+	for ((i = 0; i < $1; i++)); do
+		ktap_skip "${*:2}" "this kernel cannot run the eBPF of flow show"
+	done
+}
+
+# --- Counters ----------------------------------------------------------------
+
+snmp() # NETNS NAME, as nstat calls it
+{
+	nsenter --net="/run/netns/$1" nstat -az "$2" | awk -v name="$2" '$1 == name { print $2 }'
+}
+
+counter() # NETNS NAME: of the module
+{
+	# shellcheck disable=SC2016 # for awk
+	nsenter --net="/run/netns/$1" awk -v name="$2" '$1 == name { print $2 }' /proc/net/hpccpp
+}
+
+# --- Measuring ---------------------------------------------------------------
+
+# meter_start [PROBE-ADDRESS]: the bottleneck's queue into $tmp/queue.csv and,
+# with an address of the receiver, round trips from h1 to it into $tmp/rtt.csv.
+meter_start()
+{
+	local probe=()
+	if [[ $# -gt 0 ]]; then
+		in_ns_bg "$r" "${urgent[@]}" "$HPCCPP_BIN/meter" echo 7
+		echo_process=$!
+		busywait 10 listening "$r" 7 u
+		probe=(probe "$h1" "$1" 7 "$tmp/rtt.csv")
+	fi
+	rm -f "$tmp"/{queue,rtt}.csv
+	run_bg "${urgent[@]}" "$HPCCPP_BIN/meter" queue "$bottleneck_ns" next \
+		"$tmp/queue.csv" "${probe[@]}"
+	meter_process=$!
+}
+
+meter_stop()
+{
+	kill "$meter_process"
+	wait "$meter_process"
+	if [[ -n ${echo_process-} ]]; then
+		kill "$echo_process"
+		wait "$echo_process" 2>/dev/null || true
+		echo_process=
+	fi
+}
+
+# since_first_data SECONDS: of meter's samples keep those, with the time since then.
+# First data: the first millisecond in which 4 KB left.
+since_first_data()
+{
+	local first file
+	first=$(awk -F, 'NR > 2 && $4 - sent >= 4096 { print $1; exit } { sent = $4 }' \
+		"$tmp/queue.csv")
+	for file in queue rtt; do
+		awk -F, -v OFS=, -v first="${first:?no data left}" -v seconds="$1" '
+			NR > 1 { $1 = sprintf("%.6f", $1 - first) }
+			NR == 1 || ($1 >= 0 && $1 <= seconds)' "$tmp/$file.csv" >"$tmp/since"
+		mv "$tmp/since" "$tmp/$file.csv"
+	done
+}
+
+percentile() # P: of the numbers on stdin, one a line
+{
+	sort -n | awk -v p="$1" '
+		{ v[NR] = $1 }
+		END { i = int(NR * p / 100 + .999999); print v[i < 1 ? 1 : i] }'
+}
+
+# queue_between FROM TO: sets, from meter's samples in that time, mean_bytes,
+# mean_packets, p99_bytes, p99_packets, drops and sent_bps (on the wire).
+queue_between()
+{
+	awk -F, -v from="$1" -v to="$2" 'NR > 1 && $1 + 0 >= from && $1 + 0 <= to' \
+		"$tmp/queue.csv" >"$tmp/window"
+	p99_bytes=$(cut -d, -f2 "$tmp/window" | percentile 99)
+	p99_packets=$(cut -d, -f3 "$tmp/window" | percentile 99)
+	read -r mean_bytes mean_packets drops sent_bps < <(awk -F, '
+		NR == 1 { t = $1; sent = $4; drops = $6 }
+		{ bytes += $2; packets += $3 }
+		END {
+			printf "%.0f %.2f %d %.0f\n", bytes / NR, packets / NR, $6 - drops,
+				($4 - sent) * 8 / ($1 - t)
+		}' "$tmp/window")
+}
+
+# Seconds since boot, and seconds that CPUs idled: waiting for files is idling too.
+uptime_idle()
+{
+	local up idle iowait
+	read -r up _ </proc/uptime
+	read -r _ _ _ _ idle iowait _ </proc/stat
+	echo "$up" "$((idle + iowait))e-2"
+}
+
+# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 from each of so many senders.
+# Leaves $tmp/queue.csv and rtt.csv with the time since the first data, and sets
+#	mean_bytes mean_packets p99_bytes p99_packets sent_bps drops
+#	late_drops	those after the first two round trips
+#	rtt_p50 rtt_p99	us, of the probes
+#	probes_lost
+#	goodput_bps	of all flows, over their lifes
+#	jain		of the flows' goodputs in the second half
+#	idle		fraction of the CPUs
+measure_flows()
+{
+	local cc=$1 flows=$3 seconds=$4 address i host server=() client=() files=()
+	local up0 idle0 up1 idle1
+
+	case $2 in
+	ipv4)	address=${addr4[r]} ;;
+	ipv6)	address=${addr6[r]} ;;
+	esac
+	for ((i = 1; i <= flows; i++)); do
+		files+=("$tmp/server$i")
+		in_ns_bg "$r" iperf3 -s -1 -J -i 0.1 -p $((5200 + i)) >"$tmp/server$i"
+		server[i]=$!
+	done
+	for ((i = 1; i <= flows; i++)); do
+		busywait 10 listening "$r" $((5200 + i))
+	done
+	meter_start "$address"
+	read -r up0 idle0 < <(uptime_idle)
+	for ((i = 1; i <= flows; i++)); do
+		host=h$i
+		in_ns_bg "${!host}" iperf3 -J -i 0 -c "$address" -p $((5200 + i)) \
+			-t "$seconds" -C "$cc" >"$tmp/client$i"
+		client[i]=$!
+	done
+	for ((i = 1; i <= flows; i++)); do
+		if ! wait "${client[i]}"; then
+			jq -r .error "$tmp/client$i" >&2
+			return 1
+		fi
+	done
+	read -r up1 idle1 < <(uptime_idle)
+	for ((i = 1; i <= flows; i++)); do
+		wait "${server[i]}"
+	done
+	meter_stop
+	idle=$(awk "BEGIN { printf \"%.3f\", ($idle1 - $idle0) / ($up1 - $up0) / $(nproc) }")
+
+	since_first_data "$seconds"
+	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" "$seconds"
+	late_drops=$drops
+	queue_between 0 "$seconds"
+	sed 1d "$tmp/rtt.csv" | cut -d, -f2 >"$tmp/rtts"
+	probes_lost=$(grep -c '^-1' "$tmp/rtts" || true)
+	rtt_p50=$(grep -v '^-1' "$tmp/rtts" | percentile 50)
+	rtt_p99=$(grep -v '^-1' "$tmp/rtts" | percentile 99)
+	read -r goodput_bps jain < <(jq -r -s --argjson seconds "$seconds" '
+		(map(.end.sum_received.bits_per_second) | add | floor) as $all |
+		[.[].intervals | map(.sum | select(.start >= $seconds / 2).bytes) | add] |
+		((add | . * .) / (map(. * .) | add) / length) as $jain |
+		"\($all) \($jain * 1e4 | round / 1e4)"' "${files[@]}")
+}
+
+# --- Ends with an agent each -------------------------------------------------
+
+# By namespace: the cgroup of its processes instead of $CGROUP, and whether an
+# agent is on it.
+declare -A cgroup_of=() agent_of=()
+
+own_cgroup() # NETNS: a cgroup for the processes of in_ns there
+{
+	local CGROUP
+	make_cgroup
+	cgroup_of[$1]=$CGROUP
+}
+
+host_on() # NETNS [AGENT-OPTIONS...]
+{
+	local ns=$1
+	shift
+	[[ -n ${cgroup_of[$ns]-} ]] || own_cgroup "$ns"
+	"$HPCCPP" host add cgroup "${cgroup_of[$ns]}" "$@"
+	agent_of[$ns]=on
+}
+
+host_off() # NETNS
+{
+	[[ -z ${agent_of[$1]-} ]] || "$HPCCPP" host del cgroup "${cgroup_of[$1]}"
+	unset "agent_of[$1]"
+}
+
+hosts_off()
+{
+	local ns
+	for ns in "${!cgroup_of[@]}"; do
+		host_off "$ns"
+		busywait 5 rmdir "${cgroup_of[$ns]}"
+	done
+	cgroup_of=()
+}
+
+host_stat() # NETNS NAME, or a jq filter that begins with one: of its counters
+{
+	"$HPCCPP" -j host show cgroup "${cgroup_of[$1]}" | jq ".[0].stats | .$2"
+}
+
+# --- Memory ------------------------------------------------------------------
+
+# kmalloc_objects: how many there are. Slabs that a CPU has in hand count as full,
+# but for those that shrinking frees. Some of what is freed is so a moment later.
+kmalloc_objects()
+{
+	local shrink
+	sleep 1
+	for shrink in /sys/kernel/slab/*kmalloc-*/shrink; do
+		[[ ! -w $shrink ]] || echo 1 >"$shrink"
+	done
+	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
+}
+
+# objects_left BEFORE MOST: sets left to what is more than before. False when that
+# is more than MOST for 400 s: what is freed after a grace period takes its time. An
+# agent's map is freed by a worker of the kernel's that waits for some; there are as
+# many as maps that went meanwhile, of three objects each, and they idle for 300 s.
+objects_left()
+{
+	# shellcheck disable=SC2317 # by busywait
+	few_left() { left=$(($(kmalloc_objects) - $1)) && [[ $left -le $2 ]]; }
+	busywait 400 few_left "$1" "$2"
+}
+
+# objects_in CACHE: how many there are, to the last, of sockets or network namespaces.
+# A namespace may be freed only when the next ones go: after some did here, what is
+# left of them is the same each time.
+objects_in()
+{
+	local i
+	for i in 1 2 3; do
+		[[ $1 != net_namespace ]] || { ip netns add "last-$$" && ip netns del "last-$$"; }
+	done
+	echo 1 >"/sys/kernel/slab/$1/shrink"
+	awk -v cache="$1" '$1 == cache { print $2 }' /proc/slabinfo
+}
+
+# --- What a manual page says -------------------------------------------------
+
+# items PAGE MARK: of the list below that comment, one a line
+items()
+{
+	mark=".\\\" $2" awk '
+		$0 == ENVIRON["mark"] { on = 1; next }
+		on && /^\.El/ { exit }
+		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
+}
+
+# --- What was on the wire ----------------------------------------------------
+
+capture_start() # NETNS DEV: TCP there, into $tmp/pcap
+{
+	in_ns_bg "$1" tcpdump -i "$2" -s 160 -B 16384 -U --immediate-mode -Z root \
+		-w "$tmp/pcap" 'tcp or udp port 9' 2>"$tmp/tcpdump"
+	capture_process=$!
+	busywait 10 grep -q 'listening on' "$tmp/tcpdump"
+}
+
+# capture_stop: when a packet sent now from h1 to r has been seen too. Leaves in
+# $tmp/segments of each TCP segment: time, port it is from, flags, sequence number,
+# payload, length of the TCP header, option (-, collect or echo), records in it,
+# records in it that are written.
+capture_stop()
+{
+	in_ns "$h1" bash -c "echo captured >/dev/udp/${addr4[r]}/9"
+	busywait 10 grep -q captured "$tmp/pcap"
+	kill "$capture_process"
+	wait "$capture_process" || true
+	grep -q '^0 packets dropped by kernel' "$tmp/tcpdump" || return
+	# shellcheck disable=SC2016 # perl's
+	perl -e '
+		read STDIN, $h, 24;
+		while (read STDIN, $h, 16) {
+			($s, $us, $len) = unpack "VVV", $h;
+			read STDIN, $p, $len;
+			($ip, $v4, $v6) = unpack "x14Cxnn", $p;
+			if ($ip >> 4 == 4) {
+				next if unpack("x23C", $p) != 6;
+				$at = 14 + 4 * ($ip & 15);
+				$end = 14 + $v4;
+			} else {
+				next if unpack("x20C", $p) != 6;
+				$at = 54;
+				$end = 54 + $v6;
+			}
+			($port, $seq, $off, $bits) = unpack "x${at}nx2Nx4CC", $p;
+			$doff = ($off >> 4) * 4;
+			($what, $n, $full) = ("-", 0, 0);
+			for ($i = $at + 20; $i < $at + $doff; $i += $l) {
+				($kind, $l, $exid) = unpack "x${i}CCn", $p;
+				last if !$kind;
+				$l = 1 if $kind == 1;
+				next if $kind != 253;
+				$what = $exid == 0x4843 ? "collect" : $exid == 0x4845 ? "echo" : "other";
+				$n = ($l - 4) / 12;
+				for ($r = 0; $r < $n; $r++) {
+					$w = $i + 4 + 12 * $r;
+					$full++ if unpack("x${w}N", $p) >> 8 & 0xfff;
+				}
+			}
+			$flags = join "", map { $bits & 1 << $_ ? substr "FSRPA", $_, 1 : "" } 0 .. 4;
+			printf "%d.%06d %d %s %u %d %d %s %d %d\n", $s, $us, $port, $flags,
+				$seq, $end - $at - $doff, $doff, $what, $n, $full;
+		}' <"$tmp/pcap" >"$tmp/segments"
+}
+
+# transfer_captured CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: one test, of $name: from
+# h1 to r, where it is captured; sets enter to how often either came under telemetry
+transfer_captured()
+{
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
+	capture_start "$r" eth0
+	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
+		ktap_ok "$name: data intact"
+	else
+		ktap_not_ok "$name: data intact"
+	fi
+	capture_stop
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+}
+
+# --- Segments ----------------------------------------------------------------
+
+# segs_start NETNS DEV: from here on segs.c watches what passes there.
+segs_start()
+{
+	: >"$tmp/segs"
+	in_ns_bg "$1" "$HPCCPP_BIN/segs" "$2" >"$tmp/segs"
+	segs_process=$!
+	busywait 10 grep -q watching "$tmp/segs"
+}
+
+# segs_stop: and leaves what it saw in $tmp/segs.
+segs_stop()
+{
+	kill "$segs_process"
+	wait "$segs_process"
+}
+
+# segs_awk PROGRAM: awk over the lines "seg" with the columns by their names.
+segs_awk()
+{
+	awk '$1 != "seg" { next }
+		{
+			dir = $2; kind = $3; ts = $4; sack = $5; opt = $6; n = $7
+			written = $8; links = $9; had = $10; what = $11
+			count = $12; longest = $13
+		}'"$1" "$tmp/segs"
+}
+
+# segs_count CONDITION: segments for which it holds
+segs_count() { segs_awk "$1"' { c += count } END { print c + 0 }'; }

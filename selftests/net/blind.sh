@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A bottleneck that telemetry does not tell of: the sender notices, is Reno's for as
+# long as that is so, and comes back. What telemetry does explain is no reason to.
+#
+#	h1 --1G-- s1 ==200M== s2 --*-- r
+#
+# * is s2's "next": no port agent, and the bottleneck when the test says so: 80 Mbit/s
+# with a buffer of 1000 packets, or of 4, which leaves no delay to see. Base RTT 2 ms.
+#
+# place: vm uml
+# timeout: 240
+# shellcheck disable=SC2317 # functions that blind calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+ktap_plan 12
+topo_line 1 2
+# shellcheck disable=SC2154 # set by topo_line
+tc -n "$s2" qdisc del dev next root
+unset "ports[-1]"
+tc -n "$s2" qdisc add dev next root netem limit 1000
+agents_on
+
+count() { counter "$h1" "$1"; }
+above() { [[ $(count "$1") -gt $2 ]]; }
+# blind NAME COMMAND: six tests; the command makes s2 the bottleneck
+blind()
+{
+	local name=$1 before entered
+	before=$(count blind)
+	entered=$(count enter)
+	flow_start
+	check "$name: under telemetry" busywait 10 above enter "$entered"
+	check "... while a link that is told of is the bottleneck" again 0.5
+	$2
+	check "$name: falls back to Reno" busywait 20 above blind "$before"
+	check "... ss says so" grep -q hpccpp-reno <(ss -N "$h1" -tinH state established)
+	fast
+	check "$name is gone: under telemetry" busywait 30 above enter $((entered + 1))
+	flow_end "$name"
+}
+
+# again SECONDS: and still no fallback
+again()
+{
+	local until=$((${EPOCHREALTIME/./} + 10#${1/./}00000))
+	while [[ ${EPOCHREALTIME/./} -lt $until ]]; do
+		[[ $(count blind) -eq $before ]] || return
+		nap
+	done
+}
+
+# A new one each time, as a change leaves some of what it was told before.
+netem()
+{
+	tc -n "$s2" -batch - <<-END
+		qdisc del dev next root
+		qdisc add dev next root netem $*
+	END
+}
+fast() { netem limit 1000; }
+deep() { netem limit 1000 rate 80mbit; }
+shallow() { netem limit 4 rate 80mbit; }
+
+blind "a link with a long buffer" deep
+blind "a link with a short buffer" shallow
+ktap_finish

@@ -1,0 +1,192 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What happens to a path while a flow runs on it: it leads over other links, its
+# ports lose their agents and get them back, so do its ends. The flow goes on, by
+# Reno where there is no telemetry, and comes back under it.
+#
+#	               .--- next s2 --50--- prev .
+#	h1 --100-- s1 <                           > s3 next --100-- r
+#	           alt '--- prev m  --50--- alt  '
+#
+# Mbit/s. Links 1 (h1), 11 (s1 next), 12 (s2), 13 (s3), 21 (s1 alt) and 22 (m).
+# timeout: 300
+# shellcheck disable=SC2154,SC2317 # set by name in lib.sh; called by name
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+EDGE=100mbit
+RATE=50mbit
+HOP=2
+link_bps=50000000
+
+# The lower way, after topo_line has made the upper one.
+second_way()
+{
+	local ns dev
+
+	ip_batch=() tc_batch=() devices=()
+	: >"$tmp/links"
+	setup_ns m
+	link 201 "$s1" alt "$m" prev 2.1
+	link 202 "$m" next "$s3" alt 2.2
+	route "$m" default default 2.2 2
+	route "$m" 10.0.0.0/16 fd00::/32 2.1 1
+	ip -batch "$tmp/links"
+	nsenter --net="/run/netns/$m" sysctl -qw net.ipv4.ip_forward=1 \
+		net.ipv6.conf.all.forwarding=1
+	for ns in "${!ip_batch[@]}"; do
+		ip -n "$ns" -batch - <<<"${ip_batch[$ns]}"
+		for dev in ${devices[$ns]}; do
+			# shellcheck disable=SC2086 # a list
+			nsenter --net="/run/netns/$ns" ethtool -K "$dev" $OFFLOADS
+		done
+	done
+	local tbf=(root handle 1: tbf burst $((2 * (MTU + 14))) limit "$BUFFER" rate)
+	tc -n "$s1" qdisc add dev alt "${tbf[@]}" "$EDGE"
+	tc -n "$m" qdisc add dev next "${tbf[@]}" "$RATE"
+}
+
+declare -A port_of
+
+port_add() # LINK [OPTION...]
+{
+	# shellcheck disable=SC2086 # two words
+	port_on ${port_of[$1]} id "$@"
+}
+
+port_del() # LINK
+{
+	# shellcheck disable=SC2086 # two words
+	port_off ${port_of[$1]}
+}
+
+flow() { "$HPCCPP" -j flow show netns "$h1" | jq -r ".[0].$1"; } # FIELD
+flow_is() { [[ $(flow "$1") == "$2" ]]; } # FIELD VALUE
+flow_is_not() { ! flow_is "$@"; }
+reaches() { [[ $(counter "$h1" "$1") -ge $2 ]]; } # COUNTER VALUE
+
+received() { # bytes by the receiver so far
+	ss -N "$r" -Htni state established "sport = :4000" | grep -o 'bytes_received:[0-9]*' | cut -d: -f2
+}
+more_than() { [[ $(received) -gt $1 ]]; }
+
+now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
+
+# goes_on NAME: data still arrives
+goes_on()
+{
+	local have
+	have=$(received)
+	check "$1: data goes on" busywait 5 more_than $((have + 100000))
+}
+
+# within NAME ROUND-TRIPS COMMAND...: it is true by then, and the time that the
+# looking takes itself
+within()
+{
+	local name=$1 bound=$2 start took
+	shift 2
+	start=$(now_us)
+	busywait 5 "$@" || true
+	took=$((($(now_us) - start) / RTT_US))
+	assert_le "$name, round trips until it is seen" $took "$bound"
+}
+
+# falls_back_and_returns NAME OFF ON: commands, as one word each
+falls_back_and_returns()
+{
+	local fallbacks enters
+	fallbacks=$(counter "$h1" fallback)
+	enters=$(counter "$h1" enter)
+	$2
+	# silent for 8 T, and the time that looking takes
+	within "$1 gone: fallback" 40 reaches fallback $((fallbacks + 1))
+	check "$1 gone: the flow is Reno's" flow_is mode hpccpp-reno
+	goes_on "$1 gone"
+	$3
+	within "$1 back: enter" 40 reaches enter $((enters + 1))
+	check "$1 back: the flow is under INT" busywait 5 flow_is mode hpccpp
+	goes_on "$1 back"
+}
+
+all_off() { for id in 1 11 12 13; do port_del "$id"; done; }
+all_back() { for id in 1 11 12 13; do port_add "$id"; done; }
+sender_off() { host_off "$h1"; }
+sender_back() { host_on "$h1" records 2; }
+# Who looks at a program holds its maps, and they what they keep of sockets.
+held_off()
+{
+	held=/sys/fs/bpf/held-$$
+	bpftool prog pin id "$(bpftool -j cgroup show "${cgroup_of[$h1]}" | jq '.[0].id')" "$held"
+	sender_off
+}
+receiver_off() { host_off "$r"; }
+receiver_back() { host_on "$r"; }
+
+load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
+ktap_plan 42
+topo_line 1 3
+second_way
+port_of=([1]="$h1 eth0" [11]="$s1 next" [12]="$s2 next" [13]="$s3 next"
+	[21]="$s1 alt" [22]="$m next")
+for id in "${!port_of[@]}"; do
+	port_add "$id"
+done
+sender_back
+receiver_back
+
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+listener=$!
+busywait 10 listening "$r" 4000
+in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp connect "${addr4[r]}" 4000 >"$tmp/client"
+sender=$!
+
+# --- The route -----------------------------------------------------------------
+
+check "the flow begins on the upper way" busywait 5 flow_is bottleneck 12
+bottleneck_ns=$s3
+bdp=$((link_bps * RTT_US / 8000000))
+meter_start
+for way in "2.1 22" "1.1 12"; do
+	read -r net id <<<"$way"
+	ip -n "$s1" route replace default via "10.$net.2"
+	check "way by link $id: is the bottleneck" busywait 5 flow_is bottleneck "$id"
+	W=$(flow W)
+	assert_le "way by link $id: W" "$W" $((bdp * 3 / 2)) bytes
+	assert_ge "way by link $id: W" "$W" $((bdp / 2)) bytes
+	goes_on "way by link $id"
+done
+meter_stop
+assert_le "longest silence at s3 next" "$(awk -F, '
+	NR > 1 && $4 != sent { if (sent && $1 - t > gap) gap = $1 - t; t = $1; sent = $4 }
+	END { printf "%.0f\n", gap * 1000 }' "$tmp/queue.csv")" 20 ms
+assert_eq "fallbacks so far" "$(counter "$h1" fallback)" 0
+
+# --- Agents of ports -----------------------------------------------------------
+
+port_del 12
+check "port 12 gone: another is the bottleneck" busywait 5 flow_is_not bottleneck 12
+goes_on "port 12 gone"
+changed=$(flow guards.changed)
+port_add 12 rate 40mbit queue virtual
+check "port 12 back with another rate: is the bottleneck" busywait 5 flow_is bottleneck 12
+assert_ge "port 12 back with another rate: guard changed" "$(flow guards.changed)" $((changed + 1))
+port_del 12
+port_add 12
+goes_on "port 12 back with its own rate"
+assert_eq "fallbacks so far, but without the bottleneck's port" \
+	$(($(counter "$h1" fallback) - $(counter "$h1" blind))) 0
+falls_back_and_returns "all ports" all_off all_back
+
+# --- Agents of hosts -----------------------------------------------------------
+
+falls_back_and_returns "sender's agent" sender_off sender_back
+falls_back_and_returns "sender's agent, held by another" held_off sender_back
+rm "$held"
+falls_back_and_returns "receiver's agent" receiver_off receiver_back
+
+kill "$sender"
+wait "$listener"
+check "all the time: data intact" jq -e '.intact and .received > 2000000' "$tmp/server"
+ktap_finish

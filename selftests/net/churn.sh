@@ -1,0 +1,266 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What changes while flows run, over and over: their congestion control, their
+# namespaces, the agents under them, the module. Data arrives unharmed, telemetry
+# comes back each time, the module goes when it is told to and not before, and
+# memory is what it was.
+#
+#	h1 eth0 --1G-- h1 | s1 | next ==100M== eth0 | r		(topo_line in lib.sh)
+#	a eth0 --- eth0 b		a pair of namespaces that is deleted
+#
+# place: vm smp uml
+# timeout: 600
+# shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
+set -euo pipefail
+
+RATE=100mbit
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+# A VM takes ten times as long as the lab's kernel, and so does its debug kernel.
+slow=3
+[[ ${PLACE-} != uml || -e /sys/kernel/debug/kmemleak ]] || slow=1
+cycles=$(how_often $((24 / slow)) 200)		# of the module
+switches=$(how_often $((9000 / slow)) 100000)	# of a flow's congestion control
+agent_rounds=$(how_often $((24 / slow)) 1000)	# agents removed and added
+flows=200					# at once, with two CPUs
+# Objects that are more without a leak: two CPUs have slabs and grace periods of
+# their own, and only LONG=1 does so much that a leak is more than that.
+noise=$((slow == 1 ? 100 : 300))
+pairs=$(how_often $((9 / slow)) $((2 * noise)))	# of namespaces deleted
+
+loaded() { [[ -d /sys/module/tcp_hpccpp ]]; }
+unload() { ! loaded || rmmod tcp_hpccpp 2>/dev/null || { sleep 0.01; false; }; }
+bpf_objects() { bpftool -j prog list | jq length && bpftool -j map list | jq length; }
+same_bpf_objects() { [[ $(bpf_objects) == "$attached" ]]; }
+
+# --- The module --------------------------------------------------------------
+
+module=${HPCCPP_KO-}
+[[ -n $module ]] || module=$(modinfo -n tcp_hpccpp)
+
+# One life: while a socket listens under hpccpp it stays, or every second time, while a
+# flow runs whose other end is under another; after the transfer it goes.
+cycle() # N
+{
+	local port=4000 under=(-c hpccpp) listener sender
+	[[ $(($1 % 2)) -eq 0 ]] || under=()
+	insmod "$module"
+	in_ns_bg "$a" "$HPCCPP_BIN/xfer" "${under[@]}" listen "$port" >"$tmp/server"
+	listener=$!
+	busywait 10 listening "$a" "$port" || return
+	if [[ ${#under[@]} -gt 0 ]]; then
+		stays || return
+		in_ns "$a" "$HPCCPP_BIN/xfer" -c hpccpp -n 50k connect 127.0.0.1 "$port" >"$tmp/client" ||
+			return
+	else
+		in_ns_bg "$a" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect 127.0.0.1 "$port" >"$tmp/client"
+		sender=$!
+		busywait 10 acked "$port" && stays || return
+		kill "$sender"
+		wait "$sender" || return
+	fi
+	wait "$listener" && intact || return
+	busywait 20 unload
+}
+acked() { ss -N "$a" -Htin state established "dport = :$1" | grep -q bytes_acked; }
+stays()
+{
+	if rmmod tcp_hpccpp 2>/dev/null; then
+		echo "rmmod was not refused"
+		return 1
+	fi
+}
+intact()
+{
+	jq -e -s '.[0].sent > 0 and .[0].sent == .[1].received and .[1].intact' \
+		"$tmp/client" "$tmp/server" >/dev/null
+}
+cycle_all()
+{
+	local i
+	for ((i = 0; i < $1; i++)); do
+		cycle "$i" || { echo "time $i"; return 1; }
+	done
+}
+
+# --- Namespaces --------------------------------------------------------------
+
+# doomed_pair N: two namespaces with a flow under telemetry are deleted, then what
+# holds them goes: the sender or the receiver first, or the link before them.
+doomed_pair()
+{
+	local a b i=$1 port=4000 processes ns
+	setup_ns a b
+	unset 'namespaces[-1]' 'namespaces[-1]'
+	for ns in "$a" "$b"; do
+		ip -n "$ns" link set dev lo up
+		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_orphan_retries=1
+	done
+	ip -n "$a" link add eth0 type veth peer eth0 netns "$b"
+	# their ends here go when the namespaces do
+	ip -n "$a" link add watch type veth peer "a$i" netns "$s1"
+	ip -n "$b" link add watch type veth peer "b$i" netns "$s1"
+	ip -n "$a" addr add 10.9.0.1/24 dev eth0
+	ip -n "$b" addr add 10.9.0.2/24 dev eth0
+	ip -n "$a" link set dev eth0 up
+	ip -n "$b" link set dev eth0 up
+	"$HPCCPP" port add dev eth0 netns "$a" rate 50mbit queue virtual base-rtt 1ms
+	in_ns_bg "$b" "$HPCCPP_BIN/xfer" listen "$port" >/dev/null 2>&1
+	processes=$!
+	busywait 10 listening "$b" "$port" || return
+	in_ns_bg "$a" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect 10.9.0.2 "$port" >/dev/null 2>&1
+	if [[ $((i % 2)) -eq 0 ]]; then
+		processes="$! $processes"
+	else
+		processes="$processes $!"
+	fi
+	busywait 10 live "$a" || return
+	[[ $((i % 3)) -ne 0 ]] || ip -n "$a" link del eth0
+	ip netns del "$a"
+	ip netns del "$b"
+	# shellcheck disable=SC2086 # a list
+	{ kill -9 $processes && wait $processes; } 2>/dev/null || true
+}
+live() { [[ $(counter "$1" updates) -gt 20 ]]; }
+gone() { sleep 0.1 && ! ip -n "$s1" -o link show | grep -qE ' [ab][0-9]+@'; }
+
+# --- Agents ------------------------------------------------------------------
+
+# Those of the flow's ends or of a port, away and back.
+agents_round()
+{
+	local port
+	if [[ $(($1 % 2)) -eq 0 ]]; then
+		"$HPCCPP" host del cgroup "$CGROUP" && "$HPCCPP" host add cgroup "$CGROUP"
+	else
+		port=${ports[$1 / 2 % ${#ports[@]}]}
+		# shellcheck disable=SC2086 # two words
+		port_off $port && port_on $port
+	fi
+}
+agents_all()
+{
+	local i
+	for ((i = 0; i < $1; i++)); do
+		agents_round "$i" || { echo "round $i"; return 1; }
+	done
+}
+more_updates() { [[ $(counter "$h1" updates) -gt $(($1 + 20)) ]]; }
+back_under_telemetry() # UPDATES so far
+{
+	busywait 60 more_updates "$1" && return
+	"$HPCCPP" -s host show
+	nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp
+	ss -N "$h1" -tni
+	false
+}
+
+# --- The run -----------------------------------------------------------------
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+! grep -q '^tcp_dctcp' <(modprobe -nR tcp_dctcp 2>/dev/null) || modprobe tcp_dctcp
+busywait 20 unload
+module_loaded=
+ktap_plan 21
+caches=(TCP TCPv6 net_namespace)
+declare -A had
+for cache in "${caches[@]}"; do
+	had[$cache]=$(objects_in "$cache")
+done
+
+setup_ns a b c d
+ip -n "$a" link set dev lo up
+# so that a flow there waits at times: else no time passes in the lab
+tc -n "$a" qdisc add dev lo root netem delay 1ms rate 1gbit
+cycle_all 2
+before=$(kmalloc_objects)
+check "loaded, used, not to be unloaded, unloaded: $cycles times" cycle_all "$cycles"
+objects_left "$before" "$noise" || true
+assert_le "... kmalloc objects left, each time and namespace would be $((cycles * 5))" "$left" "$noise"
+topo_down
+
+load_hpccpp
+topo_line 1 1
+agents_on
+attached=$(bpf_objects)
+
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 100k"
+before=$(kmalloc_objects)
+entered=$(counter "$h1" enter)
+check "congestion control changed under way: data intact" tcp_send "$h1" "$r" "${addr4[r]}" \
+	"-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
+# tcp_send was in a shell of its own
+tcp_send "$h1" "$r" "${addr6[r]}" "-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
+assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" $((switches * 99 / 100))
+assert_ge "... under telemetry again after a change" $(($(counter "$h1" enter) - entered)) 50
+objects_left "$before" "$noise" || true
+assert_le "... kmalloc objects left" "$left" "$noise"
+
+before=$(kmalloc_objects)
+good=0
+for ((i = 0; i < pairs; i++)); do
+	doomed_pair "$i" || good=1
+done
+check "$pairs pairs of namespaces deleted, with a live flow each" [ "$good" -eq 0 ]
+check "... and gone when the flow is" busywait 60 gone
+objects_left "$before" "$noise" || true
+assert_le "... kmalloc objects left" "$left" "$noise"
+
+before=$(kmalloc_objects)
+updates=$(counter "$h1" updates)
+flow_start
+# a receiver that is established while no agent is there is asked in vain
+busywait 60 more_updates "$updates"
+check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
+updates=$(counter "$h1" updates)
+check "... it is under telemetry in the end" back_under_telemetry "$updates"
+flow_end "... and all the time"
+check "... as many eBPF programs and maps as before" \
+	busywait 10 same_bpf_objects
+objects_left "$before" "$noise" || true
+assert_le "... kmalloc objects left" "$left" "$noise"
+
+# Each iperf3 has one thread: with two CPUs both ends work at the same time.
+crowd()
+{
+	local i entered listeners=() clients=()
+	entered=$(counter "$h1" enter)
+	for i in 0 1; do
+		in_ns_bg "$r" iperf3 -s -1 -J -p 520$i >"$tmp/server$i" 2>&1
+		listeners+=($!)
+		busywait 10 listening "$r" 520$i
+	done
+	for i in 0 1; do
+		in_ns_bg "$h1" iperf3 -J -c "${addr4[r]}" -p 520$i -C hpccpp -P $((flows / 2)) \
+			-t "$(how_often 3 60)" >"$tmp/client$i" 2>&1
+		clients+=($!)
+	done
+	wait "${clients[@]}" "${listeners[@]}" || true
+	# shellcheck disable=SC2016 # for jq
+	check "$flows flows at once on two CPUs: all carry data" jq -e -s --argjson flows "$flows" \
+		'map(.end.streams[]) | length == $flows and all(.receiver.bytes > 0)' "$tmp"/client[01]
+	assert_ge "... all under telemetry" $(($(counter "$h1" enter) - entered)) "$flows"
+	check "... all end" busywait 60 done_with "$h1"
+}
+# shellcheck disable=SC2317 # by busywait
+done_with() { sleep 0.1 && no_sockets "$1"; }
+if [[ $(nproc) -ge 2 ]]; then
+	crowd
+else
+	for i in 1 2 3; do
+		ktap_skip "$flows flows at once on two CPUs ($i of 3)" "one CPU"
+	done
+fi
+
+agents_off
+topo_down
+check "rmmod when nothing uses it" busywait 30 unload
+module_loaded=
+# as it was: what is left to be done by the kernel's workers takes its time
+none_left() { left=$(($(objects_in "$1") - had[$1])); [[ $left -le 0 ]] || { sleep 0.1; false; }; }
+for cache in "${caches[@]}"; do
+	busywait 60 none_left "$cache" || true
+	assert_le "... objects left in $cache" "$left" 0
+done
+ktap_finish

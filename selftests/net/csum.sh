@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Ports leave the TCP checksum right, whoever is to finish it and whenever: that
+# depends on the offloads of the devices, and with the defaults of veth nobody
+# ever looks at it.
+#
+#	h1 eth0 --- h1 s1 next --- eth0 r	two ports: eth0 of h1, next of s1
+#
+# Beside it, on the same devices: VLAN 5, and 6 whose tag is in the packet already
+# when the port sees it, and 7 within 6.
+# place: vm uml
+# timeout: 300
+# shellcheck disable=SC2154 # set by name in lib.sh
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+# VLAN ID on the four ends, or within the VLAN that they have as .OF; h1 and r have
+# 10.ID.1.1 and 10.ID.2.2.
+vlan() # ID OF MTU [OPTION...]
+{
+	local id=$1 of=$2 mtu=$3 end ns dev net host
+	shift 3
+
+	for end in "$h1 eth0 1 1" "$s1 h1 1 2" "$s1 next 2 1" "$r eth0 2 2"; do
+		read -r ns dev net host <<<"$end"
+		ip -n "$ns" -batch - <<-END
+			link add link $dev$of name $dev$of.$id mtu $mtu type vlan id $id $*
+			link set dev $dev$of.$id addrgenmode none up
+			addr add 10.$id.$net.$host/24 dev $dev$of.$id
+			addr add fd00:$id:$net::$host/64 dev $dev$of.$id nodad
+		END
+	done
+	ip -n "$h1" -batch - <<-END
+		route add 10.$id.2.0/24 via 10.$id.1.2
+		route add fd00:$id:2::/64 via fd00:$id:1::2
+	END
+	ip -n "$r" -batch - <<-END
+		route add 10.$id.1.0/24 via 10.$id.2.1
+		route add fd00:$id:1::/64 via fd00:$id:2::1
+	END
+}
+
+offload() # NETNS DEV FEATURE on|off...
+{
+	local ns=$1 dev=$2
+	shift 2
+	nsenter --net="/run/netns/$ns" ethtool -K "$dev" "$@" >"$tmp/ethtool" || {
+		cat "$tmp/ethtool"
+		return 1
+	}
+}
+
+# What the two ports have written, and what failed
+written()
+{
+	{
+		"$HPCCPP" -j port show dev eth0 netns "$h1"
+		"$HPCCPP" -j port show dev next netns "$s1"
+	} | jq -r -s 'map(.[0].stats) | "\(.[0] | .stamped + .replaced) \(.[1] | .stamped + .replaced) \(map(.bad + .error) | add)"'
+}
+
+csum_errors() { echo $(($(snmp "$h1" TcpInCsumErrors) + $(snmp "$r" TcpInCsumErrors))); }
+
+# Two transfers; each time both ports have to write into them.
+sums() # NAME ADDRESS4 ADDRESS6
+{
+	local before=("$h1_written" "$s1_written") errors=$csum_errors intact=1 address
+
+	for address in "$2" "$3"; do
+		tcp_send "$h1" "$r" "$address" "-c hpccpp -n 150k" || intact=0
+	done
+	read -r h1_written s1_written failed < <(written)
+	csum_errors=$(csum_errors)
+	before=($((h1_written - before[0])) $((s1_written - before[1])))
+	errors=$((csum_errors - errors))
+	if [[ $intact -eq 1 && $errors -eq 0 && ${before[0]} -ge 10 && ${before[1]} -ge 10 ]]; then
+		ktap_ok "$1: intact, ports wrote ${before[0]} and ${before[1]} times, $errors wrong sums"
+	else
+		ktap_not_ok "$1: intact $intact, ports wrote ${before[0]} and ${before[1]} times, $errors wrong sums"
+	fi
+}
+
+load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
+checksums=("on on" "off on" "on off" "off off")
+! in_part || checksums=("on on" "off off")
+ktap_plan $((8 * ${#checksums[@]} + 1))
+OFFLOADS="gro off"
+topo_line 1 1
+
+# Netem, as tbf would cut packets of many segments in front of the device.
+for end in "$h1 eth0 $EDGE" "$s1 next $RATE"; do
+	read -r ns dev rate <<<"$end"
+	tc -n "$ns" qdisc replace dev "$dev" root netem rate "$rate" limit 1000
+	ip -n "$ns" link set dev "$dev" gso_max_segs 65535
+done
+vlan 5 "" 1500
+for end in "$h1 eth0" "$s1 h1" "$s1 next" "$r eth0"; do
+	read -r ns dev <<<"$end"
+	offload "$ns" "$dev" txvlan off	# so VLANs write the tag themselves
+done
+vlan 6 "" 1500 reorder_hdr off
+vlan 7 .6 1496 reorder_hdr off	# veth lets a packet be longer by one tag only
+# A link that is new counts as up a second later.
+sleep 2
+agents_on
+read -r h1_written s1_written failed < <(written)
+csum_errors=$(csum_errors)
+
+for tso in off on; do
+	# without TSO each segment is stamped at h1 too
+	segs=1
+	[[ $tso == off ]] || segs=65535
+	ip -n "$h1" link set dev eth0 gso_max_segs $segs
+	for tx in "${checksums[@]}"; do
+		read -r tx_h1 tx_s1 <<<"$tx"
+		# there is no TSO without checksums
+		declare -A tso_if=([on]=$tso [off]=off)
+		offload "$h1" eth0 tx "$tx_h1" tso "${tso_if[$tx_h1]}" gso $tso
+		offload "$s1" next tx "$tx_s1" tso "${tso_if[$tx_s1]}" gso $tso
+		where="TSO $tso, tx $tx_h1 at h1 and $tx_s1 at s1"
+		sums "$where, no VLAN" "${addr4[r]}" "${addr6[r]}"
+		sums "$where, VLAN" 10.5.2.2 fd00:5:2::2
+		sums "$where, VLAN tag in the packet" 10.6.2.2 fd00:6:2::2
+		sums "$where, two tags in the packet" 10.7.2.2 fd00:7:2::2
+	done
+done
+assert_eq "ports found malformed or could not write" "$failed" 0 packets
+ktap_finish

@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Records and hops: an option has room for one to three of them, a path has one to
+# eight. All links are named in order where they fit, else the most loaded ones;
+# and the flow goes by the most loaded one also after it has become another.
+#
+#	h1 --- s1 400 s2 250 s3 800 s4 300 s5 200 s6 600 s7 350 s8 500 --- r
+#
+# Mbit/s; the first so many of the switches have an agent.
+# timeout: 300
+# shellcheck disable=SC2154 # set by name in lib.sh
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+speeds=(- 400 250 800 300 200 600 350 500)
+
+rate() # SWITCH MBIT
+{
+	tc -n "${!1}" qdisc replace dev next root handle 1: \
+		tbf rate "$2mbit" burst $((2 * (MTU + 14))) limit "$BUFFER"
+}
+
+port() # SWITCH: number N of it gives link 10 N
+{
+	port_on "${!1}" next id $((10 * ${1#s}))
+}
+
+# What should be in so many records after so many switches: "10,20"
+expected() # HOPS RECORDS
+{
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		echo "${speeds[i]} $((10 * i))"
+	done | sort -n | head -n "$2" | cut -d' ' -f2 | sort -n | paste -sd,
+}
+
+path() # HOPS RECORDS FAMILY
+{
+	local hops=$1 records=$2 address="addr$3[r]" want in_order=1
+	local name="$1 hops, $2 records, IPv$3"
+
+	want=$(expected "$hops" "$records")
+	[[ $hops -le $records ]] || in_order=0
+	# Three records fit where there are no timestamps.
+	nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_timestamps=$((records < 3))
+	segs_start "$r" eth0
+	CGROUP=${cgroup_of[want$records]} \
+		tcp_send "$h1" "$r" "${!address}" "-c hpccpp -n 150k"
+	segs_stop
+	# shellcheck disable=SC2016 # for awk
+	read -r right all < <(segs_awk '
+		function sorted(list,  a, n, i, j, t) {
+			n = split(list, a, ",")
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && a[j - 1] + 0 > a[j] + 0; j--) {
+					t = a[j]; a[j] = a[j - 1]; a[j - 1] = t
+				}
+			t = a[1]
+			for (i = 2; i <= n; i++) t = t "," a[i]
+			return t
+		}
+		kind == "data" && opt == "collect" {
+			all += count
+			if ('$in_order' ? links == "'"$want"'" : sorted(links) == "'"$want"'")
+				right += count
+		}
+		END { print right + 0, all + 0 }')
+	if [[ $in_order -eq 1 ]]; then
+		assert_eq "$name: of $all segments name $want in order" "$right" "$all"
+	else
+		assert_ge "$name: of $all segments name the most loaded, $want" "$right" $((all * 9 / 10))
+	fi
+}
+
+flow() { "$HPCCPP" -j flow show netns "$h1" | jq ".[0].$1"; } # FIELD
+goes_by() { [[ $(flow bottleneck) -eq $1 ]]; } # LINK
+
+# The flow that runs finds its new bottleneck, and is gentle to it.
+moves() # SWITCH
+{
+	local i right=0
+
+	busywait 5 goes_by $((10 * ${1#s})) || true
+	for i in 1 2; do
+		! goes_by $((10 * ${1#s})) || : $((++right))
+	done
+	assert_eq "bottleneck moved to $1: what the flow goes by, of 2 looks" $right 2
+	bottleneck_ns=${!1}
+	meter_start
+	sleep 0.2	# what is measured is this time
+	meter_stop
+	queue_between 0 9e9
+	assert_le "bottleneck moved to $1: queue there, mean" "$mean_packets" 3 packets
+	assert_le "bottleneck moved to $1: queue there, 99 %" "$p99_packets" 10 packets
+	assert_ge "bottleneck moved to $1: it carries" "$(awk "BEGIN { print $sent_bps / 1e6 }")" 25 Mbit/s
+}
+
+load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
+ktap_plan 38
+topo_line 1 8
+for records in 1 2 3; do
+	host_on want$records records $records
+done
+host_on "$r"
+for i in 1 2 3 4 5 6 7 8; do
+	rate s$i "${speeds[i]}"
+	port s$i
+	for records in 1 2 3; do
+		path $i $records $((i % 2 ? 4 : 6))
+	done
+done
+nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_timestamps=1
+
+# One flow all the time; who is slowest changes.
+slow=
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+listener=$!
+busywait 10 listening "$r" 4000
+CGROUP=${cgroup_of[want1]} in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp \
+	connect "${addr4[r]}" 4000 >"$tmp/client"
+sender=$!
+for switch in s2 s7 s4; do
+	for i in $slow $switch; do
+		speed=30
+		[[ $i == "$switch" ]] || speed=200
+		rate "$i" $speed
+		port_off "${!i}" next
+		port "$i"
+	done
+	moves $switch
+	slow=$switch
+done
+guards=$(flow 'guards | "\(.changed) \(.range) \(.rate)"')
+ktap_diag "guards changed, range, rate: $guards"
+kill "$sender"
+wait "$listener"
+check "all the time: data intact" jq -e '.intact and .received > 1000000' "$tmp/server"
+assert_eq "all the time: fallbacks, but while the bottleneck's port is set up anew" \
+	$(($(counter "$h1" fallback) - $(counter "$h1" blind))) 0
+ktap_finish

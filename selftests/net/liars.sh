@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What telemetry that lies can gain, without a key: two flows share a bottleneck, and
+# the echoes of the second are rewritten on their way. That may be its receiver, or a
+# port that wrote what it likes. Asserted are the bounds of the threat table in
+# kmod/hpccpp_wire.rst, whose figures are these.
+#
+#	h1 eth0 --1G-- h1 .----.
+#	                  | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
+#	h2 eth0 --1G-- h2 '----'
+#	                  nft: rewrites ACKs to h2
+#
+# place: uml
+# timeout: 300
+# shellcheck disable=SC2154 # set in lib.sh
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+seconds=$(how_often 1 10)
+bdp=50000			# 200 Mbit/s times 2 ms
+liar='tcp sport 6002'
+
+nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
+
+# rewrite OFFSET: the statements in $lie for an echo so many bits into the TCP header
+rewrite()
+{
+	local at=$1 statement=
+	[[ -z $word0 ]] || statement+=" @th,$((at + 32)),32 set $word0"
+	[[ -z $U ]] || statement+=" @th,$((at + 56)),8 set $U"
+	[[ -z $qlen ]] || statement+=" @th,$((at + 88)),8 set $qlen @th,$((at + 120)),8 set $qlen"
+	[[ -z $tx ]] || statement+=" @th,$((at + 96)),24 set $tx"
+	nft_s1 "add rule inet box forward $liar @th,$at,32 0xfd104845$statement"
+}
+
+# lie NAME [FIELD=VALUE...]: two flows, such echoes to the second in its ACKs and its
+# SYN-ACK; sets honest and lying (Mbit/s) and what measure_flows does
+lie()
+{
+	local word0='' U='' qlen='' tx='' client=() server=() ns i
+	name=$1
+	shift
+	nft_s1 flush ruleset
+	if [[ $# -gt 0 ]]; then
+		local "$@"
+		nft_s1 "add table inet box; add chain inet box forward { type filter hook forward priority 0; }"
+		rewrite 256		# behind timestamps
+		rewrite 320		# behind what a SYN-ACK has
+	fi
+	meter_start "${addr4[r]}"
+	for i in 1 2; do
+		in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $((6000 + i)) >"$tmp/server$i"
+		server[i]=$!
+		busywait 10 listening "$r" $((6000 + i))
+	done
+	for i in 1 2; do
+		ns=h$i
+		in_ns_bg "${!ns}" "$HPCCPP_BIN/xfer" -c hpccpp -t "$seconds" \
+			connect "${addr4[r]}" $((6000 + i)) >"$tmp/client$i"
+		client[i]=$!
+	done
+	wait "${client[@]}" "${server[@]}"
+	meter_stop
+	since_first_data "$seconds"
+	queue_between 0 "$seconds"
+	# within that time; what was buffered then arrived later
+	honest=$(jq '.received * 8 / .seconds / 1e6 | round' "$tmp/server1")
+	lying=$(jq '.received * 8 / .seconds / 1e6 | round' "$tmp/server2")
+	ktap_diag "$name: honest $honest, lying $lying Mbit/s, queue $mean_bytes bytes in the mean, $p99_bytes at p99, $drops drops"
+}
+
+load_hpccpp
+topo_line 2 1
+# At a low rate what a sender has buffered would take long
+for ns in "$h1" "$h2"; do
+	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_wmem="4096 262144 262144"
+done
+agents_on
+id=$("$HPCCPP" -j port show dev next netns "$s1" | jq '.[0].id')
+word() { printf '0x%08x' $((id << 20 | $1 << 8 | $2)); }	# RATE-CODE U
+echo TAP version 13
+
+lie "none lies"
+assert_ge "$name: honest" "$honest" 80 Mbit/s
+assert_ge "$name: second" "$lying" 80 Mbit/s
+
+# W stays at 9/8 of the path's B T: the other flow gives way, to its floor of 1/16
+# packet per T or what is left; the queue has less than a second B T.
+lie "U = 0" U=0 qlen=0 tx=0x123456
+assert_ge "$name: honest" "$honest" 1 Mbit/s
+assert_le "$name: queue at p99" "$p99_bytes" $bdp bytes
+assert_eq "$name: drops" "$drops" 0
+
+# Nothing of ours bounds that B: the sender's buffer does, or loss
+nsenter --net="/run/netns/$h2" sysctl -qw net.ipv4.tcp_wmem="4096 4194304 4194304"
+lie "B = 4 Tbit/s and U = 0" word0="$(word 0xb28 0)" qlen=0 tx=0x123456
+nsenter --net="/run/netns/$h2" sysctl -qw net.ipv4.tcp_wmem="4096 262144 262144"
+assert_ge "$name: honest" "$honest" 1 Mbit/s
+
+# Twice the T, twice the W and the share
+tc -n "$s1" qdisc add dev h2 root netem delay 2ms limit 100000
+lie "ACKs late by 2 ms"
+tc -n "$s1" qdisc del dev h2 root
+assert_ge "$name: honest" "$honest" 50 Mbit/s
+assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
+
+# The liar slows itself alone
+lie "U = max" U=0xff qlen=0xff
+assert_ge "$name: honest" "$honest" 170 Mbit/s
+assert_ge "$name: second" "$lying" 1 Mbit/s
+lie "B = 1 Mbit/s" word0="$(word 0x464 64)"
+assert_ge "$name: honest" "$honest" 170 Mbit/s
+assert_ge "$name: second" "$lying" 1 Mbit/s
+ktap_finish

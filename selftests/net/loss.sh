@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Loss, reordering, duplication, ECN marks, a path that is away for a second, and
+# one whose telemetry ends: data arrives unharmed, no stall is longer than a
+# retransmission timeout, and Reno is not faster under the same conditions.
+#
+#	h1 --1G-- s1 ==200M== s2 --*-- r
+#
+# * is where it goes wrong, for data at s2's "next" and for ACKs at s2's "prev":
+# netem, and no port agent. What is reordered is 1 ms late. The base RTT is 2 ms.
+#
+# place: vm uml
+# timeout: 400
+# shellcheck disable=SC2317 # functions that flow_tests calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+size=3m				# of one transfer
+link=158			# Mbit/s: 88 % of what eta leaves of the link for data
+ticks=8				# ms: the timer is up to two ticks of 4 ms late
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+percents="0.1 1 5" tests=52
+! in_part || percents=1 tests=28
+ktap_plan $tests
+# shellcheck disable=SC2034 # used in topo_line
+SYSCTLS=net.ipv4.tcp_ecn=1
+topo_line 1 2
+# shellcheck disable=SC2154 # set by topo_line
+tc -n "$s2" qdisc del dev next root
+unset "ports[-1]"
+for dev in next prev; do
+	tc -n "$s2" qdisc add dev "$dev" root netem limit 100000
+done
+agents_on
+
+# A new netem each time, as a change leaves some of what it was told before.
+impair() # DEV NETEM-ARGUMENTS...
+{
+	local dev=$1
+	shift
+	tc -n "$s2" -batch - <<-END
+		qdisc del dev $dev root
+		qdisc add dev $dev root netem limit 100000 $*
+	END
+}
+
+count() { counter "$h1" "$1"; }
+
+# transfers CC TIMES. Sets mbps (their mean), gap and rto (ms, the largest),
+# retransmits (all).
+transfers()
+{
+	local i
+	: >"$tmp/transfers"
+	for ((i = 0; i < $2; i++)); do
+		tcp_send "$h1" "$r" "${addr4[r]}" "-c $1 -n $size" || return
+		# shellcheck disable=SC2128 # of tcp_send
+		echo "$client $server" >>"$tmp/transfers"
+	done
+	read -r mbps gap rto retransmits < <(jq -r -s '
+		[.[range(0; length; 2)]] as $c | [.[range(1; length; 2)]] as $s | [
+			($s | map(.received * 8 / (.end - .start)) | add / length / 1e5 | round / 10),
+			($s | map(.gap_us) | max / 1e3), ($c | map(.rto_us) | max / 1e3),
+			($c | map(.retransmits) | add)
+		] | join(" ")' "$tmp/transfers")
+}
+
+# condition NAME TIMES DEVS NETEM-ARGUMENTS...: three tests
+condition()
+{
+	local name=$1 times=$2 devs=$3 dev reno status=0
+	shift 3
+	for dev in $devs; do
+		impair "$dev" "$@"
+	done
+	transfers reno "$times" || status=1
+	reno=$mbps
+	ktap_diag "$name: reno $mbps Mbit/s, $retransmits retransmits, gap $gap ms"
+	# A computed queue has what was dropped too: until that is gone as well.
+	sleep 0.2
+	transfers hpccpp "$times" || status=1
+	for dev in $devs; do
+		impair "$dev"
+	done
+	check "$name: data intact" [ "$status" -eq 0 ]
+	# a timeout, until the answer to what it sent is here, and the gap that a
+	# small W leaves before a packet
+	assert_le "$name: longest stall" "$gap" "$(awk "BEGIN { print $rto + 3 * $RTT_US / 1e3 + $ticks }")" ms
+	assert_ge "$name: throughput, as Reno or what eta leaves" "$mbps" \
+		"$(awk "BEGIN { print $reno < $link ? $reno : $link }")" Mbit/s
+	ktap_diag "$name: hpccpp $retransmits retransmits"
+}
+
+# --- Loss, reordering, duplication -------------------------------------------
+
+undo=$(count undo)
+for percent in $percents; do
+	condition "$percent % of the data lost" 5 next loss "$percent%"
+	condition "$percent % of the ACKs lost" 1 prev loss "$percent%"
+	condition "$percent % late, either way" 3 "next prev" delay 1ms \
+		reorder "$(jq -n "100 - $percent")%"
+	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"
+done
+assert_ge "decreases taken back after late data" $(($(count undo) - undo)) 1
+
+# --- ECN ---------------------------------------------------------------------
+
+marks=$(count md_cwr)
+condition "1 % of the data marked CE" 3 next loss 1% ecn
+assert_ge "decreases on marks" $(($(count md_cwr) - marks)) 1
+assert_eq "retransmits with marks only" "$retransmits" 0
+
+# --- Timeout -----------------------------------------------------------------
+
+# Slower, as these flows last until somebody has looked at them.
+RATE=50mbit
+tc -n "$s1" qdisc change dev next root tbf rate $RATE burst $((2 * (MTU + 14))) limit "$BUFFER"
+ports_off
+ports_on
+
+# the window at what fills the path
+full='.mode == "hpccpp" and .W * 8e6 / .T / .B > 0.8 and .W * 8e6 / .T / .B <= 1.13'
+a_second_away()
+{
+	local timeouts
+	timeouts=$(count md_rto)
+	flow_start
+	busywait 10 flow_is ".updates > 100"
+	impair next loss 100%
+	sleep 1
+	check "a second without a path: W keeps to its bounds" flow_is '.W >= 94 and .W * 8e6 / .T / .B <= 1.13'
+	impair next
+	check "... and is back after it" busywait 10 flow_is "$full"
+	assert_ge "... decreases on a timeout" $(($(count md_rto) - timeouts)) 1
+	flow_end "a second without a path"
+	# 1, 2 and 4 RTOs pass before the path is tried again, or 8 more; of 200 ms and
+	# what the queue added to the round trip
+	assert_le "... longest stall" "$(jq '.gap_us / 1e3' "$tmp/server")" 3300 ms
+}
+flow_tests 5 a_second_away
+
+# --- Telemetry that ends -----------------------------------------------------
+
+telemetry_ends()
+{
+	local fallbacks entered
+	fallbacks=$(count fallback)
+	entered=$(count enter)
+	flow_start
+	busywait 10 flow_is ".updates > 100"
+	ports_off
+	check "without ports the flow falls back to Reno" busywait 10 flow_is '.mode == "hpccpp-reno"'
+	ports_on
+	check "... and comes back with them" busywait 10 flow_is '.mode == "hpccpp"'
+	flow_end "without ports and back"
+	# one or two: ports come and go one by one, the bottleneck's not first
+	fallbacks=$(($(count fallback) - fallbacks))
+	assert_ge "... fallbacks" "$fallbacks" 1
+	assert_eq "... times under telemetry, one more" $(($(count enter) - entered)) $((fallbacks + 1))
+}
+flow_tests 5 telemetry_ends
+ktap_finish

@@ -1,0 +1,282 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Who asks for INT and when, against peers and paths that do not play along, as
+# seen on the wire. In each case the data has to arrive.
+#
+#	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
+#	                  nft: the middlebox       captured here
+#
+# place: vm uml
+# timeout: 600
+# client: an array in another function of lib.sh; functions that check calls
+# shellcheck disable=SC2128,SC2317
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+# --- One case: agents, middlebox, a transfer, what was captured of it ----------
+
+# begin NAME [RULE...]: with these nft rules for what s1 forwards
+begin()
+{
+	local rule
+	name=$1
+	shift
+	nft_s1 flush ruleset
+	for rule; do
+		nft_s1 "add table inet box; add chain inet box forward { type filter hook forward priority 0; }; add rule inet box forward $rule"
+	done
+	host_off "$h1"
+	host_off "$r"
+}
+nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
+
+# transfer CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: from h1 to r
+transfer()
+{
+	port=$next_port
+	transfer_captured "$@"
+}
+
+# wire EXPRESSION [RULES]: adds up an awk expression over the segments, but those
+# that awk rules before it leave out; last is the time of the segment added before.
+wire()
+{
+	awk -v server="$port" '
+		{
+			time = $1; from_server = $2 == server; from_client = !from_server
+			flags = $3; seq = $4; data = $5; doff = $6; collect = $7 == "collect"
+			echo = $7 == "echo"; option = $7 != "-"; records = $8; written = $9
+			syn = flags ~ /S/; synack = flags == "SA"
+		}
+		'"${2-}"'
+		{ sum += '"$1"'; last = time }
+		END { print sum + 0 }' "$tmp/segments"
+}
+
+# The third ACK is the client's second segment, or later when SYNs were repeated.
+third='from_client && !syn && !data && !third_seen++'
+
+load_hpccpp
+topo_line 1 1
+ports_on
+tests=84
+! in_part || tests=70
+ktap_plan $tests
+
+# --- Handshake -----------------------------------------------------------------
+
+begin "both ends"
+host_on "$h1"
+host_on "$r"
+trace=/sys/kernel/tracing
+echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+transfer "-n 1m -c hpccpp"
+echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+assert_eq "$name: SYN asks, records" "$(wire 'syn * from_client * collect * records')" 1
+assert_le "$name: SYN's TCP header" "$(wire 'syn * from_client * doff')" 60 bytes
+assert_eq "$name: SYN-ACK echoes, records written" "$(wire 'synack * echo * written')" 1
+assert_eq "$name: third ACK asks" "$(wire "$third ? collect : 0")" 1
+assert_eq "$name: data that asks, of all" "$(wire 'data && collect')" "$(wire 'data > 0')"
+assert_eq "$name: flows under INT" "$enter" 1
+# 200 Mbit/s in T, which is 2 ms, a packet, and what the SYN took longer
+W=$(grep -m 1 -o ' W=[0-9]*' "$trace/trace")
+assert_ge "$name: first W" "${W# W=}" 50000 bytes
+assert_le "$name: first W" "${W# W=}" 56250 bytes
+assert_ge "$name: first flight" "$(wire data '
+	!data { next }
+	!start { start = time }
+	time > start + 0.002 { exit } { data = 1 }')" 30 segments
+
+# --- Peers -----------------------------------------------------------------------
+
+begin "peer without agent"
+host_on "$h1"
+own_cgroup "$r"
+transfer "-n 1m -c hpccpp"
+# A round trip is 2 ms at least; a queue makes it longer.
+assert_le "$name: time from first to last data that asks" "$(wire 'last ? time - last : 0' '
+	!(data && collect) { next }')" 0.012 s
+assert_eq "$name: segments with the option after one without" "$(wire 'option && clean' '
+	!data { next }
+	!option { clean = 1 }')" 0
+assert_eq "$name: flows that gave up" "$(host_stat "$h1" gave_up)" 1
+assert_ge "$name: segments of 1448 bytes" "$(wire 'data == 1448')" 400
+assert_eq "$name: options from the peer" "$(wire 'from_server && option')" 0
+assert_eq "$name: flows under INT" "$enter" 0
+check "$name: falls back" [ "$(jq -r .cc <<<"$client")" = hpccpp-reno ]
+
+begin "sender without agent"
+own_cgroup "$h1"
+host_on "$r"
+transfer "-n 1k" "-n 1m -c hpccpp"
+assert_eq "$name: options of either end" "$(wire option)" 0
+
+begin "server sends"
+host_on "$h1"
+host_on "$r"
+transfer "" "-n 1m -c hpccpp"
+assert_eq "$name: it asks before it has seen the option" "$(wire 'from_server && collect && !seen' '
+	from_client && option { seen = 1 }')" 0
+assert_ge "$name: data that asks" "$(wire 'from_server && data && collect')" 600
+assert_eq "$name: data of the client that asks" "$(wire 'from_client && data && collect')" 0
+
+begin "listener older than its agent"
+host_on "$h1"
+own_cgroup "$r"
+at_listen="host_on $r"
+transfer "-n 1m -c hpccpp"
+at_listen=
+assert_eq "$name: SYN-ACK echoes" "$(wire 'synack * echo')" 0
+assert_eq "$name: flows under INT" "$enter" 1
+
+begin "flow older than its sender's agent"
+host_on "$r"
+port=$((next_port++))
+in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $port >"$tmp/server"
+listener=$!
+busywait 10 listening "$r" $port
+in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp connect "${addr4[r]}" $port >"$tmp/client"
+sender=$!
+sent() { ss -N "$h1" -Htni state established "dport = :$port" | grep -q "$1"; }
+busywait 10 sent 'bytes_acked:[0-9]\{5,\}'
+host_on "$h1"
+check "$name: comes under INT" busywait 10 sent ' hpccpp wscale'
+kill $sender
+wait $listener
+check "$name: data intact" jq -e '.intact and .received > 100000' "$tmp/server"
+
+begin "SYN cookies"
+host_on "$h1"
+host_on "$r"
+nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_syncookies=2
+cookies=$(snmp "$r" TcpExtSyncookiesRecv)
+transfer "-n 1m -c hpccpp"
+nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_syncookies=1
+assert_eq "$name: taken" $(($(snmp "$r" TcpExtSyncookiesRecv) - cookies)) 1
+assert_eq "$name: SYN-ACK echoes, records written" "$(wire 'synack * echo * written')" 1
+assert_eq "$name: flows under INT" "$enter" 1
+
+# --- Loss and middleboxes ----------------------------------------------------------
+
+first='limit rate 1/day burst 1 packets'	# of what matches before
+begin "first SYN lost" "tcp flags & (syn | ack) == syn $first drop"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: the second asks" "$(wire 'syn && from_client && collect')" 0
+assert_eq "$name: flows under INT" "$enter" 1
+
+begin "third ACK lost" "ip daddr ${addr4[r]} tcp flags & (syn | ack) == ack $first drop"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: flows under INT" "$enter" 1
+
+begin "option dropped from SYNs" "tcp flags & syn == syn tcp option 253 exists drop"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: SYNs that arrive" "$(wire 'syn && from_client')" 1
+assert_eq "$name: flows under INT" "$enter" 1
+
+begin "option removed" "reset tcp option 253"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: options that arrive" "$(wire option)" 0
+assert_eq "$name: flows that gave up" "$(host_stat "$h1" gave_up)" 1
+assert_ge "$name: segments of 1448 bytes" "$(wire 'data == 1448')" 400
+
+begin "segments with the option dropped" "tcp option 253 exists drop"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: options that arrive" "$(wire option)" 0
+assert_eq "$name: flows that gave up" "$(host_stat "$h1" gave_up)" 1
+assert_le "$name: the transfer took" "$(jq .seconds <<<"$client")" 10 s
+
+begin "data with the option dropped" "ip length > 500 tcp option 253 exists drop"
+host_on "$h1"
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: data with it that arrives" "$(wire 'data && option')" 0
+assert_eq "$name: flows that gave up" "$(host_stat "$h1" gave_up)" 1
+assert_le "$name: the transfer took" "$(jq .seconds <<<"$client")" 10 s
+
+# --- What the agent is told ---------------------------------------------------------
+
+# asks NAME ASKING ADDRESS CLIENT-OPTIONS AGENT-OPTIONS...: no data of them, or all
+asks()
+{
+	local asking=$2 address=$3 options=$4
+	begin "$1"
+	host_on "$h1" "${@:5}"
+	host_on "$r"
+	transfer "-n 100k $options" "" "$address"
+	assert_eq "$name: data that asks" "$(wire 'data && collect')" \
+		$(($(wire 'data > 0') * asking))
+}
+
+asked_as_told()
+{
+	asks "ask never" 0 "${addr4[r]}" "-c hpccpp" ask never
+	asks "ask always" 1 "${addr4[r]}" "-c reno" ask always
+	asks "ask auto" 0 "${addr4[r]}" "-c reno"
+	asks "prefix" 1 "${addr4[r]}" "-c hpccpp" prefix 10.1.0.0/16
+	asks "prefix of others" 0 "${addr4[r]}" "-c hpccpp" prefix 10.0.0.0/16 prefix fd00:1::/32
+	asks "IPv6 prefix" 1 "${addr6[r]}" "-c hpccpp" prefix fd00:1::/32
+	asks "IPv6 prefix of others" 0 "${addr6[r]}" "-c hpccpp" prefix fd00::/32 prefix 10.0.0.0/8
+}
+in_part || asked_as_told
+
+begin "every 4"
+host_on "$h1" every 4
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+# and the first of each flight
+assert_ge "$name: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
+assert_le "$name: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4 + 8))
+
+# 1 MB at 200 Mbit/s is 21 times what 2 ms carry
+begin "every rtt"
+host_on "$h1" every rtt
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_ge "$name: data that asks" "$(wire 'data && collect')" 12
+assert_le "$name: data that asks" "$(wire 'data && collect')" 40
+assert_eq "$name: flows under INT" "$enter" 1
+
+# A link that is full, and one that is held at 40 %
+begin "every congested"
+host_on "$h1" every congested
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_ge "$name, full link: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 2))
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=40
+transfer "-n 1m -c hpccpp"
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+assert_le "$name, link at 40 %: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
+assert_eq "$name: flows under INT" "$enter" 1
+
+# A bound of 90 % is no load of that.
+begin "every congested, ports say less than 90 %"
+host_on "$h1" every congested
+host_on "$r"
+ports_off
+PORT_AGENT+=" above 90" ports_on
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=40
+transfer "-n 1m -c hpccpp"
+nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+ports_off
+ports_on
+assert_le "$name: data that asks" "$(wire 'data && collect')" $(($(wire 'data > 0') / 4))
+
+begin "records 2"
+host_on "$h1" records 2
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+assert_eq "$name: data with two records written" "$(wire 'data && collect && written == 2')" \
+	"$(wire 'data > 0')"
+assert_eq "$name: SYN asks, records" "$(wire 'syn * from_client * records')" 1
+ktap_finish

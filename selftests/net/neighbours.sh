@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What else a host may use of TCP, beside hpccpp or on a flow of its: foreign
+# sock_ops programs, a congestion control in eBPF, MPTCP, Fast Open, MD5, kTLS,
+# sockmap, repair, users without privileges. Data arrives unharmed, and either there
+# is telemetry, or the flow is Reno's and a counter of /proc/net/hpccpp says so.
+# Routes and setsockopt() by anybody are in knobs.sh.
+#
+#	h1 eth0 --1G-- h1 | s1 | next --100M-- eth0 | r		(topo_line in lib.sh)
+#
+# place: vm
+# timeout: 600
+# shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
+set -euo pipefail
+
+RATE=100mbit
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+counts() { nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp; }
+# counted NAME: since the last transfer of "beside" began
+counted() { echo $(($(counter "$h1" "$1") - $(awk -v name="$1" '$1 == name { print $2 }' "$tmp/before"))); }
+
+# beside NAME CLIENT-OPTIONS [SERVER-OPTIONS]: a transfer to $to
+beside()
+{
+	counts >"$tmp/before"
+	name=$1
+	if tcp_send "$h1" "$r" "$to" "-c hpccpp -n 2m $2" "${3-}" 2>"$tmp/said"; then
+		ktap_ok "$name: data intact"
+	else
+		ktap_not_ok "$name: data intact"
+		ktap_diag "$(<"$tmp/said")"
+	fi
+	ktap_diag "$name: $(join -j 1 <(sort "$tmp/before") <(counts | sort) |
+		awk '$3 > $2 { printf "%s %d ", $1, $3 - $2 }')"
+}
+with_telemetry() # LEAST
+{
+	assert_ge "$name: telemetry used" "$(counted updates)" "$1"
+	assert_eq "$name: fallbacks" "$(counted fallback)" 0
+}
+without_telemetry() # COUNTER: that says so
+{
+	assert_eq "$name: telemetry used" "$(counted updates)" 0
+	assert_ge "$name: it is counted, $1" "$(counted "$1")" 1
+}
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+topo_line 1 1
+to=${addr4[r]}
+# a MD5 key takes the place of timestamps; a Fast Open cookie is asked for once
+nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_fastopen=3
+nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_fastopen=3
+ports_on
+host_on "$h1"
+host_on "$r"
+
+beside nothing ""
+with_telemetry 100
+
+# --- Programs of others --------------------------------------------------------
+
+foreign=/sys/fs/bpf/foreign
+bpftool prog load "$HPCCPP_BIN/foreign.bpf.o" "$foreign" type sockops
+foreign_on() { bpftool cgroup attach "$1" sock_ops pinned "$foreign" multi; } # CGROUP
+foreign_off() { bpftool cgroup detach "$1" sock_ops pinned "$foreign"; }
+own=${cgroup_of[$h1]}
+
+foreign_on "$own"
+beside "a foreign sock_ops program behind the agent in its cgroup" ""
+with_telemetry 100
+host_off "$h1"
+host_on "$h1"
+beside "... before the agent" ""
+with_telemetry 100
+foreign_off "$own"
+
+mkdir "$own/child"
+foreign_on "$own/child"
+cgroup_of[$h1]=$own/child
+beside "... in a child cgroup" ""
+with_telemetry 100
+cgroup_of[$h1]=$own
+foreign_off "$own/child"
+busywait 5 rmdir "$own/child"
+rm "$foreign"
+
+flow_start
+live() { [[ $(counter "$h1" updates) -gt $1 ]]; }
+busywait 10 live "$(counter "$h1" updates)"
+bpftool struct_ops register "$HPCCPP_BIN/bpf_cc.bpf.o" >"$tmp/said" 2>&1 || ktap_diag "$(<"$tmp/said")"
+beside "a congestion control in eBPF on another flow" "" "-c bpf_cc -n 1m"
+with_telemetry 100
+kill "$sender"
+good=0
+wait "$sender" || good=1
+wait "$receiver" || good=1
+check "... while one under hpccpp goes on: data intact" [ "$good" -eq 0 ]
+beside "changed to one in eBPF and back 50 times" "-w bpf_cc:50"
+assert_ge "$name: under telemetry again" "$(counted enter)" 20
+bpftool -j struct_ops show | jq -r '.[].id' | while read -r id; do
+	bpftool struct_ops unregister id "$id" >/dev/null
+done
+
+# --- TCP's own -----------------------------------------------------------------
+
+modprobe tls
+# Each over one family, in turn; with LONG=1 over both.
+other_family()
+{
+	if [[ $to == "${addr4[r]}" ]]; then
+		to=${addr6[r]} family=IPv6
+	else
+		to=${addr4[r]} family=IPv4
+	fi
+}
+for _ in once ${LONG:+again}; do
+	other_family
+	beside "MPTCP, $family" "-o mptcp" "-o mptcp"
+	without_telemetry no_int
+	other_family
+	active=$(snmp "$h1" TcpExtTCPFastOpenActive)
+	tcp_send "$h1" "$r" "$to" "-c hpccpp -n 10k -o tfo" "-o tfo"
+	beside "TCP Fast Open, $family" "-o tfo" "-o tfo"
+	with_telemetry 100
+	assert_ge "$name: data in SYNs" $(($(snmp "$h1" TcpExtTCPFastOpenActive) - active)) 1
+	other_family
+	beside "TCP MD5, $family" "-o md5" "-o md5"
+	with_telemetry 100
+	other_family
+	beside "kTLS, $family" "-o tls" "-o tls"
+	with_telemetry 100
+	other_family
+	beside "sockmap, $family" "-o sockmap" "-o sockmap"
+	with_telemetry 100
+	other_family
+	beside "TCP_REPAIR, $family" "-o repair"
+	with_telemetry 100
+	assert_eq "$name: under telemetry before and after" "$(counted enter)" 2
+	other_family
+done
+
+# --- Users ---------------------------------------------------------------------
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+refused() { ! "$@" >/dev/null 2>&1; } # COMMAND...
+check "nobody cannot set a knob" refused in_ns "$h1" "${nobody[@]}" sh -c 'echo 50 >/proc/sys/net/hpccpp/eta'
+check "nobody cannot add a port agent" refused in_ns "$h1" "${nobody[@]}" "$HPCCPP" port add dev eth0
+check "nobody cannot add a host agent" refused in_ns "$h1" "${nobody[@]}" "$HPCCPP" host add cgroup "$own"
+
+userns=("${nobody[@]}" unshare -Ur)
+eta() { in_ns "$h1" cat /proc/sys/net/hpccpp/eta; }
+check "root of a user namespace cannot set a knob of its parent's network" \
+	refused in_ns "$h1" "${userns[@]}" sh -c 'echo 50 >/proc/sys/net/hpccpp/eta'
+check "... nor add an agent there" refused in_ns "$h1" "${userns[@]}" "$HPCCPP" port add dev eth0
+assert_eq "... and nothing has changed: eta" "$(eta)" 95
+own_net=("${userns[@]}" -n)
+# shellcheck disable=SC2016 # for sh
+check "... sets those of a network of its own" in_ns "$h1" "${own_net[@]}" sh -c '
+	echo 50 >/proc/sys/net/hpccpp/eta && [ "$(cat /proc/sys/net/hpccpp/eta)" = 50 ]'
+check "... chooses hpccpp there" in_ns "$h1" "${own_net[@]}" \
+	sysctl -qw net.ipv4.tcp_congestion_control=hpccpp
+check "... adds no agent there" refused in_ns "$h1" "${own_net[@]}" "$HPCCPP" port add dev lo rate 1gbit
+assert_eq "... and nothing has changed outside: eta" "$(eta)" 95
+ktap_finish

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A flow that has idled probes the path before it sends more, and goes on: with the
+# answer, and when none comes.
+#
+#	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
+#
+# place: vm
+# timeout: 300
+# shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; called by name
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+trace=/sys/kernel/tracing
+event=$trace/events/hpccpp/hpccpp_update/enable
+
+set_knob() { nsenter --net="/run/netns/$h1" sysctl -qw "net.hpccpp.$1=$2"; }
+
+probes_reach() { [[ $(counter "$h1" probes) -ge $1 ]]; }
+
+# bursts FAMILY: 20 KB, 14 packets, every 40 ms, which is more than 8 T. Leaves
+# probed, resumes and alone: probes, updates after 15 ms without any, and of these
+# those that came while less than a packet more was in flight: with the first of two
+# ACKs, or the one that there is.
+bursts()
+{
+	local server probes address="addr$1[r]"
+	probes=$(counter "$h1" probes)
+	in_ns_bg "$r" iperf3 -s -1 -p $((++next_port)) >"$tmp/server"
+	server=$!
+	busywait 10 listening "$r" $next_port
+	echo >$trace/trace
+	echo 1 >$event
+	in_ns "$h1" iperf3 -J -c "${!address}" -p $next_port -n 400k -b 4M -l 20k -C hpccpp >"$tmp/client"
+	echo 0 >$event
+	wait "$server"
+	probed=$(($(counter "$h1" probes) - probes))
+	# the connection that has data: iperf3 has one for control, too
+	read -r resumes alone < <(sed -nE \
+		's/.* ([0-9.]+): hpccpp_update: .* sk=([^ ]+) .* used=1 .* snd_una=([0-9]+) snd_nxt=([0-9]+).*/\2 \1 \3 \4/p' \
+		$trace/trace | awk '
+		{
+			n[$1]++
+			if ($1 in last && $2 - last[$1] > .015) {
+				resumes[$1]++
+				alone[$1] += $4 - $3 < 1500
+			}
+			last[$1] = $2
+		}
+		END {
+			for (sk in n)
+				if (n[sk] > n[most]) most = sk
+			print resumes[most] + 0, alone[most] + 0
+		}')
+}
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+ktap_plan 18
+topo_line 1 1
+host_on "$h1"
+host_on "$r"
+ports_on
+for family in 4 6; do
+	set_knob probe 0
+	bursts $family
+	assert_eq "IPv$family, off: probes" "$probed" 0
+	assert_ge "IPv$family, off: bursts" "$resumes" 10
+	assert_le "IPv$family, off: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes / 5)) times
+	set_knob probe 8
+	bursts $family
+	assert_ge "IPv$family, 8 T: probes" "$probed" 10
+	assert_ge "IPv$family, 8 T: bursts" "$resumes" 10
+	assert_ge "IPv$family, 8 T: their first telemetry came while no more than the probe was in flight" "$alone" $((resumes * 4 / 5)) times
+done
+
+# Less than half a packet in T: a flow that is paced does not idle.
+probes=$(counter "$h1" probes)
+set_knob probe 1
+set_knob eta 1
+set_knob w_ai 20
+tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 200k"
+set_knob eta 95
+set_knob w_ai 0
+assert_le "paced, 1 T: probes" "$(($(counter "$h1" probes) - probes))" 5
+
+# What a flow is not told does not slow it: ports say no more than that their load is
+# below 80 %.
+set_knob probe 8
+ports_off
+PORT_AGENT+=" above 80"
+ports_on
+bursts 4
+assert_ge "below a threshold: probes" "$probed" 5
+assert_ge "below a threshold: least W" "$(sed -nE 's/.* used=1 .* W=([0-9]+) .* W_max=([0-9]+) .*/\1 \2/p' $trace/trace |
+	awk '{ W = int(100 * $1 / $2) } least == "" || W < least { least = W } END { print least }')" 50 "% of W_max"
+
+# Nobody answers any more: what waits must not wait for that.
+probes=$(counter "$h1" probes)
+bursts 4 &
+flow=$!
+busywait 60 probes_reach $((probes + 4))
+host_off "$r"
+wait $flow
+assert_ge "no answer: probes" "$(($(counter "$h1" probes) - probes))" 10
+# all but what the last write had left to come when the server was asked
+assert_ge "no answer: what arrives" "$(jq '.end.sum_received.bytes' "$tmp/client")" 380000 bytes
+assert_le "no answer: longest time for 400 KB" \
+	"$(jq '.end.sum_received.seconds * 1000 | floor' "$tmp/client")" 1200 ms
+ktap_finish

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A port's two sources of what waits and what was sent, the qdisc's counters and a
+# queue that is computed, tell the same of the same link, and what tc tells of it.
+#
+#	h1 --- s1 next ==100 Mbit/s== eth0 r	round trip 1 ms: a pipe of 12.5 KB
+#
+# The receiver's window is larger than the pipe: what is more waits at next, and
+# nothing is lost.
+# timeout: 300
+# shellcheck disable=SC2154 # set by name in lib.sh
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+RATE=100mbit
+RTT_US=1000
+link_bps=100000000
+bdp=$((link_bps * RTT_US / 8000000))
+
+root() # KIND: anew, with its counters at 0
+{
+	tc -n "$s1" qdisc del dev next root
+	case $1 in
+	netem)	tc -n "$s1" qdisc add dev next root handle 1: netem rate $RATE limit 1000 ;;
+	tbf)	tc -n "$s1" qdisc add dev next root handle 1: tbf rate $RATE burst 3028 limit 1mb ;;
+	htb)	tc -n "$s1" qdisc add dev next root handle 1: htb default 1
+		tc -n "$s1" class add dev next parent 1: classid 1:1 htb rate $RATE burst 3028 cburst 3028
+		tc -n "$s1" qdisc add dev next parent 1:1 pfifo limit 1000 ;;
+	esac
+}
+
+# One transfer. Leaves what the records say and what tc says: qlen, U, tx, and
+# tc_qlen, tc_U, tc_tx.
+run() # ROOT SOURCE given|read
+{
+	local given=()
+	[[ $3 == read ]] || given=(rate "$RATE")
+
+	root "$1"
+	"$HPCCPP" port add dev next netns "$s1" id 7 queue "$2" base-rtt "${RTT_US}us" "${given[@]}"
+	config=$("$HPCCPP" -j port show dev next netns "$s1" |
+		jq -r '.[0] | "\(.queue) \(.rate) \(.rate_given)"')
+	meter_start
+	segs_start "$r" eth0
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c cubic -n 2m"
+	segs_stop
+	meter_stop
+	"$HPCCPP" port del dev next netns "$s1"
+	# Of tc what it said while data was sent: between the first and the last byte
+	read -r tc_qlen tc_tx drops < <(awk -F, '
+		NR > 1 { t[NR] = $1; q[NR] = $2; sent[NR] = $4; drops = $6; last = $4 }
+		END {
+			for (i = 2; i <= NR; i++)
+				if (sent[i] > 20000 && sent[i] < last - 20000) { sum += q[i]; n++ }
+			printf "%.0f %d %d\n", sum / n, last, drops
+		}' "$tmp/queue.csv")
+	# netem's backlog has the packet that is being sent, which does not wait
+	[[ $1 != netem ]] || tc_qlen=$((tc_qlen - MTU - 14))
+	read -r qlen U tx < <(awk '$1 == "link" && $2 == 7 { print $5, $6, $7 }' "$tmp/segs")
+	tc_U=$(awk "BEGIN { print 1 + $tc_qlen / $bdp }")
+}
+
+# near NAME VALUE OTHER PERCENT PLUS UNIT: VALUE is within PERCENT + PLUS of OTHER
+near()
+{
+	assert_le "$1: $2 and $3, apart" \
+		"$(awk "BEGIN { d = $2 - $3; print d < 0 ? -d : d }")" \
+		"$(awk "BEGIN { print $3 * $4 / 100 + $5 }")" "$6"
+}
+
+# Does the port do without a helper for each field? What is left is for mq.
+typed()
+{
+	local id
+	"$HPCCPP" port add dev next netns "$s1" rate "$RATE" queue qdisc
+	id=$(nsenter --net="/run/netns/$s1" bpftool -j net show dev next | jq '.[0].tc[0].id')
+	[[ $(bpftool prog dump xlated id "$id" | grep -c 'call bpf_probe_read_kernel') -le 2 ]]
+}
+
+load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
+ktap_plan 61
+topo_line 1 1
+for ns in "$h1" "$r"; do
+	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_rmem="4096 65536 65536"
+done
+host_on "$h1" ask always
+host_on "$r"
+has_types=0
+! grep -q bpf_rdonly_cast /sys/kernel/btf/vmlinux || has_types=1
+is_typed=0
+! typed || is_typed=1
+"$HPCCPP" port del dev next netns "$s1"
+assert_eq "the qdisc is read by typed pointers if the kernel has them" $is_typed $has_types
+for root in netem tbf htb; do
+	for how in read given; do
+		for source in qdisc virtual; do
+			name="$root, $source, rate $how"
+			run $root $source $how
+			is_given=false
+			[[ $how == read ]] || is_given=true
+			check "$name: as asked for: $config" \
+				[ "$config" = "$source $link_bps $is_given" ]
+			near "$name: mean queue, records and tc" "$qlen" "$tc_qlen" 10 1514 bytes
+			near "$name: bytes sent, records and tc" "$tx" "$tc_tx" 3 6000 bytes
+			near "$name: U, records and by tc" "$U" "$tc_U" 10 0.05 ""
+			if [[ $source == qdisc ]]; then
+				qdisc=("$qlen" "$U")
+			else
+				near "$name: mean queue, and of qdisc" "$qlen" "${qdisc[0]}" 10 1514 bytes
+				near "$name: U, and of qdisc" "$U" "${qdisc[1]}" 10 0.05 ""
+			fi
+		done
+	done
+done
+ktap_finish

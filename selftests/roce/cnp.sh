@@ -1,0 +1,522 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The agent of a RoCEv2 sender: what it makes of each CNP, right, forged, damaged,
+# repeated or flooded; what it answers congestion marks with as a receiver; what it
+# refuses to be set up with; and what the manual page lists.
+# The flows are real ones of the kernel's rxe, the CNPs come from cnp.py, by s1.
+#
+#	ha ---- s1 ---- s2 ---- hb
+#	  <-- CNP
+#
+# place: vm
+# timeout: 900
+# shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=rxe.sh
+. "${BASH_SOURCE%/*}/rxe.sh"
+
+echo TAP version 13
+
+# --- Off by default, and what is needed ------------------------------------------------
+
+# says PATTERN ARGUMENTS...: refused in one line like that
+says()
+{
+	local status=0
+	"$HPCCPP" "${@:2}" >"$tmp/out" 2>"$tmp/err" || status=$?
+	# shellcheck disable=SC2053 # a pattern
+	[[ $status -ne 0 && ! -s $tmp/out && $(wc -l <"$tmp/err") -eq 1 && $(<"$tmp/err") == "Error: "$1. ]] ||
+		{ cat "$tmp/out" "$tmp/err"; false; }
+}
+refused() { check "refused: ${*:2}" says "$@"; }
+refused '"dev" is missing*' cnp add accept ::1
+refused '"accept" is missing*' cnp add dev ha
+refused 'accept "10.0.0.0/8" is wrong*' cnp add dev ha accept 10.0.0.0/8
+refused 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept fd00::1/64
+refused 'base-rtt "5s" is wrong*' cnp add dev ha accept ::/0 base-rtt 5s
+refused 'threshold "0" is wrong*' cnp add dev ha accept ::/0 threshold 0
+refused 'option-type "0x1e" is wrong: allowed are 128 to 159' cnp add dev ha accept ::/0 option-type 0x1e
+refused 'option-type "0x9d" is wrong*' cnp add dev ha accept ::/0 option-type 0x9d
+refused 'ioam-namespace "65536" is wrong*' cnp add dev ha accept ::/0 ioam-namespace 65536
+refused 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 0
+refused 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
+refused 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
+refused 'answer "ecn" is unknown: allowed are cnp, fast-cnp' cnp add dev ha accept ::/0 answer ecn
+refused 'limit "0" is wrong: allowed are 1 to 1000000' cnp add dev ha accept ::/0 answer cnp limit 0
+refused '"limit" is wrong without "answer"' cnp add dev ha accept ::/0 limit 1
+refused 'detour "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 detour 10.0.0.0/8
+refused 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept ::/0 detour fd00::1/64
+refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
+refused 'cannot find device "none"' cnp add dev none accept ::/0
+refused 'there is no agent on ha' cnp del dev ha
+check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]
+
+# --- Each CNP: what is made of it --------------------------------------------------------
+
+# With a T of 4 s a flow counts as sending for long, and nothing grows meanwhile.
+agent() # OPTION...: a new one
+{
+	[[ -z $(tc filter show dev ha egress) ]] || "$HPCCPP" cnp del dev ha
+	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 4s "$@"
+	look
+}
+# What the agent said last, by name, of a flow by QPN.NAME: each jq takes a fifth of a
+# second where it is emulated. A CNP is judged as one of these.
+declare -A seen
+look()
+{
+	local name value
+	seen=()
+	"$HPCCPP" -j cnp show dev ha >"$tmp/seen"
+	while read -r name value; do
+		seen[$name]=$value
+	done < <(jq -r '.[0] | (.flows[] | .dqpn as $q | to_entries[] | "\($q).\(.key) \(.value)"),
+		(.stats | to_entries[] | "\(.key) \(.value)"),
+		(.stats | "judged \(.switch + .receiver + .ordinary + .repeated + .denied + .unknown +
+			.idle + .malformed + .checksum + .icrc)"),
+		"newest \(.flows | max_by(.dqpn).dqpn)", "limit \(.limit)"' "$tmp/seen")
+}
+stat() { echo "${seen[$1]}"; }						# NAME
+the() { stat "$q.$1"; }							# NAME
+flow() # a new one that has sent: $q
+{
+	perftest ib_write_bw -q 1 -s 4096 -n 5
+	look
+	q=${seen[newest]}
+}
+send() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
+{
+	nsenter --net="/run/netns/$s1" /usr/bin/python3 "$top/selftests/roce/cnp.py" ha 02:00:00:00:00:0a "$1" $a "${@:2}"
+}
+all_judged() { look && [[ ${seen[judged]} -ge $1 ]]; }
+inject() # as send, until the agent has had them, which is seen then
+{
+	local kind n=0
+	kind=" ${*:2} -- "
+	while [[ $kind == *" -- "* ]]; do
+		[[ ${kind%%" -- "*} =~ " n="([0-9]+) ]] && n=$((n + BASH_REMATCH[1])) || n=$((n + 1))
+		kind=" ${kind#*" -- "}"
+	done
+	n=$((n + seen[judged]))
+	send "$@"
+	busywait 10 all_judged "$n" || { echo "$n CNPs, and judged are:"; cnp .stats; } >&2
+}
+judged() # NAME COUNTER N: the counter has that more than before, and the rate is as it was
+{
+	assert_eq "$1: $2" $(($(stat "$2") - before)) "$3"
+	assert_eq "$1: rate" "$(the rate)" "$rate"
+}
+# bad COUNTER N SOURCE KEY=VALUE...
+bad()
+{
+	before=$(stat "$1")
+	rate=$(the rate)
+	inject "${@:3}"
+	judged "${*:3}" "$1" "$2"
+}
+
+agent accept $b
+flow
+assert_eq "a flow: destination" "$(the dst)" $b
+assert_eq "a flow: rate" "$(the rate)" 200000000
+assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
+named() { cnp_is '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] | length == 1'; }
+perftest ib_write_bw -q 1 -s 4096 -D 3 & live=$!
+check "whose it is, while it is there" busywait 20 named
+check "... that process" grep -qz rxe_ha "/proc/$(cnp '.flows[].pid // empty')/cmdline"
+wait $live
+check "... and no more" cnp_is 'all(.flows[]; (has("rdma") or has("pid") or has("comm")) | not)'
+flow
+# UDP's own counters, and what would be answered
+stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6OutDestUnreachs)/ { n += $2 } END { print n }'; }
+in_before=$(stack_in)
+bad denied 1 fd00:6::2 qpn="$q" orig=$b
+bad unknown 1 fd00:5::2 qpn=$((q + 1)) orig=$b
+bad unknown 1 fd00:5::2 qpn="$q" orig=fd00:b::2
+bad unknown 1 fd00:5::2 qpn="$q" orig=$a
+for what in opcode udplen optlen long short port; do
+	bad malformed 1 fd00:5::2 qpn="$q" orig=$b bad=$what
+done
+bad malformed 1 fd00:5::2 qpn="$q" orig=$b cut=100
+n=$(how_often 2000 1000000)
+bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
+bad denied "$n" fd00:6::2 qpn="$q" orig=$b n="$n"
+assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0
+flow
+in_before=$(stack_in)
+fast=(qpn="$q" orig="$b")
+inject fd00:5::2 "${fast[@]}" bad=sum -- "${fast[@]}" bad=nosum -- "${fast[@]}" bad=icrc -- "${fast[@]}" n=3
+assert_eq "a wrong checksum, none; a wrong ICRC" "$(stat checksum) $(stat icrc)" "2 1"
+assert_eq "... seen by the stack" $(($(stack_in) - in_before)) 0
+assert_eq "a switch's, three times: heeded, repeated" "$(stat switch) $(stat repeated)" "1 2"
+assert_eq "... rate: half" "$(the rate)" 100000000
+assert_eq "... cause and switch" "$(the cause) $(the switch)" "switch fd00:5::2"
+flow
+inject $b qpn="$q" orig=$b
+assert_eq "a receiver's Fast CNP: heeded, cause, rate" \
+	"$(stat receiver) $(the cause) $(the rate)" "1 receiver 100000000"
+flow
+ours=$(the lqpn)
+unknown=$(stat unknown)
+inject $b qpn=$((ours + 1)) bad=nosum -- qpn="$ours" bad=icrc -- qpn="$ours" bad=nosum
+assert_eq "a receiver's CNP as ever, to another queue pair; with a wrong ICRC" \
+	"$(($(stat unknown) - unknown)) $(stat icrc)" "1 2"
+assert_eq "... right: heeded, cause, rate" \
+	"$(stat ordinary) $(the cause) $(the rate)" "1 ordinary 100000000"
+
+# 100 Mbit/s is code 28: 50 MB in T, and 75 wait, so that U is 2.5
+full=1000,0,75000000,0,28/1000,0,0,0,29
+agent ioam-namespace 7 ioam-namespace 9
+flow
+# the repeated ones with it: after 8 T of slow commands one would be heeded
+inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full n=2 -- qpn="$q" orig=$b n=2
+assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(the algorithm) $(the U)" "1 hpccpp 2.5"
+assert_eq "... a second, and two without a trace: repeated" "$(stat repeated) $(stat switch)" "3 1"
+assert_ge "... rate: 0.95 / 2.5 of it" "$(the rate)" 76000000
+assert_le "... and W_ai" "$(the rate)" 76200000
+agent ioam-namespace 7
+flow
+inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
+assert_eq "of another namespace: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "1 1 dcqcn"
+flow
+inject fd00:5::2 qpn="$q" orig=$b ns=7 type=0xf2000000 nodes=1000,0,25000000,0,28
+assert_eq "a trace without what HPCC++ needs: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "2 2 dcqcn"
+agent algorithm dcqcn
+flow
+inject fd00:5::2 qpn="$q" orig=$b nodes=1000,0,25000000,0,28
+assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(the algorithm)" "0 1 dcqcn"
+agent option-type 0x8a option-type 0x8b
+flow
+send fd00:5::2 qpn="$q" orig=$b
+look
+assert_eq "an option of another type is not ours" "$(stat switch) $(stat malformed) $(stat unknown)" "0 0 0"
+
+# --- Traces --------------------------------------------------------------------------------
+
+seen_by() { "$HPCCPP" -j cnp show dev "$1" | jq -r '[.[0].stats[$ARGS.positional[]]] | join(" ")' --args "${@:2}"; }
+assert_eq "without trace, nothing is added or taken off" \
+	"$(seen_by ha trace_added trace_mtu trace_removed trace_left)" "0 0 0 0"
+tc qdisc add dev hb parent 1:1 fq
+"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit trace 2 ioam-namespace 7
+agent ioam-namespace 7 ioam-namespace 9 trace 8
+flow
+packets=$(stat data)
+assert_ge "trace, rxe's own packets: sent" "$packets" 20
+assert_eq "... all with a trace, no error" "$(seen_by ha trace_added trace_mtu error)" "$packets 0 0"
+assert_eq "... all taken off, none left, no error" "$(seen_by hb trace_removed trace_left error)" "$packets 0 0"
+
+# 1104 bytes are the longest of rxe's: the first of a message of four, 16 more than the others
+for room in 240 239; do
+	ip link set dev ha mtu $((1104 + room))
+	read -r data none < <(seen_by ha data trace_mtu)
+	perftest ib_write_bw -q 1 -s 4096 -n 5
+	read -r data_now none_now < <(seen_by ha data trace_mtu)
+	assert_eq "MTU, room for $room bytes: without a trace" $((none_now - none)) \
+		$((room < 240 ? (data_now - data) / 4 : 0))
+done
+ip link set dev ha mtu 1500
+
+# What leaves ha as s1 has it, and what came to ha as the stack has it: by a copy behind the agent
+ip link add seen type dummy
+ip link set seen up
+captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
+{
+	local capture
+	# shellcheck disable=SC2086 # words, or none
+	run_bg $1 tcpdump -i "$2" -B 4096 -U --immediate-mode -Z root -w "$tmp/packets.pcap" 'ip6 and not icmp6' 2>"$tmp/tcpdump"
+	capture=$!
+	busywait 20 grep -q 'listening on' "$tmp/tcpdump"
+	"${@:3}"
+	# the BTH of the last; scapy takes seconds to begin here
+	busywait 20 env LC_ALL=C grep -qaP '\x11\x00\xff\xff\x00\x00\x27\x0f' "$tmp/packets.pcap"
+	kill $capture
+	wait $capture || true
+	roce - read "$tmp/packets"
+}
+mkfifo "$tmp/to_roce" "$tmp/of_roce"
+exec {to_roce}<>"$tmp/to_roce" {of_roce}<>"$tmp/of_roce"
+run_bg /usr/bin/python3 "$top/selftests/roce/fastcnp.py" serve "$tmp/to_roce" "$tmp/of_roce"
+roce() # NETNS|- ARGUMENTS...: see fastcnp.py
+{
+	local status
+	echo "${*@Q}" >&"$to_roce"
+	read -r -u "$of_roce" -t 60 status && [[ $status -eq 0 ]]
+}
+# rxe has had them, and has no such queue pairs
+leave() { roce - send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
+arrive() { roce "/run/netns/$s1" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
+captured_in() # what arrives: see arrive
+{
+	tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen
+	captured "" seen arrive "$@"
+	# with our filter the agent's clsact is nobody's to remove
+	tc filter del dev ha ingress pref 20000
+}
+of() { jq -r "select(.qpn == $1) | $2" "$tmp/packets"; }	# QPN JQ
+# what has headers already, is a fragment, to another port, without data, behind a tag
+others=(qpn=101 hdr=hbh -- qpn=102 hdr=dst -- qpn=103 hdr=frag0 -- qpn=104 hdr=frag1 -- qpn=105 hdr=rh4 via=fd00:b::9 --
+	qpn=106 hdr=trace -- qpn=107 dport=4790 -- qpn=108 op=0x11 -- qpn=109 op=0x0c -- qpn=110 op=0x81 -- qpn=111 sport=4791 dport=9)
+plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 -- qpn=305 -- qpn=306)
+with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
+	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
+	qpn=306 hdr=trace ns=7 with=00000000)
+# wrong lengths; another option, another trace, no end of padding beside it
+left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
+	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
+	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
+left=("${left[@]/#qpn/hdr=trace ns=7 qpn}")
+# shellcheck disable=SC2206 # words
+left=(${left[*]})
+strangers=(qpn=500 hdr=trace ns=8 -- qpn=501 hdr=trace ns=7 dport=4790 -- qpn=502 hdr=trace+dst ns=7 -- qpn=503 hdr=trace+frag0 ns=7 --
+	qpn=504 hdr=hbh -- qpn=505 hdr=dst+trace ns=7)
+agent ioam-namespace 9
+captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
+cp "$tmp/packets" "$tmp/untouched"
+captured_in "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
+jq -r .raw "$tmp/packets" >"$tmp/plain"
+header="11%02x010031%02x00000007%02x%02xf20c0000%0*d%s"
+for hops in 2 3; do
+	agent ioam-namespace 7 trace $hops
+	captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
+	check "leave, trace $hops: what is to be untouched is, to the byte" diff \
+		<(jq -r 'select(.qpn < 200).raw' "$tmp/untouched") <(jq -r 'select(.qpn < 200).raw' "$tmp/packets")
+	assert_eq "... of" "$(jq -r 'select(.qpn < 200).qpn' "$tmp/packets" | wc -l)" 11 packets
+	pad=$([[ $hops -eq 2 ]] || echo 01020000)
+	length=$((16 + 28 * hops + ${#pad} / 2))
+	for q in 200 201; do
+		# shellcheck disable=SC2059 # a format
+		assert_eq "... data $q: the header" "$(of $q .headers)" \
+			"$(printf "$header" $((length / 8 - 1)) $((10 + 28 * hops)) 56 $((7 * hops)) $((56 * hops)) 0 "$pad")"
+		check "... all else is as without, and the ICRC as it is without the header" diff \
+			<(of $q '.plen, .next, .icrc_ok, .whole, .tc, .flow, .hops, .udplen, .bth, .payload') \
+			<(jq -r "select(.qpn == $q) | .plen + $length, [0, 17], true, true, .tc, .flow, .hops, .udplen, .bth, .payload" \
+				"$tmp/untouched")
+	done
+done
+
+agent ioam-namespace 7 trace 1
+captured_in "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
+check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
+assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
+assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 10 0"
+# cut short: nothing is read that is not there
+short=()
+for ((i = 54; i < 190; i += 3)); do
+	short+=(qpn=600 hdr=trace ns=7 "cut=$i" gap=0 --)
+done
+arrive "${short[@]}" qpn=601 hdr=trace ns=7
+# with UDP and the BTH whole, as four of these have it, it is of RoCEv2
+taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
+busywait 10 taken_off $((7 + 4 + 1))
+assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
+
+# --- Detours -------------------------------------------------------------------------------
+
+# Every length, checksum and header; what is of the other sequence, or of another flow
+moving=(qpn=800 len=4 -- qpn=800 len=4 sum=1 -- qpn=800 len=256 -- qpn=800 len=1000 sum=1 -- qpn=800 len=1024 --
+	qpn=800 len=1408 -- qpn=800 len=64 hdr=dst sum=1 -- qpn=800 len=512 hdr=trace ns=9 -- qpn=800 len=16 op=0x0c)
+staying=(qpn=800 op=0x11 -- qpn=801 len=256 sum=1)
+# who moves is held back for a T, or as long as that goes
+leave_all() { leave "${moving[@]}" -- "${staying[@]}"; sleep 1; }
+moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
+# of two flows: in any order
+stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
+# in what stands for itself; "raw" has all, "payload" is without the ICRC
+rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
+for trace in '' 'trace 2'; do
+	# shellcheck disable=SC2086 # words, or none
+	agent ioam-namespace 7 $trace detour fd00:5::/64
+	captured "nsenter --net=/run/netns/$s1" ha leave_all
+	mv "$tmp/packets" "$tmp/unmoved"
+	name="detour ${trace:-without trace}"
+	assert_eq "$name, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
+	# a second one within the flow's timer
+	inject fd00:5::2 qpn=800 orig=$b n=2
+	port=$(stat 800.sport)
+	assert_eq "$name: heeded, repeated, detoured, detours, rate" \
+		"$(stat switch) $(stat repeated) $(stat detoured) $(stat 800.detours) $(stat 800.rate)" "1 1 1 1 100000000"
+	check "... another port of those there are: $port" [ "$port" -ge 49152 -a "$port" -le 65535 -a "$port" -ne 49169 ]
+	captured "nsenter --net=/run/netns/$s1" ha leave_all
+	assert_eq "... all leave with it; ICRC and checksums are right" \
+		"$(moved "$tmp/packets" | jq -r '"\(.sport) \(.icrc_ok and .whole) \(.check == 0 or .sum_ok)"' | sort | uniq -c | awk '{ $1 = $1 } 1')" \
+		"9 $port true true"
+	check "... all else is as before" diff <(rest "$tmp/unmoved") <(rest "$tmp/packets")
+	check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
+	look
+	assert_eq "... errors" "$(stat error)" 0
+done
+# Data of both its sequences: what has none goes with it in both
+both=(qpn=820 op=0x10 len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x0a len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x11)
+leave_both() { leave "${both[@]}"; sleep 1; }
+agent detour fd00:5::/64
+leave "${both[@]}"
+inject fd00:5::2 qpn=820 orig=$b
+captured "nsenter --net=/run/netns/$s1" ha leave_both
+assert_eq "detour, READ responses and WRITEs: all leave with the other port" \
+	"$(jq 'select(.qpn == 820).sport' "$tmp/packets" | sort | uniq -c | awk '{ $1 = $1 } 1')" \
+	"5 $(stat 820.sport)"
+agent accept fd00:6::/64 accept $b detour fd00:5::/64 detour $b
+flow
+inject fd00:6::2 qpn="$q" orig=$b
+assert_eq "a switch that is not to be gone around: heeded, detours" "$(stat switch) $(the detours)" "1 0"
+flow
+inject $b qpn="$q" orig=$b
+assert_eq "a receiver's Fast CNP: heeded, detours" "$(stat receiver) $(the detours)" "1 0"
+"$HPCCPP" cnp del dev ha
+"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 100ms detour fd00:5::/64
+flow
+start=$EPOCHREALTIME
+inject fd00:5::2 qpn="$q" orig=$b n=20 gap=0.2
+most=$(awk "BEGIN { print int(1 + ($EPOCHREALTIME - $start) / 0.8) }")
+assert_ge "often told of: heeded" "$(stat switch)" 10
+assert_ge "... detours" "$(the detours)" 2
+assert_le "... and no more than one in 8 T" "$(the detours)" "$most"
+
+# --- Notification point ----------------------------------------------------------------------
+
+# With a T of 4 s so is the time between two answers to a flow.
+from_ha() { captured "nsenter --net=/run/netns/$s1" ha "$@"; }
+marked=(qpn=700 tc=3 sport=50001 -- qpn=700 tc=3 -- qpn=701 tc=2 -- qpn=702 tc=3 op=0x11 -- qpn=703 tc=3 hdr=hbh -- qpn=1 tc=3 --
+	qpn=704 tc=3 dport=4790 -- qpn=705 tc=3 src=fe80::1 -- qpn=706 tc=3 sum=half -- qpn=707 tc=3 sum=1 --
+	qpn=708 tc=3 hdr=trace ns=7 nodes=2 filled=1 -- qpn=709 tc=3 hdr=trace ns=8 --
+	qpn=710 tc=3 hdr=trace ns=7 room=57)
+answers() { jq -c --arg me "$a" 'select(.op == 129 and .src == $me)' "$tmp/packets"; }
+expect()
+{
+	jq -n -S -c --arg src "$a" --arg dst "$b" "{ tags: [], tc: 192, flow: 0, hops: 64, src: \$src, dst: \$dst,
+		whole: true, udplen: 40, dport: 4791, sum_ok: true, icrc_ok: true, op: 129,
+		payload: \"$(printf '%032d' 0)\" } + $1"
+}
+is_answer() # QPN JQ: every byte of the one that is to that queue pair
+{
+	diff <(expect "$2") <(answers | jq -S -c "select(.qpn == $1) | { tags, tc, flow, hops, src, dst, whole, udplen, dport,
+		sum_ok, icrc_ok, op, payload, plen, next, headers, sport, bth }")
+}
+from_ha arrive "${marked[@]}"
+assert_eq "marks, without answer: answers, counted" "$(answers | wc -l) $(seen_by ha answered suppressed unpaired)" "0 0 0 0"
+
+# the number is learned from an ACK of it that leaves, here that of XRC
+ask=$((1 << 31))
+answer_cnp()
+{
+	arrive qpn=720 tc=3 psn=$((ask | 5))
+	leave qpn=0x800 op=0xb1 psn=5
+	arrive qpn=720 tc=3 psn=6
+}
+agent answer cnp
+from_ha answer_cnp
+assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, unpaired" \
+	"$(answers | jq -r .qpn) $(seen_by ha answered unpaired suppressed error)" "2048 1 1 0 0"
+check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
+	bth: "8100ffff4000080000000000" }'
+
+# A number that UD asks for is none of an ACK
+answer_rc()
+{
+	arrive qpn=750 tc=2 psn=$((ask | 9)) -- qpn=751 op=0x64 tc=2 psn=$((ask | 9))
+	leave qpn=0x900 op=0x11 psn=9
+	arrive qpn=751 op=0x64 tc=3 psn=10 -- qpn=750 tc=3 psn=10
+}
+look
+unpaired=$(stat unpaired)
+from_ha answer_rc
+look
+assert_eq "RC and UD with one PSN: a CNP to RC's, none to UD's" \
+	"$(answers | jq -r '"\(.qpn) \(.sport)"') $(($(stat unpaired) - unpaired))" "2304 49169 1"
+
+# Two of one peer with the same PSNs, until they differ, and ACKs in the other order. Both
+# ways: data to 730 and 731, ACKs to 2096 and 2097.
+pairs() # PSN PSN...: by two, then a mark for each
+{
+	local data ack=()
+	while [[ $# -gt 0 ]]; do
+		data=(qpn=730 psn=$((ask | $1)) -- qpn=731 psn=$((ask | $2)))
+		arrive "${ack[@]}" "${data[@]}"
+		ack=(qpn=2097 op=0x11 psn="$2" -- qpn=2096 op=0x11 psn="$1" --)
+		leave "${ack[@]}" "${data[@]}"
+		shift 2
+	done
+	sleep 4
+	arrive "${ack[@]}" qpn=730 tc=3 sport=50730 psn=1000 -- qpn=731 tc=3 sport=50731 psn=1000
+}
+told() { answers | jq -r "select(.sport >= 50730 and .sport <= 50731) | $1" | sort | paste -sd' '; }
+ours() { cnp "[.flows[] | select(.dqpn == 730 or .dqpn == 731)] | sort_by(.dqpn) | map(.lqpn) | $1 | join(\" \")"; }
+from_ha pairs 7 7 8 8
+assert_eq "two with the same PSNs: a CNP to each" "$(told .qpn)" "2096 2097"
+assert_eq "... and ours of each, for theirs" "$(ours sort)" "2096 2097"
+from_ha pairs 500 20 501 21
+assert_eq "... which PSNs tell apart later: to the right one" "$(told '"\(.sport) \(.qpn)"')" "50730 2096 50731 2097"
+assert_eq "... and ours of each, for theirs" "$(ours .)" "2096 2097"
+
+# As many at once as an incast has
+asking=() acking=() marks=()
+for ((i = 0; i < 100; i++)); do
+	asking+=(-- qpn=$((1000 + i)) psn=$((ask | 5000 * i)) gap=0)
+	acking+=(-- qpn=$((4000 + i)) psn=$((5000 * i)) gap=0 op=0x11)
+	marks+=(-- qpn=$((1000 + i)) psn=$((5000 * i + 1)) gap=0 tc=3)
+done
+before=$(seen_by ha answered unpaired limited)
+arrive "${asking[@]:1}"
+leave "${asking[@]:1}" "${acking[@]}"
+arrive "${acking[@]:1}" "${marks[@]}"
+assert_eq "100 at once: answered, unpaired, limited" "$(seen_by ha answered unpaired limited)" \
+	"$((${before%% *} + 100)) ${before#* }"
+assert_eq "... ours of each, for theirs" "$(cnp '[.flows[] | select(.lqpn == .dqpn + 3000)] | length')" 100
+
+# Who forwards has packets that are not to it
+agent answer fast-cnp
+ip -6 route add fd00:d::/64 via fd00:a::ff dev ha
+ip -6 route add unreachable fd00:e::/64
+sysctl -qw net.ipv6.conf.ha.forwarding=1
+from_ha arrive qpn=740 tc=3 dst=fd00:d::1 -- qpn=741 tc=3 dst=ff0e::1 -- qpn=742 tc=3 dst=fd00:e::1 -- \
+	qpn=744 tc=3 dst=fd00:f::1 -- qpn=743 tc=3
+assert_eq "answered is what is to an address of this host" \
+	"$(jq -r 'select(.op == 129).qpn' "$tmp/packets") $(seen_by ha answered)" "743 1"
+sysctl -qw net.ipv6.conf.all.forwarding=1 net.ipv6.conf.ha.forwarding=0
+from_ha arrive qpn=745 tc=3 dst=fd00:d::1
+look
+assert_eq "... also where the device's own switch says that it does not forward" "$(stat answered)" 1
+sysctl -qw net.ipv6.conf.all.forwarding=0
+ip -6 route del fd00:d::/64 dev ha
+ip -6 route del unreachable fd00:e::/64
+
+# Each of another queue pair
+agent answer fast-cnp limit 1
+start=$EPOCHREALTIME
+arrive "${marks[@]:1}"
+look
+assert_eq "limit, as given" "$(stat limit)" 1
+answered=$(stat answered)
+assert_ge "limit 1: answered" "$answered" 1
+assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
+assert_eq "... limited: all others" "$(stat limited)" $((100 - answered))
+
+agent ioam-namespace 7 trace 1 answer fast-cnp detour fd00:5::/64	# all keys there are
+from_ha arrive "${marked[@]}"
+original=fd00000a000000000000000000000001
+assert_eq "answer fast-cnp: queue pairs answered, counted" \
+	"$(answers | jq -r .qpn | paste -sd' ') $(seen_by ha answered suppressed unpaired error)" "700 707 708 710 4 1 0 1"
+check "... figure 3, every byte" is_answer 700 "{ plen: 64, next: [60, 17], headers: \"1102010200009e10$original\", sport: 50001,
+	bth: \"8100ffff400002bc00000000\" }"
+trace=$(jq -r 'select(.qpn == 708 and .op == 4).headers' "$tmp/packets")
+check "... figure 4, with the trace as it came, every byte" is_answer 708 "{ plen: $((88 + 40)), next: [60, 17],
+	headers: \"110a01009d52${trace:12:132}$original\", sport: 49169, bth: \"8100ffff400002c400000000\" }"
+
+# --- What the manual page lists -------------------------------------------------------------
+
+page=$top/tools/man/hpccpp.8
+flow
+inject fd00:5::2 qpn="$q" orig=$b
+check "hpccpp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
+	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/seen" | sort)
+check "hpccpp(8): the keys of its flows" diff <(items "$page" 'keys: cnp-flow' | sort) \
+	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
+check "hpccpp(8): its metrics" diff <(items "$page" 'metrics: cnp' | sort) \
+	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
+check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
+"$HPCCPP" cnp del dev hb
+"$HPCCPP" cnp del dev ha
+check "removed: no filter, no clsact" [ -z "$(tc qdisc show dev ha clsact)" ]
+ktap_finish

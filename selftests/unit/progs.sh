@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The port agent's program, packet by packet as this kernel runs it: progs_test.c,
+# whose tests these are. (Kernels have no such run for a host agent's program.)
+#
+# place: host
+# timeout: 120
+set -uo pipefail
+
+top=$(realpath "${BASH_SOURCE%/*}/../..")
+bin=$(realpath -m "${HPCCPP_BIN:-$top/.build/bin}")
+
+log=$(make -C "$top/selftests" O="$bin" CFLAGS="-O2 -g -Werror" "$bin/progs_test" 2>&1) || {
+	printf '%s\n' "$log" >&2
+	echo "Bail out! progs_test is not built"
+	exit 1
+}
+if [[ $EUID -ne 0 ]]; then
+	echo "1..0 # SKIP not root: cannot load eBPF programs"
+	exit 4
+fi
+exec "$bin/progs_test"
