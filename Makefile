@@ -67,7 +67,7 @@ dkms_dir = /usr/src/tcp-hpccpp-$(version)
 demo: deps
 	$(q)$(MAKE) build-$(place) build-bin
 	$(q)mkdir -p results
-	$(q)RESULTS=$(CURDIR)/results scripts/demo.sh
+	$(q)RESULTS=$(CURDIR)/results scripts/demo/demo.sh
 
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
@@ -111,7 +111,7 @@ bench bench-paper:
 cost: deps
 	$(q)$(MAKE) build-6.1 build-bin
 	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
-	$(q)scripts/cost.sh
+	$(q)scripts/cost/cost.sh
 
 deps:
 	$(q)scripts/deps.sh
@@ -123,11 +123,11 @@ build-native: .build/native/vmlinux.h
 	$(q)$(MAKE) build-kmod build-tools out=.build/native kdir=$(KDIR) vmlinux_h=$<
 
 build-%:
-	$(q)tree=$$(scripts/kernel.sh $*) && $(MAKE) build-kmod build-tools \
+	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-kmod build-tools \
 		out=.build/$* kdir=$$tree/build vmlinux_h=$$tree/vmlinux.h
 
 headers-%:
-	$(q)tree=$$(scripts/kernel.sh --headers $*) && $(MAKE) build-kmod \
+	$(q)tree=$$(scripts/vm/kernel.sh --headers $*) && $(MAKE) build-kmod \
 		out=.build/$* kdir=$$tree/build
 
 build-kmod:

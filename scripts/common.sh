@@ -138,6 +138,6 @@ lab_env()
 	export HPCCPP_LAB=$1/.build/${2:-lab} HPCCPP=$1/.build/6.1/tools/hpccpp
 	export HPCCPP_KO=$HPCCPP_LAB/kmod/tcp_hpccpp.ko
 	# Its kernel has no BTF of its own; but for "flow" the command needs none of it.
-	HPCCPP_BTF=$("$1/scripts/kernel.sh" 6.1)/vmlinux
+	HPCCPP_BTF=$("$1/scripts/vm/kernel.sh" 6.1)/vmlinux
 	export HPCCPP_BTF
 }

@@ -84,7 +84,7 @@ if [[ $place == uml* ]]; then
 		${log:+--log "$log"} -- "$@"
 fi
 if [[ $place == vm ]]; then
-	exec "$top/scripts/vm.sh" -k "$series" "${vm_args[@]}" --timeout "$timeout" \
+	exec "$top/scripts/vm/vm.sh" -k "$series" "${vm_args[@]}" --timeout "$timeout" \
 		${log:+--log "$log"} -- "$@"
 fi
 

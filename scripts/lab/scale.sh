@@ -45,7 +45,7 @@ if [[ ${1-} != --inside ]]; then
 	export RESULTS PLACE=vm HPCCPP_BIN=$top/.build/lab HPCCPP=$top/.build/6.1/tools/hpccpp
 	export HPCCPP_KO=$top/.build/6.1/kmod/tcp_hpccpp.ko
 	cd "$top"
-	exec "$top/scripts/vm.sh" -m 2048 --timeout 600 -- "$here/scale.sh" --inside "$@"
+	exec "$top/scripts/vm/vm.sh" -m 2048 --timeout 600 -- "$here/scale.sh" --inside "$@"
 fi
 shift
 name=$1 cc=$2 flows=$3

@@ -67,7 +67,7 @@ guest_results
 # is not seen on the guest's command line, which is the same for all runs.
 mkdir -p "$tmp"/{share,initramfs/bin}
 cp "$(command -v busybox)" "$tmp/initramfs/bin/"
-cp "${BASH_SOURCE%/*}/../guest.sh" "$tmp/initramfs/"
+cp "${BASH_SOURCE%/*}/../vm/guest.sh" "$tmp/initramfs/"
 cat >"$tmp/initramfs/init" <<'END'
 #!/bin/busybox sh
 . "${0%/*}/config"

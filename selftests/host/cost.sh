@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What scripts/cost.sh measures without the VM, shortened: every figure is there and
+# What scripts/cost/cost.sh measures without the VM, shortened: every figure is there and
 # can be one, and sparse asking costs little. With LONG=1 whole, with both of its bounds.
 #
 # place: host
@@ -25,7 +25,7 @@ within()
 ktap_plan 34
 short=(-n 3 -t 1 -b 0 -w cut -s)
 [[ -z ${LONG-} ]] || short=()
-RESULTS=$tmp "$top/scripts/cost.sh" "${short[@]}" >"$tmp/said" || {
+RESULTS=$tmp "$top/scripts/cost/cost.sh" "${short[@]}" >"$tmp/said" || {
 	ktap_diag "$(<"$tmp/said")"
 	exit 1
 }
@@ -68,7 +68,7 @@ jq -r 'paths(scalars) | map(select(type == "string")) |
 check "tcp_hpccpp(7): the $(wc -l <"$tmp/listed") keys of cost.json" diff "$tmp/listed" "$tmp/there"
 # the VM's part is not measured here
 items "$page" "keys: cost" | sort | sed -n 's/^flow\.//p' >"$tmp/listed"
-sed -n '/^flow()/,/^}/p' "$top/scripts/cost.sh" |
+sed -n '/^flow()/,/^}/p' "$top/scripts/cost/cost.sh" |
 	grep -oE '\b(instructions|host_agent|port_agent|bytes)_[a-z_]+' | sort -u >"$tmp/there"
 check "... the $(wc -l <"$tmp/listed") of a flow" diff "$tmp/listed" "$tmp/there"
 jq -r '(.port, .host, .throughput, .throughput[]) | keys[]' "$json" | sort -u >"$tmp/there"

@@ -18,7 +18,7 @@ says() { [[ $(<"$1") == $2 ]] || { cat "$1"; false; }; }
 files() { ( cd "$tmp/dest" && find . -type f | sort ) >"$tmp/files"; }
 
 echo TAP version 13
-tree=$(realpath "$("$top/scripts/kernel.sh" 6.1)") || exit
+tree=$(realpath "$("$top/scripts/vm/kernel.sh" 6.1)") || exit
 release=$(<"$tree/release")
 copy_sources "$src"
 make=(make -C "$src" "KDIR=$tree/build")
@@ -44,7 +44,7 @@ touch "$other"
 cp -a "$tmp/dest" "$tmp/installed"
 
 # shellcheck disable=SC2016 # expanded in the VM
-"$top/scripts/vm.sh" -- bash -c '
+"$top/scripts/vm/vm.sh" -- bash -c '
 	release=$(uname -r)
 	mkdir /run/upper
 	mount -t tmpfs tmpfs /run/upper

@@ -73,7 +73,7 @@ check "the module builds for $(<"$lab/release") with gcc W=1 without a warning" 
 	build -C "$lab/build" ARCH=um W=1
 
 # Headers of 6.1 as a tree of links, where files can be replaced.
-headers=$(scripts/kernel.sh --headers 6.1)
+headers=$(scripts/vm/kernel.sh --headers 6.1)
 tree=$tmp/headers
 common=$(sed -n 's/^include \(.*\)\/Makefile$/\1/p' "$headers/build/Makefile")
 cp -rs "$(realpath "$headers/build")" "$tree"

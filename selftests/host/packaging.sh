@@ -75,7 +75,7 @@ kernels=(6.1 6.12)
 echo TAP version 13
 declare -A tree=()
 for series in "${kernels[@]}"; do
-	tree[$series]=$(realpath "$("$top/scripts/kernel.sh" "$series")") || exit
+	tree[$series]=$(realpath "$("$top/scripts/vm/kernel.sh" "$series")") || exit
 done
 src=$tmp/src
 copy_sources "$src"
@@ -171,7 +171,7 @@ for series in "${kernels[@]}"; do
 	check "$series: ... for that kernel" \
 		grep -q "^$release " <(modinfo -F vermagic "$ko")
 	# shellcheck disable=SC2097,SC2098 # for the command alone
-	PLACE=vm HPCCPP_KO=$ko HPCCPP=$tmp/hpccpp/usr/sbin/hpccpp "$top/scripts/vm.sh" -k "$series" \
+	PLACE=vm HPCCPP_KO=$ko HPCCPP=$tmp/hpccpp/usr/sbin/hpccpp "$top/scripts/vm/vm.sh" -k "$series" \
 		--timeout 250 -- "$0" inside "$tmp/hpccpp" >"$tmp/vm" 2>"$tmp/vm.err" || cat "$tmp/vm.err" >&2
 	check "$series: loaded, the default by the example, used by the units' commands, refused in lockdown" \
 		says "$tmp/vm" "loaded $version, signed by DKMS module signing key

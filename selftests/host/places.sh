@@ -10,7 +10,7 @@ set -uo pipefail
 top=$(realpath "${BASH_SOURCE%/*}/../..")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-vm=$top/scripts/vm.sh
+vm=$top/scripts/vm/vm.sh
 
 count=0
 check() # NAME COMMAND...: ok when the command succeeds

@@ -108,7 +108,7 @@ build_module()
 {
 	local kernel=$1 dir
 	shift
-	kernel=$("$top/scripts/kernel.sh" --headers "$kernel") || return
+	kernel=$("$top/scripts/vm/kernel.sh" --headers "$kernel") || return
 	dir=$(mktemp -d "$tmp/kmod.XXXXXX")
 	cp -r "$src/kmod" "$dir/"
 	make -C "$kernel/build" M="$dir/kmod" "$@" modules >"$tmp/make" 2>&1 || {
@@ -152,7 +152,7 @@ clang_module()
 build_tools() # CC
 {
 	local kernel
-	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
 	# eBPF is clang's in both cases: once
 	rm -f "$tmp"/tools/hpccpp
 	find "$tmp" -path "$tmp/tools/*.o" ! -name '*.bpf*' -delete
@@ -164,7 +164,7 @@ build_tools() # CC
 build_selftests() # CC
 {
 	local bin=$tmp/bin-$1 kernel
-	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
 	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="-O2 -g -Werror" SKELS="$kernel" \
 		all "$bin/algo_test" "$bin/cost"
 }

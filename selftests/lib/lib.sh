@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the tests and by scripts/demo.sh: TAP, namespaces, the topology, the
+# Sourced by the tests and by scripts/demo/demo.sh: TAP, namespaces, the topology, the
 # agents, transfers and what is measured of them.
 #
 # topo_line SENDERS SWITCHES makes this, every box a network namespace (a router):

@@ -18,7 +18,7 @@ corpus=$tmp/corpus
 build()
 {
 	local kernel
-	kernel=$("$top/scripts/kernel.sh" 6.1) || return
+	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
 	make -C "$top/selftests" O="$bin" CFLAGS="-O1 -g -Werror" \
 		VMLINUX_H="$kernel/vmlinux.h" "$bin/fuzz"
 }

@@ -38,8 +38,8 @@
 # shellcheck disable=SC2154,SC2034
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
-# shellcheck source-path=SCRIPTDIR source=common.sh
-. "$here/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../common.sh
+. "$here/../common.sh"
 
 usage="usage: cost.sh [-n REPETITIONS] [-t SECONDS] [-b BOUND] [-w WIRE] [-s]"
 repetitions=9
@@ -63,11 +63,11 @@ done
 [[ $wires =~ ^(cut|single|cut single)$ ]] || bad "-w '$wires': cut or single"
 [[ $EUID -eq 0 ]] || die "not root"
 
-RESULTS=$(realpath "${RESULTS:-$here/../results}")
+RESULTS=$(realpath "${RESULTS:-$here/../../results}")
 mkdir -p "$RESULTS"
-HPCCPP=$(realpath "${HPCCPP:-$here/../.build/6.1/tools/hpccpp}")
-# shellcheck source-path=SCRIPTDIR source=../selftests/lib/lib.sh
-. "$here/../selftests/lib/lib.sh"
+HPCCPP=$(realpath "${HPCCPP:-$here/../../.build/6.1/tools/hpccpp}")
+# shellcheck source-path=SCRIPTDIR source=../../selftests/lib/lib.sh
+. "$here/../../selftests/lib/lib.sh"
 
 most=1200	# instructions for an ACK's telemetry, reading it and acting on it
 modes=(off all 16 rtt)
@@ -307,7 +307,7 @@ flow()
 {
 	local cc
 	for cc in hpccpp reno; do
-		RESULTS=$tmp "$here/lab/scale.sh" $cc-1 $cc 1
+		RESULTS=$tmp "$here/../lab/scale.sh" $cc-1 $cc 1
 	done
 	jq -s '(.[0].metrics | {
 			instructions_per_ack, instructions_parse, instructions_tcp_ack,
@@ -319,7 +319,7 @@ flow()
 
 # --- The run -----------------------------------------------------------------
 
-make -s -C "$here/../selftests" O="$(realpath -m "$HPCCPP_BIN")" SKELS="${HPCCPP%/*}" \
+make -s -C "$here/../../selftests" O="$(realpath -m "$HPCCPP_BIN")" SKELS="${HPCCPP%/*}" \
 	"$(realpath -m "$HPCCPP_BIN")/cost"
 path_up
 for mode in all 16 rtt; do

@@ -12,8 +12,8 @@
 # What is there stays; remove the directory's link linux-<series> to have the
 # archive asked for a newer one.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=common.sh
-. "${BASH_SOURCE%/*}/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../common.sh
+. "${BASH_SOURCE%/*}/../common.sh"
 
 usage="usage: kernel.sh [--headers] 6.1|6.12"
 image=1

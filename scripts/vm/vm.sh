@@ -13,8 +13,8 @@
 # Ends as the command does; 99 when the guest's kernel log has a splat or ends
 # before the command does; 124 after --timeout seconds of wall time.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR source=common.sh
-. "${BASH_SOURCE%/*}/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../common.sh
+. "${BASH_SOURCE%/*}/../common.sh"
 
 usage="usage: vm.sh [-k KERNEL] [-m MB] [--smp] [--timeout SEC] [--log FILE] -- command..."
 series=6.1

@@ -34,7 +34,7 @@ while getopts t:c:f:I opt; do
 	*)	echo "$usage" >&2; exit 2 ;;
 	esac
 done
-export RESULTS=${RESULTS:-$(realpath "$here/..")/results}
+export RESULTS=${RESULTS:-$(realpath "$here/../..")/results}
 
 link_bps=200000000
 packet=1514
@@ -94,8 +94,8 @@ run() # CC FAMILY
 }
 
 if [[ -n $inside ]]; then
-	# shellcheck source-path=SCRIPTDIR source=../selftests/lib/lib.sh
-	. "$here/../selftests/lib/lib.sh"
+	# shellcheck source-path=SCRIPTDIR source=../../selftests/lib/lib.sh
+	. "$here/../../selftests/lib/lib.sh"
 	# DCTCP asks for ECN; to the others it makes no difference.
 	SYSCTLS=net.ipv4.tcp_ecn=1
 	topo_line 4 2
@@ -106,8 +106,8 @@ if [[ -n $inside ]]; then
 	exit
 fi
 
-# shellcheck source-path=SCRIPTDIR source=common.sh
-. "$here/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../common.sh
+. "$here/../common.sh"
 [[ -z ${HPCCPP_KO-} ]] || die "not inside a place: it goes there by itself"
 
 wait_for_runs()
@@ -131,9 +131,9 @@ trap '[[ ${#running[@]} -eq 0 ]] || kill "${running[@]}"; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 at_once=2
-[[ $("$here/place.sh" --print) != native ]] || at_once=1
+[[ $("$here/../place.sh" --print) != native ]] || at_once=1
 for family in $families; do
-	"$here/place.sh" --timeout 1800 -- \
+	"$here/../place.sh" --timeout 1800 -- \
 		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" &
 	running+=($!)
 	if [[ ${#running[@]} -eq $at_once ]]; then
@@ -163,6 +163,6 @@ echo "the $seconds s from the first data on, Jain's index of the second half of 
 
 gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; packet=$packet; rate=$link_bps" \
 	"$here/demo.gp"
-"$here/flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
+"$here/../flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
 echo
 echo "$RESULTS: demo.json, queue.png, samples in queue-*.csv and rtt-*.csv, flent/"
