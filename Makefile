@@ -61,7 +61,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null), \
 	$(error KDIR=$(KDIR): no kernel headers there))
 
-version = $(shell sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' kmod/tcp_hpccpp.c)
+version = $(shell sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' kmod/hpccpp_main.c)
 dkms_dir = /usr/src/tcp-hpccpp-$(version)
 
 demo: deps

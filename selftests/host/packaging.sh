@@ -89,7 +89,7 @@ check "make deb" env VMLINUX_H="${tree[6.1]}/vmlinux.h" DEB_BUILD_OPTIONS=noauto
 check "... leaves the top as it is" diff "$tmp/before" \
 	<(find "$src" -maxdepth 1 ! -name .build)
 check "lintian finds no error" lintian --allow-root --fail-on error "$src"/.build/deb/*.changes
-version=$(sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' "$top/kmod/tcp_hpccpp.c")
+version=$(sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' "$top/kmod/hpccpp_main.c")
 for package in hpccpp tcp-hpccpp-dkms; do
 	dpkg-deb -R "$src/.build/deb/${package}_${version}"_*.deb "$tmp/$package"
 	( cd "$tmp/$package" && find . -type f ! -path './DEBIAN/*' ! -path './usr/share/doc/*' |

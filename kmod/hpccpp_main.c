@@ -99,16 +99,13 @@
 
 #include <linux/inet_diag.h>
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/random.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "hpccpp_flow.h"
+#include "tcp_hpccpp.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -123,126 +120,9 @@
 #define HPCCPP_SILENT_ACKS	4
 #define HPCCPP_SILENT_ACKS_MANY	256U
 
-/*
- * Round trips in a row, and packets in flight, before one that INT does not
- * explain is believed: a queue that grows is told of a round trip late, and a
- * packet alone waits for the receiver's delayed ACK. Under the least delay, us,
- * hosts and interrupts are as likely as a queue.
- */
-#define HPCCPP_BLIND_ROUNDS	8
-#define HPCCPP_BLIND_FLIGHT	4U
-#define HPCCPP_BLIND_DELAY	20U
-
-/* Loss is an eighth of the data, and many packets, of at most so many. */
-#define HPCCPP_BLIND_LOST	16U
-#define HPCCPP_BLIND_SPAN	1024U
-
-/* W never falls under a packet >> this: a floor of one is a standing queue. */
-#define HPCCPP_W_FLOOR_SHIFT	4
-
-/* cwnd never falls under this, packets; difference 2. */
-#define HPCCPP_CWND_MIN		2U
-
-/* What T is more than the minimum RTT, packets; difference 1. */
-#define HPCCPP_T_PACKETS	4U
-
-/* N of W_ai, unless set or measured. */
-#define HPCCPP_FLOWS		64
-
-/* f->told when W is less than the agent was told: 28 bits tell it. */
-#define HPCCPP_TELL		~0U
-
-/* Headers that the link carries and TCP does not count: Ethernet's. */
-#define HPCCPP_L2_LEN		14
-
-/*
- * A burst is at most about W / 2^this, in so far as that is not less than what
- * goes out in 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: TCP small queues let no
- * more wait in the device, and its completions take their time.
- */
-#define HPCCPP_BURST_SHIFT	4
-#define HPCCPP_PACING_SHIFT	10	/* the kernel's own */
-#define HPCCPP_PACING_SHIFT_MAX	13
-
-enum hpccpp_stat {
-	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
-	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
-	HPCCPP_S_INT,			/* times that mail had news */
-	HPCCPP_S_INT_TX,		/* of those, on transmit */
-	HPCCPP_S_UPDATES,		/* of those, used */
-	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
-	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
-	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
-	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
-	HPCCPP_S_ENTER,			/* flows that came under INT */
-	HPCCPP_S_FALLBACK,		/* flows that fell back to Reno */
-	HPCCPP_S_BLIND,			/* of those, not explained by INT */
-	HPCCPP_S_NO_INT,		/* flows that began without INT */
-	HPCCPP_S_MD_LOSS,		/* decreases on unexplained loss */
-	HPCCPP_S_MD_RTO,		/* on a retransmission timeout */
-	HPCCPP_S_MD_CWR,		/* on an ECN mark, or what TCP calls CWR */
-	HPCCPP_S_EXPLAINED,		/* loss and marks that INT explains */
-	HPCCPP_S_UNDO,			/* decreases taken back */
-	HPCCPP_S_PROBES,		/* probes sent after idling */
-	HPCCPP_S_MAX,
-};
-
-static const char * const hpccpp_guard_names[] = HPCCPP_GUARD_NAMES;
-
-static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
-	[HPCCPP_S_ACKS]		= "acks",
-	[HPCCPP_S_INT]		= "int",
-	[HPCCPP_S_INT_TX]	= "int_tx",
-	[HPCCPP_S_UPDATES]	= "updates",
-	[HPCCPP_S_WINDOWS]	= "windows",
-	[HPCCPP_S_NO_AGENT]	= "no_agent",
-	[HPCCPP_S_NO_MEMORY]	= "no_memory",
-	[HPCCPP_S_BEFORE_INIT]	= "before_init",
-	[HPCCPP_S_ENTER]	= "enter",
-	[HPCCPP_S_FALLBACK]	= "fallback",
-	[HPCCPP_S_BLIND]	= "blind",
-	[HPCCPP_S_NO_INT]	= "no_int",
-	[HPCCPP_S_MD_LOSS]	= "md_loss",
-	[HPCCPP_S_MD_RTO]	= "md_rto",
-	[HPCCPP_S_MD_CWR]	= "md_cwr",
-	[HPCCPP_S_EXPLAINED]	= "explained",
-	[HPCCPP_S_UNDO]		= "undo",
-	[HPCCPP_S_PROBES]	= "probes",
-};
-
-struct hpccpp_stats {
-	u64 c[HPCCPP_S_MAX];
-};
-
-/* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
-struct hpccpp_net {
-	int eta;			/* percent */
-	int max_stage;
-	int flows;			/* N */
-	int w_ai;			/* bytes; 0: from flows */
-	int w_ai_min;			/* 1/1000 of a full packet */
-	int base_rtt_us;		/* 0: difference 1 */
-	int hold;			/* percent of W: difference 9 */
-	int probe;			/* T of idling; 0: never: difference 10 */
-	unsigned long min_rate;		/* bit/s */
-	struct ctl_table_header *sysctl;
-	struct hpccpp_stats __percpu *stats;
-};
-
-static unsigned int hpccpp_net_id __read_mostly;
 static unsigned long hpccpp_secret __read_mostly;	/* not 0 */
 static struct tcp_congestion_ops tcp_hpccpp_reno_ops;
 static struct tcp_congestion_ops tcp_hpccpp_ops;
-
-static struct hpccpp_net *hpccpp_net(const struct sock *sk)
-{
-	return net_generic(sock_net(sk), hpccpp_net_id);
-}
-
-static void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)
-{
-	this_cpu_inc(hn->stats->c[stat]);
-}
 
 /*
  * The flow's state; NULL before init, without memory, and when the socket has
@@ -262,108 +142,6 @@ static struct hpccpp_flow *hpccpp_flow(const struct sock *sk)
 	if (ca->check != ((unsigned long)ca->flow ^ hpccpp_secret))
 		return NULL;
 	return ca->flow;
-}
-
-/* Bytes of a full packet on the wire; TCP options come out of the MSS. */
-static u32 hpccpp_wire_len(const struct sock *sk)
-{
-	return tcp_sk(sk)->mss_cache + tcp_sk(sk)->tcp_header_len +
-	       inet_csk(sk)->icsk_af_ops->net_header_len + HPCCPP_L2_LEN;
-}
-
-/* T in us, 0 while nothing is known: difference 1. */
-static u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
-{
-	u64 T = READ_ONCE(f->net->base_rtt_us);
-
-	if (!T) {
-		T = tcp_min_rtt(tcp_sk(sk));
-		if (T == ~0U)
-			return 0;
-		if (T <= f->syn_rtt)
-			T = min_t(u64, T, f->syn_rtt - f->syn_queue);
-		if (f->min_B)
-			T += DIV64_U64_ROUND_UP(HPCCPP_T_PACKETS *
-						USEC_PER_SEC *
-						(u64)hpccpp_wire_len(sk),
-						f->min_B);
-	}
-	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
-}
-
-/* The longest queue that n records tell of, and how long it lasts in us. */
-static u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
-{
-	u32 qlen = 0;
-	int i;
-
-	*us = 0;
-	for (i = 0; i < n; i++) {
-		u64 bps = hpccpp_rate_decode(rec[i].rate);
-		u64 bits = (u64)rec[i].qlen << (HPCCPP_QLEN_SHIFT + 3);
-
-		if (rec[i].qlen <= qlen)
-			continue;
-		qlen = rec[i].qlen;
-		if (hpccpp_rate_ok(bps))
-			*us = div64_u64(bits * USEC_PER_SEC, bps);
-	}
-	return qlen;
-}
-
-/*
- * The queue in the handshake's RTT, difference 1. A queue that is longer than
- * all of that RTT is none that the SYN waited in.
- */
-static void hpccpp_handshake_queue(const struct sock *sk,
-				   struct hpccpp_flow *f, u32 qlen, u64 us)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 srtt = tp->srtt_us >> 3;
-
-	/* a SYN is all that left, and its answer all that came */
-	if (tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) {
-		f->syn_rtt = srtt;
-		f->syn_queue = us < srtt ? us : 0;
-	} else if (!qlen || us > srtt) {
-		f->syn_queue = 0;
-	}
-}
-
-/* W_init of the draft's section 5: what fills the path's smallest link. */
-static u32 hpccpp_w_init(const struct hpccpp_flow *f)
-{
-	return min_t(u64, hpccpp_bdp(f->min_B, f->T), HPCCPP_W_LIMIT);
-}
-
-/* The draft's parameters as they are now, from f->T and f->min_B. */
-static void hpccpp_get_params(const struct sock *sk,
-			      const struct hpccpp_flow *f,
-			      struct hpccpp_params *p)
-{
-	const struct hpccpp_net *hn = f->net;
-	u32 w_init = hpccpp_w_init(f);
-	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
-	u32 eta = READ_ONCE(hn->eta);
-	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
-	u32 w_ai = READ_ONCE(hn->w_ai);
-
-	if (!w_ai) {
-		/* rule of thumb of section 5: W_init * (1 - eta) / N */
-		u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
-
-		if (eta < 100)
-			w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
-		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
-					READ_ONCE(hn->w_ai_min) / 1000);
-	}
-	p->T = f->T;
-	p->eta = eta * HPCCPP_ONE / 100;
-	p->max_stage = READ_ONCE(hn->max_stage);
-	p->W_ai = w_ai;
-	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
-	p->W_max = max(p->W_max, w_floor);
-	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
 }
 
 /* For get_info, which may run at any time without the lock. */
@@ -430,7 +208,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /* cwnd from W; acked is what this ACK delivered, packets. */
-static void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
+void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	u32 cwnd = DIV_ROUND_UP(f->s.W, f->wire_len) + 1;
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -486,86 +264,8 @@ static bool hpccpp_loaded(const struct hpccpp_flow *f,
 	return f->s.U >= p->eta && rec->rate;
 }
 
-/* What is lost from here on INT has to explain. */
-static void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
-{
-	f->lost = tcp_sk(sk)->lost;
-	f->delivered = tcp_sk(sk)->delivered;
-}
-
-/*
- * Once a round trip: do the links that we hear of, whose queues last queue_us,
- * explain it? Only while they have room is it theirs to say why it takes longer
- * than T: difference 7.
- */
-static void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
-			   bool loaded, u64 queue_us)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 T = max(f->T, tcp_min_rtt(tp));
-	u32 rtt = f->round_rtt;
-
-	f->round_rtt = 0;
-	if (loaded || tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
-		hpccpp_count_loss(sk, f);
-	if (!rtt || loaded ||
-	    tcp_packets_in_flight(tp) < HPCCPP_BLIND_FLIGHT ||
-	    rtt <= T + T / 4 + HPCCPP_BLIND_DELAY + queue_us)
-		f->blind_rounds = 0;
-	else if (f->blind_rounds < HPCCPP_BLIND_ROUNDS)
-		f->blind_rounds++;
-}
-
-/* A burst is sk_pacing_rate >> shift, that of 1 s >> shift. */
-static void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f)
-{
-	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
-
-	WRITE_ONCE(sk->sk_pacing_shift,
-		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
-			   HPCCPP_PACING_SHIFT_MAX));
-}
-
-/* What follows from T and min(B) */
-static void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
-{
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
-
-	f->wire_len = hpccpp_wire_len(sk);
-	hpccpp_get_params(sk, f, &f->p);
-	if (ca->mode == HPCCPP_INT)
-		hpccpp_set_burst(sk, f);
-}
-
-/*
- * Section 6.2: tell the agent what the receiver needs to compute W, when that has
- * changed, or in fallback that it need not. The receiver goes on from a W that is
- * smaller than its own. The flow may not be ours afterwards.
- */
-static void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
-{
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
-	u32 what = 0, windows = 0, W_ai = 0;
-
-	if (ca->mode == HPCCPP_INT) {
-		W_ai = f->p.W_ai;
-		what = hpccpp_num_encode(f->p.T) << 12 |
-		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
-		       READ_ONCE(f->net->eta);
-	}
-	/* N varies: what W_ai changes by less than an eighth does not matter */
-	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)
-		return;
-	if (what)
-		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
-			  hpccpp_num_encode(W_ai);
-	f->told = what;
-	f->told_ai = W_ai;
-	tcp_call_bpf_3arg(sk, HPCCPP_SOCK_TELL, what, what, windows);
-}
-
 /* W is new, by telemetry of now. */
-static void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
+void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 {
 	f->last_int = tcp_sk(sk)->tcp_clock_cache;
 	f->silent = 0;
@@ -575,74 +275,6 @@ static void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 	f->loaded &= loaded;
 	hpccpp_set_pacing(sk, f);
 	hpccpp_publish(inet_csk_ca(sk), f);
-}
-
-/*
- * A window has come: obey it, within the bounds of any. One that was computed
- * before the receiver heard of our last decrease cannot raise W, nor can the one
- * that a flow enters with: the receiver is told of its W then.
- */
-static bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
-{
-	static const struct hpccpp_int none;
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
-	u32 value = HPCCPP_WINDOW_VALUE(word);
-	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
-	const struct tcp_sock *tp = tcp_sk(sk);
-	bool loaded, update_wc;
-	u64 B;
-
-	switch (HPCCPP_WINDOW_KIND(word)) {
-	case HPCCPP_WINDOW_B:
-		B = hpccpp_rate_decode(value);
-		/* one alone does not change a path that is known */
-		if (hpccpp_rate_ok(B) && (!f->min_B || value == f->told_B))
-			f->min_B = B / 8;
-		f->told_B = value;
-		break;
-	case HPCCPP_WINDOW_U:
-		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
-		/* no RTT is as short as T, and the queue of now, which U bounds */
-		if (value < HPCCPP_WINDOW_VALUE(~0U) &&
-		    tcp_min_rtt(tp) > f->T + f->T / 2 +
-				      ((u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT))
-			f->syn_queue = 0;	/* it was not there */
-		break;
-	case HPCCPP_WINDOW_N:
-		f->N = value;
-		break;
-	}
-	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
-	if (!f->T || !f->min_B)
-		return false;
-	hpccpp_set_params(sk, f);
-	if (ca->mode != HPCCPP_INT) {
-		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
-			       HPCCPP_W_LIMIT);
-		f->told = 0;
-		f->last_update_seq = tp->snd_nxt;
-		hpccpp_count_loss(sk, f);
-	}
-	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
-		W = min_t(u64, W, f->s.W);
-	f->s.W = clamp_t(u64, W, f->p.W_min, f->p.W_max);
-	f->s.W_c = f->s.W;
-	/* what echoes would go on from */
-	f->s.inc_stage = 0;
-	f->s.records = f->s.records ?: 1;
-	/* more than eta: U of a bound may be as much, which is of no link */
-	loaded = f->s.U > f->p.eta;
-	update_wc = after(tp->snd_una, f->last_update_seq);
-	if (update_wc) {
-		f->last_update_seq = tp->snd_nxt;
-		/* U says no more of a queue than that it is not longer */
-		hpccpp_explain(sk, f, loaded,
-			       (u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT);
-	}
-	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
-	hpccpp_updated(sk, f, loaded);
-	trace_hpccpp_update(sk, f, &f->p, &none, update_wc, true);
-	return true;
 }
 
 /*
@@ -663,6 +295,25 @@ static bool hpccpp_path_changed(const struct sock *sk,
 		if (rec[i].rate && hpccpp_known_B(&f->s, &rec[i]) < f->min_B)
 			return true;
 	return false;
+}
+
+/*
+ * The queue in the handshake's RTT, difference 1. A queue that is longer than
+ * all of that RTT is none that the SYN waited in.
+ */
+static void hpccpp_handshake_queue(const struct sock *sk,
+				   struct hpccpp_flow *f, u32 qlen, u64 us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 srtt = tp->srtt_us >> 3;
+
+	/* a SYN is all that left, and its answer all that came */
+	if (tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) {
+		f->syn_rtt = srtt;
+		f->syn_queue = us < srtt ? us : 0;
+	} else if (!qlen || us > srtt) {
+		f->syn_queue = 0;
+	}
 }
 
 /* T, min(B) and the parameters that follow. False: no link is known. */
@@ -853,7 +504,7 @@ static void hpccpp_leave_agent(const struct sock *sk)
 }
 
 /* A socket's operations follow its mode. */
-static void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
+void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 
@@ -876,50 +527,6 @@ static void hpccpp_begin(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_set_burst(sk, f);
 	hpccpp_set_pacing(sk, f);
 	hpccpp_set_cwnd(sk, f, 0);
-}
-
-/* Reno goes on from the window that telemetry had reached. */
-static void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	f->fallbacks++;
-	/* Reno answers from here on, and md_seq may wrap before INT is back */
-	f->in_md = 0;
-	f->prior_W = 0;
-	/* that is not the window of a probe */
-	f->probing = 0;
-	hpccpp_set_cwnd(sk, f, 0);
-	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
-	hpccpp_set_mode(sk, HPCCPP_RENO);
-	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
-}
-
-/* Fall back until the links that are told of are loaded: difference 7. */
-static void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
-{
-	f->blind = 1;
-	f->blind_rounds = 0;
-	f->loaded = 0;
-	f->round_seq = tcp_sk(sk)->snd_nxt;
-	hpccpp_fallback(sk, f);
-	hpccpp_count(f->net, HPCCPP_S_BLIND);
-}
-
-/* Has the most loaded link that we hear of been full for a round trip? */
-static bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!f->blind)
-		return true;
-	if (!after(tp->snd_una, f->round_seq))
-		return false;
-	f->blind = !f->loaded;
-	f->loaded = 1;
-	f->round_seq = tp->snd_nxt;
-	hpccpp_count_loss(sk, f);
-	return !f->blind;
 }
 
 static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
@@ -1248,163 +855,11 @@ static struct tcp_congestion_ops tcp_hpccpp_reno_ops __read_mostly = {
 	.get_info	= hpccpp_get_info,
 };
 
-static int hpccpp_eta_min = 1;
-static int hpccpp_eta_max = HPCCPP_ETA_MAX;
-static int hpccpp_max_stage_max = 1000;
-static int hpccpp_flows_max = 1000000;
-static int hpccpp_w_ai_max = 1 << 20;
-static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
-static unsigned long hpccpp_min_rate_min;
-static unsigned long hpccpp_min_rate_max = 1000000000;
-
-#define hpccpp_do_int	proc_dointvec_minmax
-#define hpccpp_do_ulong	proc_doulongvec_minmax
-
-/* The one table of knobs; .data is an offset into struct hpccpp_net. */
-#define HPCCPP_KNOB(field, type, min, max) {				\
-	.procname	= #field,					\
-	.data		= (void *)offsetof(struct hpccpp_net, field),	\
-	.maxlen		= sizeof(type),					\
-	.mode		= 0644,						\
-	.proc_handler	= hpccpp_do_ ## type,				\
-	.extra1		= min,						\
-	.extra2		= max,						\
-}
-
-static const struct ctl_table hpccpp_knobs[] = {
-	/* target utilisation of the most loaded link, percent */
-	HPCCPP_KNOB(eta, int, &hpccpp_eta_min, &hpccpp_eta_max),
-	/* additive increases before a multiplicative one */
-	HPCCPP_KNOB(max_stage, int, SYSCTL_ZERO, &hpccpp_max_stage_max),
-	/* N: flows expected on a link at the same time; 0: as receivers measure */
-	HPCCPP_KNOB(flows, int, SYSCTL_ZERO, &hpccpp_flows_max),
-	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
-	HPCCPP_KNOB(w_ai, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
-	/* least additive increase when w_ai is 0, 1/1000 of a full packet */
-	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* T, us; 0: the minimum RTT and four packets (difference 1) */
-	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
-	/* after a decrease W_c stays for this much more of W, percent */
-	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
-	/* T of idling after which a flow probes the path; 0: never */
-	HPCCPP_KNOB(probe, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* R does not fall under this, bit/s */
-	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
-	{ }
-};
-
-static int hpccpp_sysctl_register(struct net *net, struct hpccpp_net *hn)
-{
-	struct ctl_table *table;
-	unsigned int i;
-
-	table = kmemdup(hpccpp_knobs, sizeof(hpccpp_knobs), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(hpccpp_knobs) - 1; i++)
-		table[i].data = (void *)hn + (unsigned long)table[i].data;
-	hn->sysctl = hpccpp_register_sysctl(net, "net/hpccpp", table,
-					    ARRAY_SIZE(hpccpp_knobs) - 1);
-	if (!hn->sysctl) {
-		kfree(table);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void hpccpp_sysctl_unregister(struct hpccpp_net *hn)
-{
-	const struct ctl_table *table = hn->sysctl->ctl_table_arg;
-
-	unregister_net_sysctl_table(hn->sysctl);
-	kfree(table);
-}
-
-#ifdef CONFIG_PROC_FS
-static int hpccpp_proc_show(struct seq_file *seq, void *v)
-{
-	struct hpccpp_net *hn = net_generic(seq_file_single_net(seq),
-					    hpccpp_net_id);
-	unsigned int i;
-	int cpu;
-
-	for (i = 0; i < HPCCPP_S_MAX; i++) {
-		u64 sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(hn->stats, cpu)->c[i]);
-		if (i < HPCCPP_S_GUARDS + HPCCPP_G_MAX)
-			seq_printf(seq, "guard_%s %llu\n",
-				   hpccpp_guard_names[i - HPCCPP_S_GUARDS],
-				   sum);
-		else
-			seq_printf(seq, "%s %llu\n", hpccpp_stat_names[i], sum);
-	}
-	return 0;
-}
-#endif
-
-static int __net_init hpccpp_net_init(struct net *net)
-{
-	struct hpccpp_net *hn = net_generic(net, hpccpp_net_id);
-	int err;
-
-	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
-	hn->eta = 95;
-	hn->max_stage = 5;
-	hn->flows = HPCCPP_FLOWS;
-	hn->w_ai_min = 12;
-	hn->hold = 50;
-	hn->min_rate = 1000000;
-
-	hn->stats = alloc_percpu(struct hpccpp_stats);
-	if (!hn->stats)
-		return -ENOMEM;
-	err = hpccpp_sysctl_register(net, hn);
-	if (err)
-		goto err_stats;
-#ifdef CONFIG_PROC_FS
-	if (!proc_create_net_single("hpccpp", 0444, net->proc_net,
-				    hpccpp_proc_show, NULL)) {
-		err = -ENOMEM;
-		goto err_sysctl;
-	}
-#endif
-	return 0;
-
-#ifdef CONFIG_PROC_FS
-err_sysctl:
-	hpccpp_sysctl_unregister(hn);
-#endif
-err_stats:
-	free_percpu(hn->stats);
-	return err;
-}
-
-static void __net_exit hpccpp_net_exit(struct net *net)
-{
-	struct hpccpp_net *hn = net_generic(net, hpccpp_net_id);
-
-#ifdef CONFIG_PROC_FS
-	remove_proc_entry("hpccpp", net->proc_net);
-#endif
-	hpccpp_sysctl_unregister(hn);
-	free_percpu(hn->stats);
-}
-
-static struct pernet_operations hpccpp_net_ops = {
-	.init	= hpccpp_net_init,
-	.exit	= hpccpp_net_exit,
-	.id	= &hpccpp_net_id,
-	.size	= sizeof(struct hpccpp_net),
-};
-
 static int __init hpccpp_register(void)
 {
 	int err;
 
 	BUILD_BUG_ON(sizeof(struct hpccpp_sock) > ICSK_CA_PRIV_SIZE);
-	BUILD_BUG_ON(ARRAY_SIZE(hpccpp_guard_names) != HPCCPP_G_MAX);
 
 	hpccpp_secret = get_random_long() | 1;
 

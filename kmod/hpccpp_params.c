@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * HPCC++: T, and the parameters that follow from T, min(B) and the knobs. A flow gets
+ * them anew once in a round trip.
+ */
+
+#include <net/tcp.h>
+
+#include "tcp_hpccpp.h"
+
+/* W never falls under a packet >> this: a floor of one is a standing queue. */
+#define HPCCPP_W_FLOOR_SHIFT	4
+
+/* What T is more than the minimum RTT, packets; difference 1. */
+#define HPCCPP_T_PACKETS	4U
+
+/* T in us, 0 while nothing is known: difference 1. */
+u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	u64 T = READ_ONCE(f->net->base_rtt_us);
+
+	if (!T) {
+		T = tcp_min_rtt(tcp_sk(sk));
+		if (T == ~0U)
+			return 0;
+		if (T <= f->syn_rtt)
+			T = min_t(u64, T, f->syn_rtt - f->syn_queue);
+		if (f->min_B)
+			T += DIV64_U64_ROUND_UP(HPCCPP_T_PACKETS *
+						USEC_PER_SEC *
+						(u64)hpccpp_wire_len(sk),
+						f->min_B);
+	}
+	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
+}
+
+/* The longest queue that n records tell of, and how long it lasts in us. */
+u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
+{
+	u32 qlen = 0;
+	int i;
+
+	*us = 0;
+	for (i = 0; i < n; i++) {
+		u64 bps = hpccpp_rate_decode(rec[i].rate);
+		u64 bits = (u64)rec[i].qlen << (HPCCPP_QLEN_SHIFT + 3);
+
+		if (rec[i].qlen <= qlen)
+			continue;
+		qlen = rec[i].qlen;
+		if (hpccpp_rate_ok(bps))
+			*us = div64_u64(bits * USEC_PER_SEC, bps);
+	}
+	return qlen;
+}
+
+/* The draft's parameters as they are now, from f->T and f->min_B. */
+void hpccpp_get_params(const struct sock *sk,
+		       const struct hpccpp_flow *f,
+		       struct hpccpp_params *p)
+{
+	const struct hpccpp_net *hn = f->net;
+	u32 w_init = hpccpp_w_init(f);
+	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
+	u32 eta = READ_ONCE(hn->eta);
+	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
+	u32 w_ai = READ_ONCE(hn->w_ai);
+
+	if (!w_ai) {
+		/* rule of thumb of section 5: W_init * (1 - eta) / N */
+		u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
+
+		if (eta < 100)
+			w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
+		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
+					READ_ONCE(hn->w_ai_min) / 1000);
+	}
+	p->T = f->T;
+	p->eta = eta * HPCCPP_ONE / 100;
+	p->max_stage = READ_ONCE(hn->max_stage);
+	p->W_ai = w_ai;
+	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
+	p->W_max = max(p->W_max, w_floor);
+	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
+}
+
+/* A burst is sk_pacing_rate >> shift, that of 1 s >> shift. */
+void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f)
+{
+	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
+
+	WRITE_ONCE(sk->sk_pacing_shift,
+		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
+			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/* What follows from T and min(B) */
+void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+
+	f->wire_len = hpccpp_wire_len(sk);
+	hpccpp_get_params(sk, f, &f->p);
+	if (ca->mode == HPCCPP_INT)
+		hpccpp_set_burst(sk, f);
+}

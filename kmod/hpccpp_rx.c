@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * HPCC++, mode receiver (section 6.2 of the draft): the receiver computes W. The sender
+ * tells it what it needs for that, and obeys.
+ */
+
+#include <net/tcp.h>
+
+#include "tcp_hpccpp.h"
+#include "trace.h"
+
+/*
+ * Section 6.2: tell the agent what the receiver needs to compute W, when that has
+ * changed, or in fallback that it need not. The receiver goes on from a W that is
+ * smaller than its own. The flow may not be ours afterwards.
+ */
+void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 what = 0, windows = 0, W_ai = 0;
+
+	if (ca->mode == HPCCPP_INT) {
+		W_ai = f->p.W_ai;
+		what = hpccpp_num_encode(f->p.T) << 12 |
+		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
+		       READ_ONCE(f->net->eta);
+	}
+	/* N varies: what W_ai changes by less than an eighth does not matter */
+	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)
+		return;
+	if (what)
+		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
+			  hpccpp_num_encode(W_ai);
+	f->told = what;
+	f->told_ai = W_ai;
+	tcp_call_bpf_3arg(sk, HPCCPP_SOCK_TELL, what, what, windows);
+}
+
+/*
+ * A window has come: obey it, within the bounds of any. One that was computed
+ * before the receiver heard of our last decrease cannot raise W, nor can the one
+ * that a flow enters with: the receiver is told of its W then.
+ */
+bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
+{
+	static const struct hpccpp_int none;
+	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 value = HPCCPP_WINDOW_VALUE(word);
+	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
+	const struct tcp_sock *tp = tcp_sk(sk);
+	bool loaded, update_wc;
+	u64 B;
+
+	switch (HPCCPP_WINDOW_KIND(word)) {
+	case HPCCPP_WINDOW_B:
+		B = hpccpp_rate_decode(value);
+		/* one alone does not change a path that is known */
+		if (hpccpp_rate_ok(B) && (!f->min_B || value == f->told_B))
+			f->min_B = B / 8;
+		f->told_B = value;
+		break;
+	case HPCCPP_WINDOW_U:
+		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
+		/* no RTT is as short as T, and the queue of now, which U bounds */
+		if (value < HPCCPP_WINDOW_VALUE(~0U) &&
+		    tcp_min_rtt(tp) > f->T + f->T / 2 +
+				      ((u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT))
+			f->syn_queue = 0;	/* it was not there */
+		break;
+	case HPCCPP_WINDOW_N:
+		f->N = value;
+		break;
+	}
+	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
+	if (!f->T || !f->min_B)
+		return false;
+	hpccpp_set_params(sk, f);
+	if (ca->mode != HPCCPP_INT) {
+		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
+			       HPCCPP_W_LIMIT);
+		f->told = 0;
+		f->last_update_seq = tp->snd_nxt;
+		hpccpp_count_loss(sk, f);
+	}
+	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
+		W = min_t(u64, W, f->s.W);
+	f->s.W = clamp_t(u64, W, f->p.W_min, f->p.W_max);
+	f->s.W_c = f->s.W;
+	/* what echoes would go on from */
+	f->s.inc_stage = 0;
+	f->s.records = f->s.records ?: 1;
+	/* more than eta: U of a bound may be as much, which is of no link */
+	loaded = f->s.U > f->p.eta;
+	update_wc = after(tp->snd_una, f->last_update_seq);
+	if (update_wc) {
+		f->last_update_seq = tp->snd_nxt;
+		/* U says no more of a queue than that it is not longer */
+		hpccpp_explain(sk, f, loaded,
+			       (u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT);
+	}
+	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
+	hpccpp_updated(sk, f, loaded);
+	trace_hpccpp_update(sk, f, &f->p, &none, update_wc, true);
+	return true;
+}

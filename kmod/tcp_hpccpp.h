@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the module share. */
+#ifndef TCP_HPCCPP_H
+#define TCP_HPCCPP_H
+
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/tcp.h>
+
+#include "hpccpp_flow.h"
+
+/*
+ * Round trips in a row, and packets in flight, before one that INT does not
+ * explain is believed: a queue that grows is told of a round trip late, and a
+ * packet alone waits for the receiver's delayed ACK. Under the least delay, us,
+ * hosts and interrupts are as likely as a queue.
+ */
+#define HPCCPP_BLIND_ROUNDS	8
+#define HPCCPP_BLIND_FLIGHT	4U
+#define HPCCPP_BLIND_DELAY	20U
+
+/* Loss is an eighth of the data, and many packets, of at most so many. */
+#define HPCCPP_BLIND_LOST	16U
+#define HPCCPP_BLIND_SPAN	1024U
+
+/* cwnd never falls under this, packets; difference 2. */
+#define HPCCPP_CWND_MIN		2U
+
+/* N of W_ai, unless set or measured. */
+#define HPCCPP_FLOWS		64
+
+/* f->told when W is less than the agent was told: 28 bits tell it. */
+#define HPCCPP_TELL		~0U
+
+/* Headers that the link carries and TCP does not count: Ethernet's. */
+#define HPCCPP_L2_LEN		14
+
+/*
+ * A burst is at most about W / 2^this, in so far as that is not less than what
+ * goes out in 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: TCP small queues let no
+ * more wait in the device, and its completions take their time.
+ */
+#define HPCCPP_BURST_SHIFT	4
+#define HPCCPP_PACING_SHIFT	10	/* the kernel's own */
+#define HPCCPP_PACING_SHIFT_MAX	13
+
+enum hpccpp_stat {
+	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
+	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
+	HPCCPP_S_INT,			/* times that mail had news */
+	HPCCPP_S_INT_TX,		/* of those, on transmit */
+	HPCCPP_S_UPDATES,		/* of those, used */
+	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
+	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
+	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
+	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
+	HPCCPP_S_ENTER,			/* flows that came under INT */
+	HPCCPP_S_FALLBACK,		/* flows that fell back to Reno */
+	HPCCPP_S_BLIND,			/* of those, not explained by INT */
+	HPCCPP_S_NO_INT,		/* flows that began without INT */
+	HPCCPP_S_MD_LOSS,		/* decreases on unexplained loss */
+	HPCCPP_S_MD_RTO,		/* on a retransmission timeout */
+	HPCCPP_S_MD_CWR,		/* on an ECN mark, or what TCP calls CWR */
+	HPCCPP_S_EXPLAINED,		/* loss and marks that INT explains */
+	HPCCPP_S_UNDO,			/* decreases taken back */
+	HPCCPP_S_PROBES,		/* probes sent after idling */
+	HPCCPP_S_MAX,
+};
+
+struct hpccpp_stats {
+	u64 c[HPCCPP_S_MAX];
+};
+
+/* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
+struct hpccpp_net {
+	int eta;			/* percent */
+	int max_stage;
+	int flows;			/* N */
+	int w_ai;			/* bytes; 0: from flows */
+	int w_ai_min;			/* 1/1000 of a full packet */
+	int base_rtt_us;		/* 0: difference 1 */
+	int hold;			/* percent of W: difference 9 */
+	int probe;			/* T of idling; 0: never: difference 10 */
+	unsigned long min_rate;		/* bit/s */
+	struct ctl_table_header *sysctl;
+	struct hpccpp_stats __percpu *stats;
+};
+
+extern unsigned int hpccpp_net_id;
+extern struct pernet_operations hpccpp_net_ops;
+
+static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
+{
+	return net_generic(sock_net(sk), hpccpp_net_id);
+}
+
+static inline void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)
+{
+	this_cpu_inc(hn->stats->c[stat]);
+}
+
+/* Bytes of a full packet on the wire; TCP options come out of the MSS. */
+static inline u32 hpccpp_wire_len(const struct sock *sk)
+{
+	return tcp_sk(sk)->mss_cache + tcp_sk(sk)->tcp_header_len +
+	       inet_csk(sk)->icsk_af_ops->net_header_len + HPCCPP_L2_LEN;
+}
+
+/* W_init of the draft's section 5: what fills the path's smallest link. */
+static inline u32 hpccpp_w_init(const struct hpccpp_flow *f)
+{
+	return min_t(u64, hpccpp_bdp(f->min_B, f->T), HPCCPP_W_LIMIT);
+}
+
+/* hpccpp_main.c */
+void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
+void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);
+void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode);
+
+/* hpccpp_params.c */
+u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f);
+u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
+void hpccpp_get_params(const struct sock *sk,
+		       const struct hpccpp_flow *f,
+		       struct hpccpp_params *p);
+void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
+
+/* hpccpp_rx.c */
+void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word);
+
+/* hpccpp_fallback.c */
+void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
+		    bool loaded, u64 queue_us);
+void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f);
+
+#endif /* TCP_HPCCPP_H */
