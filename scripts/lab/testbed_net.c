@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The namespaces, links, addresses and routes that testbed makes. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <error.h>
+#include <libmnl/libmnl.h>
+#include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <linux/veth.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "testbed.h"
+
+/* rtnetlink: messages to one namespace go out together */
+
+static struct {
+	char buf[BATCH + 8192];
+	size_t len;
+	struct node *node;
+	struct nlmsghdr *last;
+	unsigned int seq;
+} batch;
+
+static const char *request_name(int type)
+{
+	switch (type) {
+	case RTM_NEWLINK:
+		return "link";
+	case RTM_NEWADDR:
+		return "address";
+	case RTM_NEWROUTE:
+		return "route";
+	case RTM_NEWNEIGH:
+		return "neighbour";
+	case RTM_NEWQDISC:
+		return "qdisc";
+	}
+	return "request";
+}
+
+static int extack_cb(const struct nlattr *attr, void *data)
+{
+	if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG)
+		*(const char **)data = mnl_attr_get_str(attr);
+	return MNL_CB_OK;
+}
+
+void flush(void)
+{
+	struct node *n = batch.node;
+	char buf[16384];
+	ssize_t len;
+	int left;
+
+	if (!batch.len)
+		return;
+	batch.last->nlmsg_flags |= NLM_F_ACK;
+	if (mnl_socket_sendto(n->nl, batch.buf, batch.len) < 0)
+		error(1, errno, "%s: rtnetlink", n->name);
+	batch.len = 0;
+	for (;;) {
+		struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
+
+		len = mnl_socket_recvfrom(n->nl, buf, sizeof(buf));
+		if (len < 0)
+			error(1, errno, "%s: rtnetlink", n->name);
+		left = len;
+		for (; mnl_nlmsg_ok(nlh, left);
+		     nlh = mnl_nlmsg_next(nlh, &left)) {
+			struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
+			const char *text = "";
+
+			if (nlh->nlmsg_type != NLMSG_ERROR)
+				continue;
+			if (err->error) {
+				if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
+					mnl_attr_parse(nlh, sizeof(*err),
+						       extack_cb, &text);
+				error(1, -err->error, "%s: %s %s", n->name,
+				      request_name(err->msg.nlmsg_type), text);
+			}
+			if (nlh->nlmsg_seq == batch.seq)
+				return;
+		}
+	}
+}
+
+static void *request(struct node *n, int type, int flags, size_t size)
+{
+	if (batch.node != n || batch.len > BATCH)
+		flush();
+	batch.node = n;
+	batch.last = mnl_nlmsg_put_header(batch.buf + batch.len);
+	batch.last->nlmsg_type = type;
+	batch.last->nlmsg_flags = NLM_F_REQUEST | flags;
+	batch.last->nlmsg_seq = ++batch.seq;
+	return mnl_nlmsg_put_extra_header(batch.last, size);
+}
+
+static void request_end(void)
+{
+	batch.len += MNL_ALIGN(batch.last->nlmsg_len);
+}
+
+static void put_port(struct nlmsghdr *nlh, const struct port *p)
+{
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, p->dev);
+	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(p->mac), p->mac);
+	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	mnl_attr_put_u32(nlh, IFLA_GSO_MAX_SEGS, 1);
+	mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, 1);
+	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, 1);
+}
+
+void make_link(struct port *p)
+{
+	struct nlattr *info, *data, *peer;
+	struct ifinfomsg *ifi;
+	struct nlmsghdr *nlh;
+
+	ifi = request(p->node, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
+		      sizeof(*ifi));
+	nlh = batch.last;
+	ifi->ifi_index = p->ifindex;
+	put_port(nlh, p);
+	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
+	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
+	peer = mnl_attr_nest_start(nlh, VETH_INFO_PEER);
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = p->peer->ifindex;
+	put_port(nlh, p->peer);
+	mnl_attr_put_u32(nlh, IFLA_NET_NS_FD, p->peer->node->ns);
+	mnl_attr_nest_end(nlh, peer);
+	mnl_attr_nest_end(nlh, data);
+	mnl_attr_nest_end(nlh, info);
+	request_end();
+}
+
+void make_qdisc(struct port *p)
+{
+	struct nlmsghdr *nlh;
+	struct nlattr *nest;
+	struct tcmsg *tcm;
+
+	if (!strcmp(qdisc, "none"))
+		return;
+	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
+		      sizeof(*tcm));
+	nlh = batch.last;
+	tcm->tcm_ifindex = p->ifindex;
+	tcm->tcm_parent = TC_H_ROOT;
+	tcm->tcm_handle = 1 << 16;
+	mnl_attr_put_strz(nlh, TCA_KIND, qdisc);
+	if (!strcmp(qdisc, "tbf")) {
+		struct tc_tbf_qopt qopt = {
+			.rate.rate = p->opt.rate / 8 < UINT32_MAX ?
+				     p->opt.rate / 8 : UINT32_MAX,
+			.rate.linklayer = TC_LINKLAYER_ETHERNET,
+			.limit = p->opt.limit,
+		};
+
+		nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+		mnl_attr_put(nlh, TCA_TBF_PARMS, sizeof(qopt), &qopt);
+		mnl_attr_put_u64(nlh, TCA_TBF_RATE64, p->opt.rate / 8);
+		mnl_attr_put_u32(nlh, TCA_TBF_BURST, mtu + 100);
+		mnl_attr_nest_end(nlh, nest);
+	} else {
+		mnl_attr_put(nlh, TCA_OPTIONS, sizeof(p->opt), &p->opt);
+	}
+	request_end();
+}
+
+void set_up(struct node *n, int ifindex)
+{
+	struct ifinfomsg *ifi;
+
+	ifi = request(n, RTM_NEWLINK, 0, sizeof(*ifi));
+	ifi->ifi_index = ifindex;
+	ifi->ifi_flags = IFF_UP;
+	ifi->ifi_change = IFF_UP;
+	if (ifindex >= FIRST_IFINDEX) {
+		ifi->ifi_flags |= IFF_NOARP;
+		ifi->ifi_change |= IFF_NOARP | IFF_MULTICAST;
+	}
+	request_end();
+}
+
+/* Address of a host, or without one that of the other end of any link. */
+static size_t address(void *to, int family, const struct node *n)
+{
+	uint8_t *a = to;
+
+	if (family == AF_INET) {
+		uint32_t v4 = htonl(n ? 10 << 24 | n->id << 8 | 1 : GATEWAY4);
+
+		memcpy(a, &v4, 4);
+		return 4;
+	}
+	memset(a, 0, 16);
+	a[0] = n ? 0xfd : 0xfe;
+	a[1] = n ? 0 : 0x80;
+	a[14] = n ? n->id >> 8 : 0;
+	a[15] = n ? n->id : 1;
+	return 16;
+}
+
+static void put_address(int attr, int family, const struct node *n)
+{
+	uint8_t a[16];
+	size_t len = address(a, family, n);
+
+	mnl_attr_put(batch.last, attr, len, a);
+}
+
+static void make_address(struct port *p, int family)
+{
+	struct ifaddrmsg *ifa;
+
+	ifa = request(p->node, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL,
+		      sizeof(*ifa));
+	ifa->ifa_family = family;
+	ifa->ifa_prefixlen = family == AF_INET ? 32 : 128;
+	ifa->ifa_flags = family == AF_INET ? 0 : IFA_F_NODAD;
+	ifa->ifa_scope = RT_SCOPE_UNIVERSE;
+	ifa->ifa_index = p->ifindex;
+	put_address(IFA_LOCAL, family, p->node);
+	put_address(IFA_ADDRESS, family, p->node);
+	request_end();
+}
+
+/* Without a host: the other end as the next hop of routes. */
+static void make_neighbour(struct port *p, int family, struct node *host)
+{
+	struct ndmsg *ndm;
+
+	ndm = request(p->node, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE,
+		      sizeof(*ndm));
+	ndm->ndm_family = family;
+	ndm->ndm_ifindex = p->ifindex;
+	ndm->ndm_state = NUD_PERMANENT;
+	put_address(NDA_DST, family, host);
+	mnl_attr_put(batch.last, NDA_LLADDR, sizeof(p->peer->mac),
+		     p->peer->mac);
+	request_end();
+}
+
+/* From a node towards a host by n_via of its ports; no host: the default. */
+static void make_route(struct node *n, int family, struct node *host,
+		       struct port **via, int n_via)
+{
+	bool direct = host && via[0]->peer->node == host;
+	struct nlattr *nest = NULL;
+	struct rtnexthop *rtnh;
+	struct rtmsg *rtm;
+	int i;
+
+	rtm = request(n, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, sizeof(*rtm));
+	rtm->rtm_family = family;
+	rtm->rtm_table = RT_TABLE_MAIN;
+	rtm->rtm_protocol = RTPROT_STATIC;
+	rtm->rtm_type = RTN_UNICAST;
+	rtm->rtm_scope = direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+	if (host) {
+		rtm->rtm_dst_len = family == AF_INET ? 32 : 128;
+		put_address(RTA_DST, family, host);
+	}
+	if (!host && family == AF_INET)
+		put_address(RTA_PREFSRC, family, n);
+	if (n_via == 1) {
+		mnl_attr_put_u32(batch.last, RTA_OIF, via[0]->ifindex);
+		if (!direct) {
+			rtm->rtm_flags = RTNH_F_ONLINK;
+			put_address(RTA_GATEWAY, family, NULL);
+		}
+		request_end();
+		return;
+	}
+	nest = mnl_attr_nest_start(batch.last, RTA_MULTIPATH);
+	for (i = 0; i < n_via; i++) {
+		rtnh = mnl_nlmsg_put_extra_header(batch.last, sizeof(*rtnh));
+		rtnh->rtnh_ifindex = via[i]->ifindex;
+		if (!direct) {
+			rtnh->rtnh_flags = RTNH_F_ONLINK;
+			put_address(RTA_GATEWAY, family, NULL);
+		}
+		rtnh->rtnh_len = (char *)mnl_nlmsg_get_payload_tail(batch.last) -
+				 (char *)rtnh;
+	}
+	mnl_attr_nest_end(batch.last, nest);
+	request_end();
+}
+
+void make_routes(int family)
+{
+	struct port **via = zalloc(n_ports * sizeof(struct port *));
+	int **distance = zalloc(n_nodes * sizeof(int *));
+	int i, j, k, n;
+
+	for (i = 0; i < n_nodes; i++) {
+		if (!nodes[i]->host)
+			continue;
+		measure(nodes[i]);
+		distance[i] = zalloc(n_nodes * sizeof(int));
+		for (j = 0; j < n_nodes; j++)
+			distance[i][j] = nodes[j]->distance;
+	}
+	for (j = 0; j < n_nodes; j++) {
+		struct node *at = nodes[j];
+
+		for (k = 0; k < at->n_ports; k++) {
+			struct port *p = at->ports[k];
+
+			make_neighbour(p, family, NULL);
+			if (p->peer->node->host)
+				make_neighbour(p, family, p->peer->node);
+		}
+		if (at->host) {
+			for (k = 0; k < at->n_ports; k++)
+				make_address(at->ports[k], family);
+			if (at->n_ports)
+				make_route(at, family, NULL, at->ports,
+					   at->n_ports);
+			continue;
+		}
+		for (i = 0; i < n_nodes; i++) {
+			if (!distance[i] || distance[i][j] <= 0)
+				continue;
+			n = 0;
+			for (k = 0; k < at->n_ports; k++) {
+				struct port *p = at->ports[k];
+
+				if (distance[i][p->peer->node->index] ==
+				    distance[i][j] - 1)
+					via[n++] = p;
+			}
+			make_route(at, family, nodes[i], via, n);
+		}
+	}
+	flush();
+	for (i = 0; i < n_nodes; i++)
+		free(distance[i]);
+	free(distance);
+	free(via);
+}
+
+/* Namespaces */
+
+static void set_sysctl(const char *name, const char *value, bool must)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && !must)
+		return;
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		error(1, errno, "%s = %s", path, value);
+	close(fd);
+}
+
+static void set_sysctl_number(const char *name, long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", value);
+	set_sysctl(name, text, false);
+}
+
+static void set_sysctls(const struct node *n)
+{
+	int i;
+
+	set_sysctl("net/ipv4/ip_forward", n->host ? "0" : "1", true);
+	set_sysctl("net/ipv4/conf/all/rp_filter", "0", true);
+	set_sysctl("net/ipv4/conf/default/rp_filter", "0", true);
+	set_sysctl("net/ipv4/conf/all/send_redirects", "0", true);
+	set_sysctl("net/ipv4/conf/default/send_redirects", "0", true);
+	set_sysctl("net/ipv4/fib_multipath_hash_policy", "3", false);
+	set_sysctl("net/ipv4/fib_multipath_hash_fields", HASH_FIELDS, false);
+	set_sysctl_number("net/ipv4/fib_multipath_hash_seed",
+			  n->id + (n->host ? 0x10000 : 0));
+	if (ipv6) {
+		set_sysctl("net/ipv6/conf/default/addr_gen_mode", "1", true);
+		set_sysctl("net/ipv6/conf/default/accept_ra", "0", true);
+		set_sysctl("net/ipv6/conf/default/accept_dad", "0", true);
+		set_sysctl("net/ipv6/conf/all/forwarding",
+			   n->host ? "0" : "1", true);
+		set_sysctl("net/ipv6/fib_multipath_hash_policy", "3", false);
+		set_sysctl("net/ipv6/fib_multipath_hash_fields", HASH_FIELDS,
+			   false);
+	} else {
+		set_sysctl("net/ipv6/conf/default/disable_ipv6", "1", false);
+	}
+	if (n->host) {
+		set_sysctl("net/ipv4/tcp_rmem", "4096 33554432 67108864", true);
+		set_sysctl("net/ipv4/tcp_wmem", "4096 4194304 67108864", true);
+		set_sysctl("net/ipv4/tcp_no_metrics_save", "1", true);
+		set_sysctl("net/ipv4/tcp_syncookies", "0", false);
+		set_sysctl("net/ipv4/tcp_max_syn_backlog", "65535", false);
+		set_sysctl("net/core/somaxconn", "65535", true);
+		if (ecn >= 0)
+			set_sysctl_number("net/ipv4/tcp_ecn", ecn);
+		if (rto_min_us >= 0)
+			set_sysctl_number("net/ipv4/tcp_rto_min_us",
+					  rto_min_us);
+	}
+	for (i = 0; i < n_sysctls; i++) {
+		char *name = strdup(sysctls[i]), *value, *c;
+
+		if (!name)
+			error(1, errno, "memory");
+		value = strchr(name, '=');
+		*value++ = '\0';
+		for (c = name; *c; c++)
+			if (*c == '.')
+				*c = '/';
+		set_sysctl(name, value, true);
+		free(name);
+	}
+}
+
+void make_netns(struct node *n)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), NETNS_DIR "/%s", n->name);
+	fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		error(1, errno, "%s", path);
+	close(fd);
+	if (unshare(CLONE_NEWNET) ||
+	    mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+		error(1, errno, "namespace %s", n->name);
+	n->ns = open(path, O_RDONLY | O_CLOEXEC);
+	n->ctl = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	n->nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (n->ns < 0 || n->ctl < 0 || !n->nl ||
+	    mnl_socket_bind(n->nl, 0, MNL_SOCKET_AUTOPID))
+		error(1, errno, "namespace %s", n->name);
+	fd = 1;
+	mnl_socket_setsockopt(n->nl, NETLINK_CAP_ACK, &fd, sizeof(fd));
+	mnl_socket_setsockopt(n->nl, NETLINK_EXT_ACK, &fd, sizeof(fd));
+	set_sysctls(n);
+}
+
+void set_offloads(struct port *p)
+{
+	static const uint32_t offloads[] = {
+		ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO,
+	};
+	struct ethtool_value value = { 0 };
+	struct ifreq ifr = { 0 };
+	size_t i;
+
+	strcpy(ifr.ifr_name, p->dev);
+	ifr.ifr_data = (void *)&value;
+	for (i = 0; i < MNL_ARRAY_SIZE(offloads); i++) {
+		value.cmd = offloads[i];
+		if (ioctl(p->node->ctl, SIOCETHTOOL, &ifr) &&
+		    errno != EOPNOTSUPP)
+			error(1, errno, "%s: offloads of %s", p->node->name,
+			      p->dev);
+	}
+}
+
+static int operstate_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct ifinfomsg))
+		if (mnl_attr_get_type(attr) == IFLA_OPERSTATE)
+			*(uint8_t *)data = mnl_attr_get_u8(attr);
+	return MNL_CB_STOP;
+}
+
+static uint8_t operstate(const struct port *p)
+{
+	char buf[MNL_SOCKET_BUFFER_SIZE];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+	uint8_t state = 0;
+	ssize_t len;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = p->ifindex;
+	if (mnl_socket_sendto(p->node->nl, nlh, nlh->nlmsg_len) < 0)
+		return 0;
+	len = mnl_socket_recvfrom(p->node->nl, buf, sizeof(buf));
+	if (len > 0)
+		mnl_cb_run(buf, len, 0, 0, operstate_cb, &state);
+	return state;
+}
+
+/*
+ * The qdisc is in use once the kernel has noticed the carrier, which it does for
+ * many links at a time, and then not again for a second.
+ */
+void await_up(const struct port *p)
+{
+	int tries;
+
+	for (tries = 0; tries < 10000; tries++) {
+		if (operstate(p) == IF_OPER_UP)
+			return;
+		usleep(1000);
+	}
+	error(1, 0, "%s: %s does not come up", p->node->name, p->dev);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of tgen share. */
+#ifndef LAB_TGEN_H
+#define LAB_TGEN_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NEVER		UINT64_MAX
+#define FIRST_SPORT	10000
+#define FIRST_DPORT	5000
+#define CHUNK		1048576		/* send() at most */
+#define ETH_IP_TCP	66		/* headers of a segment, with timestamps */
+#define MAX_FLOWS	(65536 - FIRST_SPORT)	/* of a host: a port each */
+#define MAX_NS		1000000000000ULL	/* of the run */
+#define MAX_SIZE	1e12
+#define MAX_FILES	1048576		/* as much as the kernel lets root have */
+
+struct host {
+	char name[64];
+	int ns;
+	struct sockaddr_storage addr;	/* without a port */
+	uint32_t n_flows, n_started;
+	uint32_t *by_port;		/* flows, from FIRST_SPORT */
+};
+
+struct path {
+	uint64_t rtt, rate;
+	uint32_t mtu;
+};
+
+/* Flow sizes: so many percent are no larger. */
+struct point {
+	double bytes, percent;
+};
+
+/* From SEED: what there is for a host's next flow. */
+struct generator {
+	uint64_t from, to, seed;
+	uint32_t at_once;		/* flows of a host; 0: poisson */
+	double load;			/* of the host's rate */
+	uint32_t cc;
+	const struct point *sizes;	/* the last has 100 % */
+	uint64_t *streams;		/* of random numbers, by host */
+};
+
+enum kind { LISTEN, SEND, RECEIVE, TIMER };
+
+/* What epoll says, in 64 bits: kind, index. */
+#define TAG(kind, i)	((uint64_t)(kind) << 32 | (i))
+
+struct flow {
+	uint64_t start, stop, size;	/* size NEVER: without end */
+	uint64_t again;			/* when the second half is sent */
+	uint32_t src, dst, cc;
+	uint32_t closed;		/* of generators[], + 1: another follows */
+	int tx, rx;			/* sockets, -1: not open */
+	uint16_t port;
+	bool done;
+	uint64_t sent, received;
+	uint64_t at_from, at_to;	/* received by then */
+	uint64_t sampled;
+	uint64_t connected, end;	/* ns of the run */
+	uint32_t retrans, timeouts;
+};
+
+enum what { START, AGAIN, STOP, FROM, TO, END };
+
+struct event {
+	uint64_t at;
+	enum what what;
+	uint32_t flow;
+};
+
+struct listener {
+	int fd;
+	uint32_t host;
+};
+
+extern struct host *hosts;
+extern uint32_t n_hosts;
+extern struct flow *flows;
+extern uint32_t n_flows, flows_left;
+extern struct event *events;
+extern uint32_t n_events;
+extern struct listener *listeners;
+extern uint32_t n_listeners;
+extern char (*ccs)[16];
+extern uint32_t n_ccs;
+extern uint32_t n_path_hosts;	/* the first of hosts[] */
+extern struct path *paths;	/* n_path_hosts * n_path_hosts, or NULL */
+extern struct generator *generators;
+extern uint32_t n_generators;
+extern struct path path;
+extern uint64_t from, to, end;
+extern uint64_t t0;
+extern int notsent_lowat, rcvlowat;
+extern int family;
+extern int epoll_fd;
+extern bool ended;
+extern char zeros[CHUNK];
+
+/* tgen.c */
+uint64_t now(void);
+void *grow(void *list, uint32_t n, size_t size);
+uint64_t parse(const char *what, const char *text);
+
+/* tgen_load.c: hosts, the list of flows, generators */
+void enter(const struct host *h);
+void set_port(struct sockaddr_storage *addr, uint16_t port);
+uint16_t get_port(const struct sockaddr_storage *addr);
+socklen_t addr_len(void);
+uint32_t *addr_slot(const struct sockaddr_storage *addr);
+void read_paths(const char *name);
+const struct path *find_path(uint32_t src, uint32_t dst);
+void generate(uint32_t index, uint32_t src, uint64_t start);
+void read_flows(const char *name);
+void plan(void);
+
+/* tgen_conn.c: sockets */
+void watch(int fd, uint32_t what, uint64_t tag);
+void listen_all(void);
+uint64_t received(const struct flow *w);
+void close_flow(struct flow *w);
+void start_flow(uint32_t i);
+void stop_flow(struct flow *w);
+void send_some(uint32_t i, uint32_t what);
+void send_again(uint32_t i);
+void receive_some(uint32_t i);
+void accept_one(const struct listener *l);
+
+#endif /* LAB_TGEN_H */

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The connections of tgen, at both ends. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <error.h>
+#include <linux/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tgen.h"
+
+/* Sockets */
+
+void watch(int fd, uint32_t what, uint64_t tag)
+{
+	struct epoll_event ev = { .events = what, .data.u64 = tag };
+
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+		error(1, errno, "epoll");
+}
+
+static void watch_else(int fd, uint32_t what, uint64_t tag)
+{
+	struct epoll_event ev = { .events = what, .data.u64 = tag };
+
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev))
+		error(1, errno, "epoll");
+}
+
+static void set_lowat(int fd, uint64_t left)
+{
+	int lowat = left < (uint64_t)rcvlowat ? (int)left : rcvlowat;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
+		error(1, errno, "SO_RCVLOWAT");
+}
+
+static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
+{
+	struct sockaddr_storage addr = h->addr;
+	int fd, one = 1;
+
+	enter(h);
+	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		error(1, errno, "socket");
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, ccs[cc],
+		       strlen(ccs[cc])))
+		error(1, errno, "congestion control %s", ccs[cc]);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	set_port(&addr, port);
+	if (bind(fd, (struct sockaddr *)&addr, addr_len()))
+		error(1, errno, "%s: port %u", h->name, port);
+	return fd;
+}
+
+static void listen_on(uint32_t host, uint32_t cc)
+{
+	struct listener *l;
+
+	listeners = grow(listeners, n_listeners, sizeof(*listeners));
+	l = &listeners[n_listeners];
+	l->host = host;
+	l->fd = open_socket(&hosts[host], cc, FIRST_DPORT + cc);
+	set_lowat(l->fd, NEVER);
+	if (listen(l->fd, 65535))
+		error(1, errno, "listen");
+	watch(l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
+	n_listeners++;
+}
+
+void listen_all(void)
+{
+	uint8_t *wanted = calloc(n_hosts, n_ccs);
+	uint32_t i, j;
+
+	if (!wanted)
+		error(1, errno, "memory");
+	for (i = 0; i < n_flows; i++)
+		wanted[flows[i].dst * n_ccs + flows[i].cc] = 1;
+	for (i = 0; i < n_generators; i++)
+		for (j = 0; j < n_path_hosts; j++)
+			wanted[j * n_ccs + generators[i].cc] = 1;
+	for (i = 0; i < n_hosts * n_ccs; i++)
+		if (wanted[i])
+			listen_on(i / n_ccs, i % n_ccs);
+	free(wanted);
+}
+
+/* Where struct tcp_info, since 6.7, has tcpi_total_rto: headers may be older. */
+#define TOTAL_RTO	240
+_Static_assert(offsetof(struct tcp_info, tcpi_snd_wnd) == TOTAL_RTO - 12,
+	       "tcp_info");
+
+static void count_losses(struct flow *w)
+{
+	union {
+		struct tcp_info info;
+		uint16_t word[256];
+	} u = { 0 };
+	socklen_t len = sizeof(u);
+
+	if (getsockopt(w->tx, IPPROTO_TCP, TCP_INFO, &u, &len))
+		error(1, errno, "TCP_INFO");
+	w->retrans = u.info.tcpi_total_retrans;
+	w->timeouts = u.word[TOTAL_RTO / 2];
+}
+
+/* In order and acknowledged, which is more than what has been read. */
+uint64_t received(const struct flow *w)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (w->rx < 0)
+		return w->received;
+	if (getsockopt(w->rx, IPPROTO_TCP, TCP_INFO, &info, &len))
+		error(1, errno, "TCP_INFO");
+	return info.tcpi_bytes_received;
+}
+
+void close_flow(struct flow *w)
+{
+	if (w->tx >= 0) {
+		count_losses(w);
+		close(w->tx);
+	}
+	if (w->rx >= 0)
+		close(w->rx);
+	w->tx = -1;
+	w->rx = -1;
+	w->done = true;
+	flows_left--;
+}
+
+void start_flow(uint32_t i)
+{
+	struct flow *w = &flows[i];
+	struct host *src = &hosts[w->src];
+	struct sockaddr_storage addr = hosts[w->dst].addr;
+
+	src->by_port = grow(src->by_port, src->n_started,
+			    sizeof(*src->by_port));
+	src->by_port[src->n_started] = i;
+	w->port = FIRST_SPORT + src->n_started++;
+	w->tx = open_socket(src, w->cc, w->port);
+	setsockopt(w->tx, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
+		   sizeof(notsent_lowat));
+	set_port(&addr, FIRST_DPORT + w->cc);
+	if (connect(w->tx, (struct sockaddr *)&addr, addr_len()) &&
+	    errno != EINPROGRESS)
+		error(1, errno, "flow %u: connect", i);
+	watch(w->tx, EPOLLOUT, TAG(SEND, i));
+}
+
+/* A reset tells the other end, which then reads what there is and closes. */
+void stop_flow(struct flow *w)
+{
+	struct linger linger = { .l_onoff = 1 };
+
+	if (w->done || w->tx < 0)
+		return;
+	count_losses(w);
+	setsockopt(w->tx, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(w->tx);
+	w->tx = -1;
+	if (w->rx < 0)
+		close_flow(w);
+}
+
+void send_some(uint32_t i, uint32_t what)
+{
+	struct flow *w = &flows[i];
+	uint64_t due = w->again == NEVER ? w->size : w->size / 2;
+	uint64_t left = due - w->sent;
+	ssize_t n;
+
+	if (w->tx < 0)
+		return;
+	if (what & (EPOLLERR | EPOLLHUP)) {
+		int err = 0;
+		socklen_t len = sizeof(err);
+
+		getsockopt(w->tx, SOL_SOCKET, SO_ERROR, &err, &len);
+		error(0, err, "flow %u: %s to %s", i, hosts[w->src].name,
+		      hosts[w->dst].name);
+		close_flow(w);
+		return;
+	}
+	if (w->connected == NEVER)
+		w->connected = now() - t0;
+	/* less than asked for: it is full, and need not fail to say so */
+	n = send(w->tx, zeros, left < CHUNK ? left : CHUNK, MSG_NOSIGNAL);
+	if (n < 0 && errno != EAGAIN)
+		error(1, errno, "flow %u: send", i);
+	if (n > 0)
+		w->sent += n;
+	if (w->sent == due)
+		watch_else(w->tx, 0, TAG(SEND, i));
+}
+
+/* The second half is due, and the first may still be on its way. */
+void send_again(uint32_t i)
+{
+	struct flow *w = &flows[i];
+
+	w->again = NEVER;
+	if (w->tx >= 0 && w->sent == w->size / 2)
+		watch_else(w->tx, EPOLLOUT, TAG(SEND, i));
+}
+
+/* What a generator has next for a host whose last flow ended at that time. */
+static void start_next(uint32_t index, uint32_t src, uint64_t at)
+{
+	struct flow *w;
+
+	if (at >= generators[index].to)
+		return;
+	generate(index, src, at);
+	w = &flows[n_flows - 1];
+	if (from <= at)
+		w->at_from = 0;
+	if (to <= at)
+		w->at_to = 0;
+	start_flow(n_flows - 1);
+}
+
+void receive_some(uint32_t i)
+{
+	struct flow *w = &flows[i];
+	ssize_t n;
+
+	if (w->rx < 0)
+		return;
+	n = recv(w->rx, NULL, 1 << 30, MSG_TRUNC);
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n > 0)
+		w->received += n;
+	if (w->received == w->size)
+		w->end = now() - t0;
+	if (n <= 0 || w->received == w->size)
+		close_flow(w);
+	else if (w->size - w->received < (uint64_t)rcvlowat)
+		set_lowat(w->rx, w->size - w->received);
+	if (w->end != NEVER && w->closed)
+		start_next(w->closed - 1, w->src, w->end);
+}
+
+void accept_one(const struct listener *l)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+	uint32_t i, h, port;
+	struct flow *w;
+	int fd;
+
+	fd = accept4(l->fd, (struct sockaddr *)&addr, &len,
+		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0 && errno == EAGAIN)
+		return;
+	if (fd < 0)
+		error(1, errno, "accept");
+	port = get_port(&addr);
+	set_port(&addr, 0);
+	h = *addr_slot(&addr);
+	if (!h || port < FIRST_SPORT ||
+	    port >= FIRST_SPORT + hosts[h - 1].n_started) {
+		error(0, 0, "%s: a connection of someone else",
+		      hosts[l->host].name);
+		close(fd);
+		return;
+	}
+	i = hosts[h - 1].by_port[port - FIRST_SPORT];
+	w = &flows[i];
+	if (w->done) {
+		close(fd);
+		return;
+	}
+	w->rx = fd;
+	if (w->size < (uint64_t)rcvlowat)
+		set_lowat(fd, w->size);
+	watch(fd, EPOLLIN, TAG(RECEIVE, i));
+}
