@@ -47,7 +47,7 @@ state=$(digest "$("$here/kernel.sh")/linux" "$HPCCPP_LAB"/{tgen,testbed,link/sch
 	"$here"/{uml,run}.sh)
 product=$(digest "$HPCCPP_KO" "$HPCCPP")
 scale=$(digest "$HPCCPP" "$top"/.build/6.1/kmod/tcp_hpccpp.ko "$HPCCPP_LAB/many" "$here/scale.sh" \
-	"$top/selftests/lib/lib.sh" "$top/scripts/vm/vm.sh")
+	"$top"/selftests/lib/{lib,wire}.sh "$top/scripts/vm/vm.sh")
 measure=$(digest "$here/measure.sh" "$here/../flent.sh")
 
 stamp()

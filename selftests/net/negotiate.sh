@@ -8,8 +8,8 @@
 #
 # place: vm uml
 # timeout: 600
-# client: an array in another function of lib.sh; functions that check calls
-# shellcheck disable=SC2128,SC2317
+# set in wire.sh; client: an array in another function of lib.sh; functions that check calls
+# shellcheck disable=SC2154,SC2128,SC2317
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"

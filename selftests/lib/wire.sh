@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# Part of lib.sh: what segments on a link have in them, by tcpdump or by segs.c.
+# shellcheck shell=bash
+# What is set here is used by the tests, and namespaces are in variables set by name.
+# shellcheck disable=SC2034,SC2154
+
+# --- What was on the wire ----------------------------------------------------
+
+capture_start() # NETNS DEV: TCP there, into $tmp/pcap
+{
+	in_ns_bg "$1" tcpdump -i "$2" -s 160 -B 16384 -U --immediate-mode -Z root \
+		-w "$tmp/pcap" 'tcp or udp port 9' 2>"$tmp/tcpdump"
+	capture_process=$!
+	busywait 10 grep -q 'listening on' "$tmp/tcpdump"
+}
+
+# capture_stop: when a packet sent now from h1 to r has been seen too. Leaves in
+# $tmp/segments of each TCP segment: time, port it is from, flags, sequence number,
+# payload, length of the TCP header, option (-, collect or echo), records in it,
+# records in it that are written.
+capture_stop()
+{
+	in_ns "$h1" bash -c "echo captured >/dev/udp/${addr4[r]}/9"
+	busywait 10 grep -q captured "$tmp/pcap"
+	kill "$capture_process"
+	wait "$capture_process" || true
+	grep -q '^0 packets dropped by kernel' "$tmp/tcpdump" || return
+	# shellcheck disable=SC2016 # perl's
+	perl -e '
+		read STDIN, $h, 24;
+		while (read STDIN, $h, 16) {
+			($s, $us, $len) = unpack "VVV", $h;
+			read STDIN, $p, $len;
+			($ip, $v4, $v6) = unpack "x14Cxnn", $p;
+			if ($ip >> 4 == 4) {
+				next if unpack("x23C", $p) != 6;
+				$at = 14 + 4 * ($ip & 15);
+				$end = 14 + $v4;
+			} else {
+				next if unpack("x20C", $p) != 6;
+				$at = 54;
+				$end = 54 + $v6;
+			}
+			($port, $seq, $off, $bits) = unpack "x${at}nx2Nx4CC", $p;
+			$doff = ($off >> 4) * 4;
+			($what, $n, $full) = ("-", 0, 0);
+			for ($i = $at + 20; $i < $at + $doff; $i += $l) {
+				($kind, $l, $exid) = unpack "x${i}CCn", $p;
+				last if !$kind;
+				$l = 1 if $kind == 1;
+				next if $kind != 253;
+				$what = $exid == 0x4843 ? "collect" : $exid == 0x4845 ? "echo" : "other";
+				$n = ($l - 4) / 12;
+				for ($r = 0; $r < $n; $r++) {
+					$w = $i + 4 + 12 * $r;
+					$full++ if unpack("x${w}N", $p) >> 8 & 0xfff;
+				}
+			}
+			$flags = join "", map { $bits & 1 << $_ ? substr "FSRPA", $_, 1 : "" } 0 .. 4;
+			printf "%d.%06d %d %s %u %d %d %s %d %d\n", $s, $us, $port, $flags,
+				$seq, $end - $at - $doff, $doff, $what, $n, $full;
+		}' <"$tmp/pcap" >"$tmp/segments"
+}
+
+# transfer_captured CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: one test, of $name: from
+# h1 to r, where it is captured; sets enter to how often either came under telemetry
+transfer_captured()
+{
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
+	capture_start "$r" eth0
+	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
+		ktap_ok "$name: data intact"
+	else
+		ktap_not_ok "$name: data intact"
+	fi
+	capture_stop
+	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+}
+
+# --- Segments ----------------------------------------------------------------
+
+# segs_start NETNS DEV: from here on segs.c watches what passes there.
+segs_start()
+{
+	: >"$tmp/segs"
+	in_ns_bg "$1" "$HPCCPP_BIN/segs" "$2" >"$tmp/segs"
+	segs_process=$!
+	busywait 10 grep -q watching "$tmp/segs"
+}
+
+# segs_stop: and leaves what it saw in $tmp/segs.
+segs_stop()
+{
+	kill "$segs_process"
+	wait "$segs_process"
+}
+
+# segs_awk PROGRAM: awk over the lines "seg" with the columns by their names.
+segs_awk()
+{
+	awk '$1 != "seg" { next }
+		{
+			dir = $2; kind = $3; ts = $4; sack = $5; opt = $6; n = $7
+			written = $8; links = $9; had = $10; what = $11
+			count = $12; longest = $13
+		}'"$1" "$tmp/segs"
+}
+
+# segs_count CONDITION: segments for which it holds
+segs_count() { segs_awk "$1"' { c += count } END { print c + 0 }'; }
