@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: the flows that leave, each with a rate, and
+ * when their packets may leave.
+ */
+
+/* When the device is done with what flows gave it that are not held back, by its rate */
+struct wire {
+	struct bpf_spin_lock lock;
+	__u64 done;		/* ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire);
+} cnp_wire SEC(".maps");
+
+/* When the flows were last gone through for one to give up, ns */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} cnp_walks SEC(".maps");
+
+/* A flow before its first packet, all zero: too large for the stack; has no lock */
+struct no_flow {
+	__u8 zero[sizeof(struct hpccpp_cnp_flow)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct no_flow);
+} cnp_new SEC(".maps");
+
+/* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
+static __always_inline bool may_walk(__u64 now)
+{
+	__u32 zero = 0;
+	__u64 *at = bpf_map_lookup_elem(&cnp_walks, &zero);
+
+	if (!at || now - *at < 10000000)
+		return false;
+	*at = now;
+	return true;
+}
+
+static long give_up_idle(struct bpf_map *map, struct hpccpp_cnp_key *key,
+			 struct hpccpp_cnp_flow *f, __u64 *now)
+{
+	if (*now > f->seen && *now - f->seen > HPCCPP_CNP_IDLE)
+		bpf_map_delete_elem(map, key);
+	return 0;
+}
+
+static __always_inline struct hpccpp_cnp_flow *
+new_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
+	 const struct ipv6hdr *ip, __u64 now)
+{
+	__u32 zero = 0;
+	void *none = bpf_map_lookup_elem(&cnp_new, &zero);
+	struct hpccpp_cnp_flow *f;
+
+	if (!none)
+		return NULL;
+	if (bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST) == -E2BIG) {
+		if (!may_walk(now))
+			return NULL;
+		bpf_for_each_map_elem(&cnp_flows, give_up_idle, &now, 0);
+		bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST);
+	}
+	f = bpf_map_lookup_elem(&cnp_flows, key);
+	if (f) {
+		f->rate = cfg->dcqcn.line;
+		__builtin_memcpy(f->saddr, &ip->saddr, sizeof(f->saddr));
+	}
+	return f;
+}
+
+/* Is what follows "busy" ours now? Nobody waits for it. */
+static __always_inline bool take(struct hpccpp_cnp_flow *f)
+{
+	return !__sync_lock_test_and_set(&f->busy, 1);
+}
+
+static __always_inline void give_back(struct hpccpp_cnp_flow *f)
+{
+	__sync_lock_test_and_set(&f->busy, 0);
+}
+
+/* W_max by the slowest link heard of lately: it and an eighth, as the module does */
+static __noinline void set_bounds(struct hpccpp_cnp_flow *f,
+				  struct hpccpp_params *p,
+				  const struct hpccpp_int *rec, int n,
+				  __u64 now)
+{
+	__u64 B = hpccpp_min_B(&f->hpcc, f->min_B, rec, n, p->T, now);
+	__u64 W = hpccpp_bdp(B, p->T);
+
+	f->min_B = B;
+	W += W / 8;
+	if (B && W < p->W_max)
+		p->W_max = W > p->W_min ? W : p->W_min;
+}
+
+/*
+ * What no Fast CNP has told of for T had less than the ports' threshold: that, and no
+ * more than eta, is the load then, as of a record that was left empty (difference 5 of
+ * hpccpp_algo.h). R = W / T.
+ */
+static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
+			       const struct hpccpp_cnp_cfg *cfg, __u64 now)
+{
+	struct hpccpp_int below = { .U = cfg->threshold };
+	__u64 T = (__u64)cfg->hpcc.T * 1000;
+	struct hpccpp_params p = cfg->hpcc;
+	int i;
+
+	set_bounds(f, &p, NULL, 0, now);
+	for (i = 0; i < 4; i++) {
+		if (now < f->told + T)
+			break;
+		f->told += T;
+		hpccpp_measure_inflight(&f->hpcc, &p, &below, 1, now);
+		hpccpp_compute_wind(&f->hpcc, &p, true);
+	}
+	if (now > f->told + T)
+		f->told = now - T;
+	return hpccpp_rate(f->hpcc.W, p.T);
+}
+
+
+/* When the device would begin with a packet that it is given now */
+static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
+{
+	__u64 begins = now, takes = len * 1000000000ULL / (line ? line : 1);
+	__u32 zero = 0;
+	struct wire *d = bpf_map_lookup_elem(&cnp_wire, &zero);
+
+	if (!d)
+		return now;
+	bpf_spin_lock(&d->lock);
+	if (d->done > begins)
+		begins = d->done;
+	d->done = begins + takes;
+	bpf_spin_unlock(&d->lock);
+	return begins;
+}
+
+
+
+/*
+ * A packet of a flow leaves no sooner than the one before, also when the flow is held
+ * back no more: who is overtaken is lost to the receiver. "next" of a flow that is not
+ * held back is when the device will have sent what it was given, so that a first CNP
+ * does not add to that.
+ */
+static __always_inline void pace(struct __sk_buff *skb,
+				 const struct hpccpp_cnp_cfg *cfg,
+				 struct hpccpp_cnp_flow *f, __u64 now)
+{
+	__u64 rate = 0, at, begins, line = cfg->dcqcn.line;
+	__u32 len = skb->len;
+	bool held;
+
+	if (f->algorithm == HPCCPP_CNP_HPCC && f->rate < line &&
+	    now > f->told && now - f->told >= cfg->hpcc.T * 1000ULL && take(f)) {
+		rate = untold(f, cfg, now);
+		give_back(f);
+	}
+	begins = f->rate < line ? now : wire_begins(len, line, now);
+	bpf_spin_lock(&f->lock);
+	at = f->next > now ? f->next : now;
+	held = f->held > now;
+	if (f->rate < line) {
+		if (f->algorithm == HPCCPP_CNP_DCQCN) {
+			hpccpp_dcqcn_advance(&f->dcqcn, &cfg->dcqcn, now, len);
+			f->rate = f->dcqcn.R_C;
+		} else if (rate) {
+			f->rate = rate < line ? rate : line;
+		}
+		if (at > now + HPCCPP_CNP_HELD)
+			at = now + HPCCPP_CNP_HELD;
+		f->next = at + len * 1000000000ULL / (f->rate ? f->rate : 1);
+		f->held = at;
+		held = at > now;
+	} else {
+		at = f->held;
+		if (f->next < begins)
+			f->next = begins;
+	}
+	f->seen = now;
+	f->packets++;
+	f->bytes += len;
+	bpf_spin_unlock(&f->lock);
+	if (held) {
+		skb->tstamp = at;
+		count(HPCCPP_CS_PACED);
+	}
+	count(HPCCPP_CS_DATA);
+}
+
+/*
+ * A packet whose UDP header is at "at" gets that source port, and what sums it up
+ * changes with it. False: the packet is of no use any more. Not static, as
+ * hpccpp_remove_trace().
+ */
+__noinline int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
+{
+	__be16 new = bpf_htons(port);
+	struct udphdr udp;
+	__u32 len, end, old, icrc;
+
+	if (bpf_skb_load_bytes(skb, at, &udp, sizeof(udp)))
+		return true;
+	len = bpf_ntohs(udp.len) - HPCCPP_ICRC_LEN;
+	end = at + len;
+	/* RoCEv2's are multiples of 4, which the checksum of words relies on */
+	if (len < sizeof(struct roce) || len > 0xffff || len % 4 ||
+	    bpf_skb_load_bytes(skb, end, &old, sizeof(old)))
+		return true;
+	icrc = old ^ hpccpp_icrc_change(udp.source ^ new, len);
+	at += __builtin_offsetof(struct udphdr, check);
+	/* no checksum stays none; the hash is of the old port, and what ECMP goes by */
+	return !bpf_l4_csum_replace(skb, at, udp.source, new,
+				    sizeof(new) | BPF_F_MARK_MANGLED_0) &&
+	       !bpf_l4_csum_replace(skb, at, old, icrc,
+				    sizeof(icrc) | BPF_F_MARK_MANGLED_0) &&
+	       !bpf_skb_store_bytes(skb, end, &icrc, sizeof(icrc), 0) &&
+	       !bpf_skb_store_bytes(skb, at - __builtin_offsetof(struct udphdr, check),
+				    &new, sizeof(new), BPF_F_INVALIDATE_HASH);
+}

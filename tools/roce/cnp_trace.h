@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: IOAM traces are added to data packets that
+ * leave, and taken off those that come.
+ */
+
+/* What changes in an IPv6 header with the headers behind it */
+struct following {
+	__be16 payload_len;
+	__u8 nexthdr;
+} __attribute__((__packed__));
+
+/*
+ * Headers of that length behind the IPv6 header are there, or gone: says so in it, in the
+ * packet and here. False for an error.
+ */
+static __always_inline bool set_following(struct __sk_buff *skb, __u32 at,
+					  struct ipv6hdr *ip, __u8 next,
+					  __s32 more)
+{
+	struct following f = {
+		.payload_len = bpf_htons(bpf_ntohs(ip->payload_len) + more),
+		.nexthdr = next,
+	};
+
+	ip->payload_len = f.payload_len;
+	ip->nexthdr = f.nexthdr;
+	return !bpf_skb_store_bytes(skb, at + __builtin_offsetof(struct ipv6hdr, payload_len),
+				    &f, sizeof(f), BPF_F_RECOMPUTE_CSUM);
+}
+
+/*
+ * Gives a packet of RoCEv2 without extension headers a trace, when there is room for it.
+ * Nothing that the ICRC is of changes but what who takes it off restores. False: the
+ * packet is of no use any more.
+ */
+static __always_inline bool add_trace(struct __sk_buff *skb,
+				      const struct hpccpp_cnp_cfg *cfg,
+				      __u32 at, struct ipv6hdr *ip)
+{
+	__u32 hops = cfg->hops, len = HPCCPP_HBH_LEN(hops), mtu = 0;
+	static const __u8 padn[4] = { OPT_PADN, 2 };
+	struct hpccpp_hbh h = {
+		.next = NEXT_UDP,
+		.hdrlen = len / 8 - 1,
+		.padn = { OPT_PADN },
+		.type = HPCCPP_IOAM_HBH,
+		.len = 2 + sizeof(h.trace) + HPCCPP_HBH_DATA(hops),
+		.ioam_type = HPCCPP_IOAM_PREALLOC,
+		.trace.ns = cfg->trace,
+		.trace.node_flags = HPCCPP_IOAM_HPCC_WORDS << 3,
+		.trace.rem = HPCCPP_HBH_DATA(hops) / 4,
+		.trace.type = bpf_htonl(HPCCPP_IOAM_HPCC),
+	};
+
+	if (bpf_check_mtu(skb, 0, &mtu, len, 0)) {
+		count(HPCCPP_CS_TRACE_MTU);
+		return true;
+	}
+	/* what it adds behind the IPv6 header is zero */
+	if (bpf_skb_adjust_room(skb, len, BPF_ADJ_ROOM_NET, 0)) {
+		count(HPCCPP_CS_ERROR);
+		return true;
+	}
+	if (!set_following(skb, at, ip, NEXT_HBH, len) ||
+	    bpf_skb_store_bytes(skb, at + sizeof(*ip), &h, sizeof(h), BPF_F_RECOMPUTE_CSUM) ||
+	    (hops & 1 &&
+	     bpf_skb_store_bytes(skb, at + sizeof(*ip) + len - sizeof(padn), padn,
+				 sizeof(padn), BPF_F_RECOMPUTE_CSUM)))
+		return false;
+	count(HPCCPP_CS_TRACE_ADDED);
+	return true;
+}
+
+/* Is it a trace of our namespace? "at" is of the option's data. */
+static __always_inline bool our_trace(struct __sk_buff *skb,
+				      const struct hpccpp_cnp_cfg *cfg,
+				      __u32 at, __u32 len, bool *wrong)
+{
+	struct {
+		__u8 reserved, ioam_type;
+		struct hpccpp_ioam_trace t;
+	} __attribute__((__packed__)) o;
+	__u32 nodelen;
+
+	if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)) ||
+	    o.ioam_type != HPCCPP_IOAM_PREALLOC || o.t.ns != cfg->trace)
+		return false;
+	nodelen = HPCCPP_IOAM_NODELEN(o.t.node_flags);
+	*wrong = !nodelen || nodelen != hpccpp_ioam_nodelen(bpf_ntohl(o.t.type)) ||
+		 (len - sizeof(o)) % 4 ||
+		 sizeof(o) + (o.t.rem & HPCCPP_IOAM_REM) * 4 > len;
+	return true;
+}
+
+/*
+ * How long are the Hop-by-Hop options, at "at", that may be taken off? They have a trace
+ * of ours and padding, and RoCEv2 is behind them. 0: there is none; -1: ours, but its
+ * lengths are wrong, or it is not alone. *option is where the trace is.
+ */
+static __always_inline int trace_header(struct __sk_buff *skb,
+					const struct hpccpp_cnp_cfg *cfg,
+					__u32 at, const struct ipv6hdr *ip,
+					__u32 *option)
+{
+	struct {
+		__u8 what;	/* next header, then the options' types */
+		__u8 len;
+	} o;
+	__u32 end, udp, len, trace = 0, trace_len = 0, i;
+	bool found = false, others = false, wrong;
+	struct roce roce;
+
+	if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)) || o.what != NEXT_UDP)
+		return 0;
+	len = (o.len + 1) * 8;
+	end = at + len;
+	udp = end;
+	if (!load_roce(skb, NEXT_UDP, &udp, &roce))
+		return 0;
+	at += sizeof(o);
+	for (i = 0; i < TRACE_OPTIONS_MAX && at < end; i++) {
+		/* two bytes of an option, or the last and what is behind */
+		if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)))
+			return 0;
+		if (o.what == OPT_PAD1) {
+			at++;
+			continue;
+		}
+		at += sizeof(o);
+		if (o.what == HPCCPP_IOAM_HBH && !found) {
+			found = true;
+			trace = at;
+			trace_len = o.len;
+		} else if (o.what != OPT_PADN) {
+			others = true;
+		}
+		at += o.len;
+	}
+	if (!found || !our_trace(skb, cfg, trace, trace_len, &wrong))
+		return 0;
+	if (wrong || others || at != end ||
+	    bpf_ntohs(ip->payload_len) < len + sizeof(roce) + HPCCPP_ICRC_LEN)
+		return -1;
+	*option = trace - sizeof(o);
+	return len;
+}
+
+/*
+ * Takes the trace off a packet that has one of ours. False: the packet is of no use any
+ * more. Not static: verified by itself, not once for all that may come of it.
+ */
+__noinline int hpccpp_remove_trace(struct __sk_buff *skb)
+{
+	struct hpccpp_cnp_cfg *cfg;
+	struct ipv6hdr ip;
+	__u32 zero = 0, at, option;
+	int len;
+
+	at = ipv6_offset(skb, &ip);
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	if (!at || !cfg)
+		return true;
+	len = trace_header(skb, cfg, at + sizeof(ip), &ip, &option);
+	if (len < 0)
+		count(HPCCPP_CS_TRACE_LEFT);
+	if (len <= 0)
+		return true;
+	if (bpf_skb_adjust_room(skb, -len, BPF_ADJ_ROOM_NET, 0)) {
+		count(HPCCPP_CS_ERROR);
+		return true;
+	}
+	if (!set_following(skb, at, &ip, NEXT_UDP, -len)) {
+		count(HPCCPP_CS_ERROR);
+		return false;
+	}
+	count(HPCCPP_CS_TRACE_REMOVED);
+	return true;
+}
