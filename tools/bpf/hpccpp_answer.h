@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How data packets of RoCEv2 are answered with CNPs: for eBPF, what the agents of ports
- * and of receivers do alike. After vmlinux.h and bpf_helpers.h.
+ * Answers to data packets of RoCEv2 by CNPs, for the eBPF agents of ports and of
+ * receivers. After vmlinux.h and bpf_helpers.h.
  */
 #ifndef HPCCPP_ANSWER_H
 #define HPCCPP_ANSWER_H
@@ -17,13 +17,13 @@
 #define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
 #define ETHER_LEN	sizeof(struct ethhdr)
 
-/* What stands behind the IPv6 headers of all packets of RoCEv2 */
+/* Headers behind IPv6's in every packet of RoCEv2 */
 struct roce {
 	struct udphdr udp;
 	struct hpccpp_bth bth;
 };
 
-/* Is it a data packet, and to which queue pair? Else 0. */
+/* The queue pair that a data packet goes to; 0 for any other packet. */
 static __always_inline __u32 roce_data_qpn(const struct roce *h)
 {
 	__u32 qpn = bpf_ntohl(h->bth.qpn) & HPCCPP_QPN_MASK;
@@ -37,8 +37,8 @@ static __always_inline __u32 roce_data_qpn(const struct roce *h)
 }
 
 /*
- * One more than may be sent, with "interval" ns between two on the long run? *next is when
- * the next would be due; the lock is of both.
+ * True if one more answer now would be over the limit of one in "interval" ns on the long
+ * run. *next is when the next one is due; the lock protects it.
  */
 static __always_inline bool over_limit(struct bpf_spin_lock *lock, __u64 *next,
 				       __u32 interval)
@@ -54,7 +54,7 @@ static __always_inline bool over_limit(struct bpf_spin_lock *lock, __u64 *next,
 	return over;
 }
 
-/* Is there one host that has this address, which can be reached from elsewhere? */
+/* True for the address of one host that can be reached from other links. */
 static __always_inline bool is_unicast(const __be32 *a)
 {
 	__u32 w = bpf_ntohl(a[0]);
@@ -63,7 +63,7 @@ static __always_inline bool is_unicast(const __be32 *a)
 	       (w || a[1] || a[2]);
 }
 
-/* Headers that are built are too long for the stack. */
+/* Room to build headers in, which are too long for the stack */
 struct cnp_space {
 	struct ipv6hdr ip;
 	union {
@@ -80,9 +80,10 @@ struct cnp_space {
 #define FCNP2_HDR_MAX	HPCCPP_FCNP2_HDR(HPCCPP_FCNP2_DATA)
 
 /*
- * The destination option into s, for its UDP; its length, 0 for an error. With the
- * trace whose option is at "trace" in the packet, from the IPv6 header, if there is one
- * that fits: *cut is true when it does not. At "last" is the last destination.
+ * Writes the destination options header of a Fast CNP into s. Returns its length, or 0
+ * for an error. It has the trace whose option is at "trace" in the packet, unless that is
+ * 0 or the trace does not fit; *cut is true then. The address of the last destination is
+ * at "last". Both are offsets from the IPv6 header.
  */
 static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 					__u32 last, __u8 type1, __u8 type2,
@@ -118,14 +119,14 @@ static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 		.len = HPCCPP_FCNP2_LEN(n),
 		.ioam_type = HPCCPP_IOAM_PREALLOC,
 	};
-	/* what it holds, for the verifier, which lost it */
+	/* the verifier has lost track of the bound of n */
 	asm volatile("" : "+r"(n));
 	if (n > HPCCPP_FCNP2_DATA ||
 	    bpf_skb_load_bytes(skb, ETHER_LEN + trace + 4, &s->trace,
 			       sizeof(s->trace) + n) ||
 	    bpf_skb_load_bytes(skb, ETHER_LEN + last, s->data + n, 16))
 		return 0;
-	s->data[n + 16] = 1;	/* PadN, where it is needed */
+	s->data[n + 16] = 1;	/* PadN; not part of the header where it is full */
 	s->data[n + 17] = 2;
 	s->data[n + 18] = 0;
 	s->data[n + 19] = 0;
@@ -133,8 +134,9 @@ static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 }
 
 /*
- * Is the checksum left to the device? Only the pseudo-header's is there then, and it
- * would be finished in the CNP. No RoCEv2 stack leaves one, most have none.
+ * True if the checksum is left to the device. It is only that of the pseudo-header then,
+ * and the device would finish it in the CNP. No RoCEv2 stack is known to leave one, and
+ * most send none.
  */
 static __always_inline bool sum_is_left(const struct addresses *a,
 					const struct udphdr *udp)
@@ -144,9 +146,9 @@ static __always_inline bool sum_is_left(const struct addresses *a,
 }
 
 /*
- * A data packet becomes a CNP about queue pair qpn, which it goes to between these
- * addresses, behind an option in s of len bytes, or none. "udp" is where UDP is in it,
- * from the IPv6 header. False for an error.
+ * Makes a CNP of a data packet: to queue pair qpn, between these addresses, behind the
+ * option of len bytes in s, or without one if len is 0. "udp" is the offset of UDP in the
+ * data packet, from the IPv6 header. False for an error.
  */
 static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
 				    const struct roce *data, __u32 qpn,
@@ -174,7 +176,7 @@ static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
 	if (!cnp.check)
 		cnp.check = 0xffff;
 
-	/* the kernel cuts nothing off before what was the UDP header */
+	/* change_tail() refuses to cut into the transport header, so cut in front first */
 	err = udp > IP6_LEN ?
 	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
 	err = err ?: bpf_skb_change_tail(skb, ETHER_LEN + IP6_LEN + len + sizeof(cnp), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What TC programs of ours do alike with a packet. For eBPF, after vmlinux.h and
+ * Packet handling that the TC programs share. For eBPF, after vmlinux.h and
  * bpf_helpers.h.
  */
 #ifndef HPCCPP_SKB_H
@@ -23,7 +23,7 @@ static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
 	int i;
 
 	*proto = skb->protocol;
-	/* tags in the packet; one in skb->vlan_tci is not in the way */
+	/* tags in the packet data; a tag in skb->vlan_tci takes no room there */
 	for (i = 0; i < 2; i++) {
 		if (*proto != bpf_htons(ETH_P_8021Q) &&
 		    *proto != bpf_htons(ETH_P_8021AD))
@@ -36,7 +36,7 @@ static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
 	return off;
 }
 
-/* A sum of 16-bit words, as the Internet checksum has it */
+/* Folds a sum to 16 bits, as the Internet checksum does. */
 static __always_inline __u16 fold16(__u64 sum)
 {
 	sum = (sum >> 32) + (sum & 0xffffffff);
@@ -45,7 +45,7 @@ static __always_inline __u16 fold16(__u64 sum)
 	return (sum >> 16) + sum;
 }
 
-/* Of a packet that is made, of both families */
+/* Addresses of a packet that is to be made, of either family */
 struct addresses {
 	__be32 src[4];
 	__be32 dst[4];		/* IPv4: the first of each, else 0 */
