@@ -944,7 +944,7 @@ static void put_tag(const struct hpccpp_key *key)
 
 	len = load_any(&skops, &o, HPCCPP_EXID_TAG, 0);
 	n = len == 32 ? 2 : 1;
-	if (len != HPCCPP_TAGGED_LEN(n) || !to_sign(&skops, false, &s, &o, n))
+	if (len != HPCCPP_TAGGED_LEN(n) || !what_is_signed(&skops, false, &s, &o, n))
 		return;
 	((__be32 *)&o)[len / 4 - 1] = hpccpp_tag(key, &s, n);
 	__builtin_memcpy(loaded, &o, len);
@@ -978,8 +978,8 @@ static void send_segment(void)
 		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, 0);
 	TRUE_OR_TRAP(stored == reserved);
 	/* who has calls end hears when they are to begin again */
-	TRUE_OR_TRAP(!the_flow.rested || (skops.bpf_sock_ops_cb_flags &
-					  HPCCPP_AFTER_REST) == HPCCPP_AFTER_REST);
+	TRUE_OR_TRAP(!the_flow.paused_len || (skops.bpf_sock_ops_cb_flags &
+					      HPCCPP_RESUME_FLAGS) == HPCCPP_RESUME_FLAGS);
 }
 
 /* As the module reads what the agent keeps, and what it does with it */

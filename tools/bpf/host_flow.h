@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the sides of the host agent share: the state of a flow, the maps, and the
+ * functions that read and write options of the current segment.
+ */
+#ifndef HPCCPP_HOST_FLOW_H
+#define HPCCPP_HOST_FLOW_H
+
+/* only types that are the same on every kernel: no relocations, no kernel BTF */
+#define BPF_NO_PRESERVE_ACCESS_INDEX
+#include "vmlinux.h"
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "hpccpp_agent.h"
+#include "hpccpp_prefix.h"
+
+#define AF_INET		2
+#define AF_INET6	10
+
+#define TCPHDR_SYN	0x02
+#define TCPHDR_ACK	0x10
+
+/* An option of ours: collect, echo, tag or window */
+struct opt {
+	__u8 kind;
+	__u8 len;
+	__be16 exid;
+	__be32 rec[HPCCPP_REC_MAX][3];
+};
+
+/* State of a flow at a receiver that computes W (section 6.2) */
+struct rx {
+	struct hpccpp_state s;
+	struct hpccpp_params p;
+	__u64 next;		/* the next window is due then, ns */
+	__u64 committed;	/* W_c was last set then, ns */
+	__u64 min_B;		/* smallest B of the path, bytes/s */
+	__u64 stays;		/* the flow counts on "link" alone until then, ns */
+	__u32 epoch;		/* last epoch in which "link" counted the flow */
+	__u16 link;		/* link that counted the flow */
+	__u8 serial;		/* of the request that the parameters are from */
+	__u8 value;		/* kind of the next window: B, U, N in turn */
+	__u8 hold;		/* the last commit was a decrease */
+};
+
+/* State of a socket */
+struct flow {
+	struct hpccpp_mail mail;	/* the module reads it: must be first */
+	struct opt collected;	/* the last collect that arrived */
+	__u32 round;		/* snd_nxt when this round trip began */
+	__u32 asked_seq;	/* snd_nxt when a data segment last asked */
+	__u32 paused_len;	/* bytes of that packet if it paused calls, or 0 */
+	__u32 want[2];		/* the request for windows; 0: none */
+	__u32 requested_seq;	/* snd_nxt when the request was last written */
+	__u16 segs;		/* data segments since the last collect */
+	__u8 passive;		/* the peer opened the connection */
+	__u8 wanted;		/* the prefixes allow us to ask this peer */
+	__u8 proven;		/* the peer has an agent: it has sent INT */
+	__u8 tries;		/* round trips in which we asked in vain */
+	__u8 doubted;		/* a flight was lost: only an echo proves now */
+	__u8 syn_sent;		/* the first SYN has left */
+	__u8 third;		/* the next ACK is the handshake's third */
+	__u8 echo_due;		/* "collected" has not been echoed yet */
+	__u8 echo_turn;		/* the last data segment carried an echo */
+	__u8 plan;		/* option of the segment that TCP builds now */
+	__u8 listener_flag;	/* we set the WRITE flag of this listener */
+	__u8 tags_wanted;	/* the peer wants our echoes signed */
+	__u8 peer_signs;	/* the peer's echoes are signed */
+	__u8 requests : 4;	/* times that the request was written */
+	__u8 unmeasured : 1;	/* "collected" is news to host_rx */
+	__u8 own_flag : 1;	/* we set the WRITE flag of this connection */
+	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
+	__u8 granted : 1;	/* a window has answered the request */
+	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
+};
+
+/* flow.plan: HDR_OPT_LEN reserves room for it, WRITE_HDR_OPT writes it */
+enum {
+	PLAN_NONE, PLAN_COLLECT = 0x10, PLAN_ECHO = 0x20, PLAN_WINDOW = 0x40,
+	PLAN_REQUEST = 0x80, PLAN_TAG = 0x08, PLAN_N = 0x7
+};
+
+/*
+ * There is a key. The loader sets this: without a key the verifier drops all code
+ * for tags, which then costs nothing.
+ */
+#ifdef __bpf__
+const volatile bool tags;
+#else
+static bool tags;	/* the unit tests run both */
+#endif
+
+/*
+ * The receiver computes W (mode receiver). The loader sets this too: without it the
+ * verifier has a tenth of the work.
+ */
+#ifdef __bpf__
+const volatile bool windows;
+#else
+static bool windows;
+#endif
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_host_cfg);
+} host SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hpccpp_host_keys);
+} host_keys SEC(".maps");
+
+struct prefix_map host_prefix SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HPCCPP_HS_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} host_stats SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	/* an accepted socket inherits listener_flag with the flag itself */
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct flow);
+} host_sk SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rx);
+} host_rx SEC(".maps");
+
+static __always_inline void count(__u32 stat)
+{
+	__u64 *c = bpf_map_lookup_elem(&host_stats, &stat);
+
+	if (c)
+		(*c)++;
+}
+
+static __always_inline struct hpccpp_host_cfg *configuration(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&host, &zero);
+}
+
+/*
+ * Load a pointer from the context. In assembly, because clang may compute the
+ * address in a register that several branches share, and the verifier allows only
+ * constant offsets into the context.
+ */
+static __always_inline void *pointer_at(struct bpf_sock_ops *skops,
+					const int off)
+{
+#ifdef __bpf__
+	void *p;
+
+	asm volatile("%[p] = *(u64 *)(%[skops] + %[off])"
+		     : [p] "=r"(p) : [skops] "r"(skops), [off] "i"(off));
+	return p;
+#else
+	return *(void **)((char *)skops + off);	/* the unit tests */
+#endif
+}
+
+#define POINTER(skops, field) \
+	pointer_at(skops, __builtin_offsetof(struct bpf_sock_ops, field))
+
+static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
+{
+	struct bpf_sock *sk = POINTER(skops, sk);
+	struct flow *f;
+
+	if (!sk)
+		return NULL;
+	f = bpf_sk_storage_get(&host_sk, sk, NULL,
+			       add ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (!f && add)
+		count(HPCCPP_HS_ERROR);
+	if (f && add)
+		f->mail.magic = HPCCPP_MAIL_MAGIC;
+	return f;
+}
+
+static __always_inline void set_flags(struct bpf_sock_ops *skops, int flags)
+{
+	int have = skops->bpf_sock_ops_cb_flags;
+
+	if ((have & flags) != flags)
+		bpf_sock_ops_cb_flags_set(skops, have | flags);
+}
+
+/*
+ * A flow may pause its WRITE calls after a packet: may_pause_calls(). These events
+ * resume them. An ACK that brings an RTT sample comes once in a round trip;
+ * retransmissions and timeouts may bring no sample, and the agent has to see them.
+ */
+#define HPCCPP_RESUME_FLAGS						\
+	(BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |	\
+	 BPF_SOCK_OPS_RTO_CB_FLAG)
+
+/* We are about to set the WRITE flag. We may clear it later if it was not set yet. */
+static __always_inline void own_calls(struct bpf_sock_ops *skops,
+				      struct flow *f)
+{
+	if (!(skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		f->own_flag = 1;
+}
+
+static __always_inline void call_write(struct bpf_sock_ops *skops,
+				       struct flow *f)
+{
+	own_calls(skops, f);
+	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+}
+
+static __always_inline void clear_flags(struct bpf_sock_ops *skops, int flags)
+{
+	bpf_sock_ops_cb_flags_set(skops, skops->bpf_sock_ops_cb_flags & ~flags);
+}
+
+/* Load the option with this ExID. Returns its length; 0 or less: there is none. */
+static __always_inline int load_any(struct bpf_sock_ops *skops, struct opt *o,
+				    __u16 exid, __u64 flags)
+{
+	/* the helper searches for this kind and ExID */
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = HPCCPP_OPT_HDR;
+	o->exid = bpf_htons(exid);
+	return bpf_load_hdr_opt(skops, o, sizeof(*o), flags);
+}
+
+/*
+ * Load the records of the option with this ExID, from the segment or (flags) from
+ * the SYN that a SYN-ACK answers. Returns how many there are.
+ */
+static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
+				__u16 exid, __u64 flags)
+{
+	int len = load_any(skops, o, exid, flags);
+
+	if (len == HPCCPP_OPT_LEN(1))
+		return 1;
+	if (len == HPCCPP_OPT_LEN(2))
+		return 2;
+	if (len == HPCCPP_OPT_LEN(3))
+		return 3;
+	if (len > 0)
+		count(HPCCPP_HS_BAD);
+	return 0;
+}
+
+static __always_inline bool empty(const __be32 *rec)
+{
+	return !(bpf_ntohl(rec[0]) >> 8 & 0xfff);
+}
+
+static __always_inline int records_of(const struct opt *o)
+{
+	/* the length is 4 + 12 n bytes, so this is n */
+	return o->len / (__u32)HPCCPP_REC_LEN;
+}
+
+/* How many records ports have written. These come first. */
+static __always_inline int written(const __be32 (*rec)[3], int n)
+{
+	if (n < 1 || empty(rec[0]))
+		return 0;
+	if (n < 2 || empty(rec[1]))
+		return 1;
+	if (n < 3 || empty(rec[2]))
+		return 2;
+	return 3;
+}
+
+/* The TCP header of the current segment */
+static __always_inline const __be32 *header(struct bpf_sock_ops *skops)
+{
+	const __be32 *th = POINTER(skops, skb_data);
+	const __be32 *end = POINTER(skops, skb_data_end);
+
+	return th + sizeof(struct tcphdr) / 4 > end ? NULL : th;
+}
+
+/* Reserve room for n records, or for as many as fit. Returns that, and PLAN_TAG. */
+static __always_inline int reserve(struct bpf_sock_ops *skops, int n, bool tag)
+{
+	/* a tag is as long as the empty option that wants one */
+	if (tags && tag) {
+		if (n >= 2 && !bpf_reserve_hdr_opt(skops, HPCCPP_TAGGED_LEN(2), 0))
+			return PLAN_TAG | 2;
+		if (n >= 1 && !bpf_reserve_hdr_opt(skops, HPCCPP_TAGGED_LEN(1), 0))
+			return PLAN_TAG | 1;
+	}
+	if (n >= 3 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(3), 0))
+		return 3;
+	if (n >= 2 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(2), 0))
+		return 2;
+	if (n >= 1 && !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_LEN(1), 0))
+		return 1;
+	return 0;
+}
+
+/* Write an option of n records that reserve() made room for. */
+static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
+				  __u16 exid, int n)
+{
+	int err;
+
+	o->kind = HPCCPP_OPT_KIND;
+	o->exid = bpf_htons(exid);
+	/* the verifier wants a constant length */
+	if (n == 3) {
+		o->len = HPCCPP_OPT_LEN(3);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(3), 0);
+	} else if (n == 2) {
+		o->len = HPCCPP_OPT_LEN(2);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(2), 0);
+	} else {
+		o->len = HPCCPP_OPT_LEN(1);
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(1), 0);
+	}
+	if (err)
+		count(HPCCPP_HS_ERROR);
+}
+
+#endif /* HPCCPP_HOST_FLOW_H */

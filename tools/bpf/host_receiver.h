@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The host agent at a receiver: it keeps the last collect, and echoes it. */
+#ifndef HPCCPP_HOST_RECEIVER_H
+#define HPCCPP_HOST_RECEIVER_H
+
+#include "host_sender.h"
+#include "host_tag.h"
+
+static __always_inline void take_collect(struct bpf_sock_ops *skops,
+					 struct flow *f, const struct opt *o)
+{
+	resume_calls(skops, f);
+	count(HPCCPP_HS_COLLECTED);
+	f->collected = *o;
+	if (!f->doubted)
+		f->proven = 1;
+	f->echo_due = 1;
+	f->unmeasured = 1;
+	call_write(skops, f);
+}
+
+/* How many records to echo: those written, or one to show that we are here. */
+static __always_inline int echo_records(const struct flow *f)
+{
+	int n = written(f->collected.rec, records_of(&f->collected));
+
+	return n ? n : 1;
+}
+
+/* Sort the records, the most loaded first: an echo with little room has these. */
+static __always_inline void most_loaded(struct opt *o)
+{
+	int i;
+
+	/* to compare the pairs (1, 2), (0, 1), (1, 2) sorts three */
+#pragma unroll
+	for (i = 0; i < 3; i++) {
+		__be32 *a = o->rec[!(i & 1)], *b = a + 3;
+		__be32 t;
+
+		if (empty(b) || (bpf_ntohl(b[0]) & 0xff) <=
+				(bpf_ntohl(a[0]) & 0xff))
+			continue;
+		t = a[0], a[0] = b[0], b[0] = t;
+		t = a[1], a[1] = b[1], b[1] = t;
+		t = a[2], a[2] = b[2], b[2] = t;
+	}
+}
+
+/* Reserve the echo. */
+static __always_inline void plan_echo(struct bpf_sock_ops *skops, struct flow *f)
+{
+	int n = echo_records(f);
+	int fits = reserve(skops, n, f->tags_wanted);
+
+	f->plan = !fits ? PLAN_NONE : PLAN_ECHO | fits;
+	if (!fits)
+		count(HPCCPP_HS_ECHO_NONE);
+	else
+		count((fits & PLAN_N) < n ? HPCCPP_HS_ECHO_SHORT :
+					    HPCCPP_HS_ECHOED);
+	if (tags && f->tags_wanted && fits && !(fits & PLAN_TAG))
+		count(HPCCPP_HS_TAG_ROOM);
+}
+
+static __always_inline void write_echo(struct bpf_sock_ops *skops,
+				       struct flow *f, struct opt *o)
+{
+	*o = f->collected;
+	if ((f->plan & PLAN_N) < records_of(o))
+		most_loaded(o);
+	if (!tags || !(f->plan & PLAN_TAG))
+		store(skops, o, HPCCPP_EXID_ECHO, f->plan & PLAN_N);
+	else if (store_tagged(skops, o, f->plan & PLAN_N))
+		count(HPCCPP_HS_ERROR);
+	f->echo_due = 0;
+}
+
+/* A SYN-ACK has no socket yet. All it can go by is the SYN that it answers. */
+static __always_inline void plan_syn_ack(struct bpf_sock_ops *skops)
+{
+	struct opt o = {};
+
+	if (load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
+		reserve(skops, 1, tags && syn_wants_tag(skops));
+}
+
+static __always_inline void write_syn_ack(struct bpf_sock_ops *skops)
+{
+	struct opt o = {};
+
+	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
+		return;
+	most_loaded(&o);
+	if (!tags || !syn_wants_tag(skops) || store_tagged(skops, &o, 1))
+		store(skops, &o, HPCCPP_EXID_ECHO, 1);
+	count(HPCCPP_HS_COLLECTED);
+	count(HPCCPP_HS_ECHOED);
+}
+
+#endif /* HPCCPP_HOST_RECEIVER_H */

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host agent at a sender: it asks for INT and for windows, and keeps the answers
+ * where the module reads them.
+ */
+#ifndef HPCCPP_HOST_SENDER_H
+#define HPCCPP_HOST_SENDER_H
+
+#include "host_flow.h"
+
+#define SOL_TCP		6
+#define TCP_CONGESTION	13
+
+/* Round trips of data in which we ask a peer that has not answered yet */
+#define HPCCPP_TRIES	4
+
+/*
+ * A packet of more segments than this goes through segmentation offload. The flow may
+ * then pause the calls for its packets: may_pause_calls().
+ */
+#define HPCCPP_OFFLOADED	4
+
+/* After so many echoes that the module has not read, it has let go of the flow. */
+#define HPCCPP_UNREAD	1000
+
+/* The configuration allows us to ask this peer for INT. */
+static __always_inline bool peer_wanted(struct bpf_sock_ops *skops,
+					const struct hpccpp_host_cfg *cfg)
+{
+	struct hpccpp_prefix key = { .prefixlen = 128 };
+	__u32 *a = (__u32 *)key.addr;
+
+	if (cfg->ask == HPCCPP_ASK_NEVER)
+		return false;
+	if (!cfg->prefixes)
+		return true;
+	if (skops->family == AF_INET) {
+		__u32 ip4 = skops->remote_ip4;
+
+		/* keeps clang from merging the branches into one load */
+		asm volatile("" : "+r"(ip4));
+		a[2] = bpf_htonl(0xffff);
+		a[3] = ip4;
+	} else {
+		a[0] = skops->remote_ip6[0];
+		a[1] = skops->remote_ip6[1];
+		a[2] = skops->remote_ip6[2];
+		a[3] = skops->remote_ip6[3];
+	}
+	return bpf_map_lookup_elem(&host_prefix, &key);
+}
+
+/* Ask the receiver for windows computed with these parameters; 0: for none. */
+static __always_inline void request(struct flow *f, __u32 what, __u32 windows)
+{
+	__u32 serial = HPCCPP_WINDOW_SERIAL(f->want[0]);
+
+	/* windows may be under way for the serial that was written last */
+	if (!serial || f->requests)
+		serial = serial % HPCCPP_WINDOW_SERIALS + 1;
+	f->want[0] = HPCCPP_WINDOW(HPCCPP_WINDOW_REQUEST, serial, 0, 0) |
+		     (what & 0xfffffff);
+	f->want[1] = windows;
+	f->granted = 0;
+	f->requests = 0;
+}
+
+/* The last request asks for windows. */
+static __always_inline bool wants_windows(const struct flow *f)
+{
+	return f->want[0] & HPCCPP_WINDOW_ETA;
+}
+
+static __always_inline void want_none(struct flow *f)
+{
+	if (wants_windows(f))
+		request(f, 0, 0);
+}
+
+/* Tell the module that the mail is new. */
+static __always_inline void publish(struct flow *f)
+{
+	if (!++f->mail.gen)
+		f->mail.gen = 1;
+}
+
+/* An echo or a window arrived: the peer has an agent. */
+static __always_inline void peer_answered(struct flow *f)
+{
+	f->proven = 1;
+	f->doubted = 0;
+	/* the module would have read on each ACK */
+	if (++f->mail.unread > HPCCPP_UNREAD) {
+		f->mail.governed = 0;
+		want_none(f);
+	}
+}
+
+/*
+ * An echo arrived while there is a request. If we want windows, the receiver has
+ * forgotten the request, and we write it again; if we want none, the receiver has
+ * obeyed. An ACK of old data says neither: a port may have made it of an INT response.
+ */
+static __always_inline void echo_for_window(struct bpf_sock_ops *skops,
+					    struct flow *f)
+{
+	const __be32 *th = header(skops);
+	__u32 una = skops->snd_una;
+
+	if (!th || (__s32)(bpf_ntohl(th[2]) - una) < 0)
+		return;
+	if (wants_windows(f) == f->granted) {
+		f->granted = !f->granted;
+		f->requests = 0;
+	}
+}
+
+/* Decode a record for the module. Of an empty one only U counts. */
+static __always_inline void decode_record(struct hpccpp_int *to,
+					  const __be32 *rec)
+{
+	__u32 w0 = bpf_ntohl(rec[0]);
+
+	if (empty(rec))
+		hpccpp_int_decode(to, w0 & HPCCPP_U_MAX, 0, 0);
+	else
+		hpccpp_int_decode(to, w0, bpf_ntohl(rec[1]), bpf_ntohl(rec[2]));
+}
+
+/* Keep an echo for the module, unless no port has said anything in it. */
+static __always_inline void take_echo(struct bpf_sock_ops *skops,
+				      struct flow *f, const __be32 (*rec)[3],
+				      int n)
+{
+	count(HPCCPP_HS_ECHOES);
+	peer_answered(f);
+	if (f->want[0])
+		echo_for_window(skops, f);
+	n = written(rec, n);
+	/* an empty record may have a bound: all ports are below their thresholds */
+	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
+		return;
+	decode_record(&f->mail.rec[0], rec[0]);
+	if (n > 1)
+		decode_record(&f->mail.rec[1], rec[1]);
+	if (n > 2)
+		decode_record(&f->mail.rec[2], rec[2]);
+	f->mail.n = n ? n : 1;
+	f->mail.window = 0;
+	publish(f);
+}
+
+/* Resume paused calls. "every N" needs the number of packets sent since, about. */
+static __always_inline void resume_calls(struct bpf_sock_ops *skops,
+					 struct flow *f)
+{
+	__u32 sent = skops->snd_nxt - f->asked_seq, len = f->paused_len, n = f->segs;
+
+	if (!len)
+		return;
+	/* the packet that asked begins at asked_seq */
+	if (sent > len)
+		n += sent / len - 1;
+	f->segs = n < 0xffff ? n : 0xfffe;
+	f->paused_len = 0;
+	call_write(skops, f);
+}
+
+/* Keep a window for the module. */
+static __always_inline void take_window(struct flow *f, __u32 word)
+{
+	/* no window can answer a request that was not written yet */
+	bool current = f->requests && HPCCPP_WINDOW_SERIAL(word) ==
+				      HPCCPP_WINDOW_SERIAL(f->want[0]);
+
+	count(HPCCPP_HS_WINDOWS);
+	peer_answered(f);
+	/* write it again until the receiver computes by this request */
+	if (current)
+		f->granted = 1;
+	else if (f->requests > 1)
+		f->requests = 1;
+	f->mail.window = (word & ~(3U << 28)) | current << 28;
+	publish(f);
+}
+
+/*
+ * A window arrived that we do not want: an earlier request, or an agent before us,
+ * asked for it. Ask the peer to echo.
+ */
+static __always_inline void refuse_window(struct flow *f)
+{
+	f->granted = 0;
+	if (!f->want[0])
+		request(f, 0, 0);
+	else if (f->requests > 1)
+		f->requests = 1;
+}
+
+/* The state of the flow allows it to ask for INT in data. */
+static __always_inline bool may_ask(const struct flow *f,
+				    const struct hpccpp_host_cfg *cfg)
+{
+	if (!f->wanted || !(f->mail.governed || cfg->ask == HPCCPP_ASK_ALWAYS))
+		return false;
+	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
+}
+
+/* Count a round trip in which we asked and had no answer. */
+static __always_inline void count_tries(struct bpf_sock_ops *skops,
+					struct flow *f)
+{
+	if (f->proven)
+		return;
+	if (f->round && (__s32)(skops->snd_una - f->round) <= 0)
+		return;
+	if (f->round && ++f->tries == HPCCPP_TRIES)
+		count(HPCCPP_HS_GAVE_UP);
+	f->round = skops->snd_nxt;
+	if (!f->round)
+		f->round = 1;
+}
+
+/* A port wrote this record, and is loaded. (A bound has no rate.) */
+static __always_inline bool record_loaded(const struct hpccpp_int *rec)
+{
+	return rec->rate && rec->U >= HPCCPP_CONGESTED;
+}
+
+/* The last echo says that the path is loaded. */
+static __always_inline bool path_loaded(const struct flow *f)
+{
+	const struct hpccpp_int *rec = f->mail.rec;
+
+	if (f->mail.window)
+		return false;
+	return (f->mail.n > 0 && record_loaded(&rec[0])) ||
+	       (f->mail.n > 1 && record_loaded(&rec[1])) ||
+	       (f->mail.n > 2 && record_loaded(&rec[2]));
+}
+
+/*
+ * This data segment has to ask. With "every rtt": when the last one that asked was
+ * acked. The first segment of a flight always asks, as it may be a probe.
+ */
+static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
+				   const struct hpccpp_host_cfg *cfg)
+{
+	if (!cfg->every && !(cfg->congested && path_loaded(f))) {
+		if (f->segs && (__s32)(skops->snd_una - f->asked_seq) <= 0)
+			return false;
+		f->segs = 1;
+		f->asked_seq = skops->snd_nxt;
+		return true;
+	}
+	if (++f->segs < cfg->every && skops->packets_out)
+		return false;
+	f->segs = 0;
+	return true;
+}
+
+/*
+ * Calls may pause after the packet that asks now. With segmentation offload TCP builds
+ * few packets, and calls us several times for each, which costs more than the question
+ * itself. HPCCPP_RESUME_FLAGS resume the calls when this packet is acked, or earlier.
+ *
+ * Calls must not pause where another packet of this flight has to ask, or an echo is
+ * due. Nor where packets have few segments: without calls TCP computes a larger MSS,
+ * then cuts the next packet that asks at the smaller one and leaves a small rest.
+ */
+static __always_inline bool may_pause_calls(struct bpf_sock_ops *skops,
+					    struct flow *f,
+					    const struct hpccpp_host_cfg *cfg)
+{
+	__u32 len = skops->skb_len, mss = skops->mss_cache;
+
+	if (cfg->every == 1 || windows || f->echo_due ||
+	    !(f->own_flag || f->listener_flag) ||
+	    len <= HPCCPP_OFFLOADED * mss)
+		return false;
+	if (cfg->every && (__u64)cfg->every * len < (__u64)skops->snd_cwnd * mss)
+		return false;
+	if (cfg->congested && path_loaded(f))
+		return false;
+	f->asked_seq = skops->snd_nxt;
+	return true;
+}
+
+/*
+ * All that is in flight is lost: there was a timeout, and the option may be its cause.
+ * Retransmit without the option, then begin anew to ask until an echo comes. A
+ * retransmission without it may arrive before the rest of the lost flight has left,
+ * so SACKed packets count as well.
+ */
+static __always_inline bool timed_out(struct bpf_sock_ops *skops,
+				      struct flow *f)
+{
+	__u32 packets = skops->packets_out, lost = skops->lost_out;
+
+	if (!packets)
+		return false;
+	if (lost != packets)
+		return f->doubted && lost + skops->sacked_out == packets;
+	if (f->proven) {
+		f->proven = 0;
+		f->passive = 0;
+		f->tries = 0;
+		f->round = 0;
+	}
+	f->doubted = 1;
+	return true;
+}
+
+/* The connection that this SYN opens is going to ask for INT. */
+static __always_inline bool is_governed(struct bpf_sock_ops *skops,
+					const struct hpccpp_host_cfg *cfg)
+{
+	char cc[16] = {};
+
+	if (cfg->ask == HPCCPP_ASK_ALWAYS)
+		return true;
+	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
+	return !bpf_strncmp(cc, 6, "hpccpp");
+}
+
+/* The request has to be written: once a round trip, a few times, until granted. */
+static __always_inline bool request_due(struct bpf_sock_ops *skops,
+					const struct flow *f)
+{
+	if (!f->want[0] || f->granted || f->requests >= HPCCPP_TRIES)
+		return false;
+	return !f->requests || (__s32)(skops->snd_una - f->requested_seq) > 0;
+}
+
+/* Reserve the collect of the first SYN. */
+static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
+				     const struct hpccpp_host_cfg *cfg)
+{
+	int fits;
+
+	if (f->wanted && !f->syn_sent && is_governed(skops, cfg)) {
+		fits = reserve(skops, 1, true);
+		f->plan = !fits ? PLAN_NONE : PLAN_COLLECT | fits;
+	}
+	f->syn_sent = 1;
+}
+
+/* Reserve the collect of the third ACK, unless that carries data. */
+static __always_inline bool plan_third_ack(struct bpf_sock_ops *skops,
+					   struct flow *f)
+{
+	int fits;
+
+	if (!f->third)
+		return false;
+	f->third = 0;
+	if (skops->skb_len || !f->wanted)
+		return false;
+	fits = reserve(skops, 1, true);
+	if (!fits)
+		return false;
+	f->plan = PLAN_COLLECT | fits;
+	return true;
+}
+
+/* Reserve the request or the collect of a data segment. */
+static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f,
+				      const struct hpccpp_host_cfg *cfg)
+{
+	int n;
+
+	f->echo_turn = 0;
+	if (timed_out(skops, f))
+		return;
+	if (request_due(skops, f) &&
+	    !bpf_reserve_hdr_opt(skops, HPCCPP_REQUEST_LEN, 0)) {
+		f->requested_seq = skops->snd_nxt;
+		f->requests++;
+		f->plan = PLAN_REQUEST;
+		return;
+	}
+	if (!is_due(skops, f, cfg))
+		return;
+	count_tries(skops, f);
+	if (!may_ask(f, cfg))
+		return;
+	n = reserve(skops, cfg->records, !f->peer_signs);
+	if (n) {
+		f->plan = PLAN_COLLECT | n;
+		f->paused_len = may_pause_calls(skops, f, cfg) ?
+				skops->skb_len : 0;
+	} else if (!cfg->every) {
+		f->segs = 0;		/* no room: the next segment has to ask */
+	}
+}
+
+/* Write the collect, and behind it the empty option that asks for a tag. */
+static __always_inline void write_collect(struct bpf_sock_ops *skops,
+					  struct flow *f, struct opt *o)
+{
+	if (!f->mail.gen)
+		o->rec[0][0] = bpf_htonl(HPCCPP_WANTED);
+	store(skops, o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
+	count(HPCCPP_HS_ASKED);
+	if (tags && f->plan & PLAN_TAG) {
+		o->len = HPCCPP_OPT_HDR;
+		o->exid = bpf_htons(HPCCPP_EXID_TAG);
+		bpf_store_hdr_opt(skops, o, HPCCPP_OPT_HDR, 0);
+	}
+}
+
+/* Write an option "window" of a constant length, and count it. */
+static __always_inline void store_window(struct bpf_sock_ops *skops,
+					 struct opt *o, const int len,
+					 __u32 stat)
+{
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = len;
+	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
+	count(bpf_store_hdr_opt(skops, o, len, 0) ? HPCCPP_HS_ERROR : stat);
+}
+
+static __always_inline void write_request(struct bpf_sock_ops *skops,
+					  struct flow *f, struct opt *o)
+{
+	o->rec[0][0] = bpf_htonl(f->want[0]);
+	o->rec[0][1] = bpf_htonl(f->want[1]);
+	store_window(skops, o, HPCCPP_REQUEST_LEN, HPCCPP_HS_REQUESTED);
+}
+
+/*
+ * The module has taken a flow, which may be older than this agent. The module itself
+ * sets the flags of the socket.
+ */
+static __always_inline void take_flow(struct bpf_sock_ops *skops)
+{
+	struct flow *f = find(skops, true);
+	struct hpccpp_host_cfg *cfg;
+
+	cfg = configuration();
+	if (!f || !cfg)
+		return;
+	own_calls(skops, f);
+	f->wanted = peer_wanted(skops, cfg);
+	f->mail.unread = 0;
+	f->mail.governed = 1;
+	f->mail.rx = windows;
+	want_none(f);
+}
+
+#endif /* HPCCPP_HOST_SENDER_H */
