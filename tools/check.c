@@ -396,12 +396,13 @@ static void print_report(struct json_object *report)
 int check_main(int argc, char **argv)
 {
 	static const char *const roles[] = { "sender", "receiver", "switch" };
-	const char *netns = NULL, *role = NULL;
-	struct argument args[] = {
-		{ .name = "netns", .value = &netns, .max = 1 },
-		{ .name = "role", .value = &role, .max = 1 },
-	};
+	const char *netns = NULL;
 	struct state s = {};
+	struct argument args[] = {
+		{ ARG("netns", arg_text, &netns) },
+		{ ARG("role", arg_word, &s.role),
+		  .words = roles, .high = ARRAY_SIZE(roles) },
+	};
 	int ret;
 
 	if (argc > 0 && !strcmp(argv[0], "help")) {
@@ -411,9 +412,6 @@ int check_main(int argc, char **argv)
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && opt.output == OUTPUT_PROM)
 		ret = usage_error("output \"prom\" is wrong: check has text and json");
-	if (!ret && role)
-		ret = parse_word("role", role, roles, ARRAY_SIZE(roles),
-				 &s.role);
 	if (!ret)
 		ret = netns_enter(netns);
 	if (ret)

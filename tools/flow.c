@@ -193,7 +193,7 @@ static int flow_show(int argc, char **argv)
 {
 	const char *netns = NULL;
 	struct argument args[] = {
-		{ .name = "netns", .value = &netns, .max = 1 },
+		{ ARG("netns", arg_text, &netns) },
 	};
 	struct json_object *rows;
 	int ret;

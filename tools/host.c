@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/magic.h>
@@ -72,70 +71,6 @@ const struct field host_fields[] = {
 
 static const char *const asks[] = { "auto", "always", "never" };
 static const char *const host_modes[] = { "sender", "receiver" };
-
-int parse_prefix(const char *text, struct hpccpp_prefix *prefix)
-{
-	unsigned int max = 128, len, i;
-	char addr[INET6_ADDRSTRLEN];
-	const char *slash = strchrnul(text, '/');
-
-	memset(prefix, 0, sizeof(*prefix));
-	if ((size_t)(slash - text) >= sizeof(addr))
-		goto wrong;
-	memcpy(addr, text, slash - text);
-	addr[slash - text] = '\0';
-	if (inet_pton(AF_INET, addr, prefix->addr + 12) == 1) {
-		max = 32;
-		memset(prefix->addr + 10, 0xff, 2);
-	} else if (inet_pton(AF_INET6, addr, prefix->addr) != 1) {
-		goto wrong;
-	}
-	len = max;
-	if (*slash) {
-		int ret = parse_uint("prefix length", slash + 1, 0, max, &len);
-
-		if (ret)
-			return ret;
-	}
-	prefix->prefixlen = 128 - max + len;
-	for (i = prefix->prefixlen; i < 128; i++) {
-		if (prefix->addr[i / 8] & 0x80 >> i % 8)
-			return usage_error("prefix \"%s\" is wrong: allowed are no bits set after the first %u",
-					   text, len);
-	}
-	return EXIT_DONE;
-wrong:
-	return usage_error("prefix \"%s\" is wrong: allowed are IPv4 and IPv6 addresses with /LEN",
-			   text);
-}
-
-int parse_prefixes6(const char *name, const char *const *text, unsigned int n,
-		    struct hpccpp_prefix *prefixes)
-{
-	unsigned int i;
-	int ret = EXIT_DONE;
-
-	for (i = 0; i < n && !ret; i++) {
-		ret = parse_prefix(text[i], &prefixes[i]);
-		/* IPv4, written as such or not */
-		if (!ret && prefixes[i].prefixlen >= 96 &&
-		    IN6_IS_ADDR_V4MAPPED((struct in6_addr *)prefixes[i].addr))
-			ret = usage_error("%s \"%s\" is wrong: allowed are prefixes of IPv6",
-					  name, text[i]);
-	}
-	return ret;
-}
-
-static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
-{
-	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-	bool v4 = p->prefixlen >= 96 && !memcmp(p->addr, mapped, 12);
-	char addr[INET6_ADDRSTRLEN];
-
-	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? p->addr + 12 : p->addr, addr,
-		  sizeof(addr));
-	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
-}
 
 static int open_cgroup(const char *path, int *fd)
 {
@@ -227,19 +162,6 @@ static int read_keys(const char **path, unsigned int n, bool require,
 	return ret;
 }
 
-int write_prefixes(const struct bpf_map *map,
-		   const struct hpccpp_prefix *prefixes, unsigned int n)
-{
-	static const __u8 one = 1;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < n && !err; i++)
-		err = bpf_map__update_elem(map, &prefixes[i], sizeof(prefixes[i]),
-					   &one, sizeof(one), BPF_ANY);
-	return err;
-}
-
 static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
 		      const struct hpccpp_prefix *prefixes,
 		      const struct hpccpp_host_keys *keys)
@@ -313,96 +235,126 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 	return load(cgroup, cfg, prefixes, keys);
 }
 
+static int arg_every(const struct argument *arg, const char *text)
+{
+	struct hpccpp_host_cfg *cfg = arg->to;
+	unsigned int every = 0;
+	int ret = EXIT_DONE;
+
+	cfg->congested = !strcmp(text, "congested");
+	if (!cfg->congested && strcmp(text, "rtt"))
+		ret = parse_uint(arg->name, text, 1, EVERY_MAX, &every);
+	cfg->every = every;
+	return ret;
+}
+
+/* The cgroup's path as show says it, who may run elsewhere */
+static int absolute_path(const char *path, struct hpccpp_host_cfg *cfg)
+{
+	char *full = realpath(path, NULL);
+	int ret = EXIT_DONE;
+
+	if (!full)
+		return errno_error(errno, "cannot resolve cgroup \"%s\"", path);
+	if (strlen(full) < sizeof(cfg->cgroup))
+		strcpy(cfg->cgroup, full);
+	else
+		ret = system_error("cgroup \"%s\" is wrong: allowed are paths of up to %u characters",
+				   full, HPCCPP_CGROUP_LEN - 1);
+	free(full);
+	return ret;
+}
+
 static int host_add(int argc, char **argv)
 {
-	const char *path = NULL, *ask = NULL, *records = NULL, *every = NULL;
-	const char *prefix[HPCCPP_PREFIXES], *key[HPCCPP_KEYS];
-	const char *mode = NULL;
-	struct argument args[] = {
-		{ .name = "cgroup", .value = &path, .max = 1 },
-		{ .name = "ask", .value = &ask, .max = 1 },
-		{ .name = "records", .value = &records, .max = 1 },
-		{ .name = "every", .value = &every, .max = 1 },
-		{ .name = "prefix", .value = prefix, .max = HPCCPP_PREFIXES },
-		{ .name = "mode", .value = &mode, .max = 1 },
-		{ .name = "key-file", .value = key, .max = HPCCPP_KEYS },
-		{ .name = "require" },
-	};
+	enum { CGROUP, ASK, RECORDS, EVERY, PREFIX, MODE, KEY_FILE, REQUIRE };
+	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
+	const char *path = NULL, *key[HPCCPP_KEYS];
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
+	struct hpccpp_host_cfg cfg = { .every = 1 };
 	struct hpccpp_host_keys keys;
-	struct hpccpp_host_cfg cfg = {};
-	unsigned int a = HPCCPP_ASK_AUTO, m = HPCCPP_MODE_SENDER, r = 1, e = 1, i;
-	char *full;
+	struct argument args[] = {
+		[CGROUP] = { ARG("cgroup", arg_text, &path) },
+		[ASK] = { ARG("ask", arg_word, &ask),
+			  .words = asks, .high = ARRAY_SIZE(asks) },
+		[RECORDS] = { ARG("records", arg_uint, &records),
+			      .low = 1, .high = HPCCPP_REC_MAX },
+		[EVERY] = { ARG("every", arg_every, &cfg) },
+		[PREFIX] = { ARG("prefix", arg_prefix, prefixes),
+			     .max = HPCCPP_PREFIXES },
+		[MODE] = { ARG("mode", arg_word, &mode),
+			   .words = host_modes, .high = ARRAY_SIZE(host_modes) },
+		[KEY_FILE] = { ARG("key-file", arg_text, key),
+			       .max = HPCCPP_KEYS },
+		[REQUIRE] = { .name = "require" },
+	};
 	int fd, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && !path)
 		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
-	if (!ret && ask)
-		ret = parse_word("ask", ask, asks, ARRAY_SIZE(asks), &a);
-	if (!ret && mode)
-		ret = parse_word("mode", mode, host_modes,
-				 ARRAY_SIZE(host_modes), &m);
-	if (!ret && records)
-		ret = parse_uint("records", records, 1, HPCCPP_REC_MAX, &r);
-	cfg.congested = every && !strcmp(every, "congested");
-	if (!ret && every && (cfg.congested || !strcmp(every, "rtt")))
-		e = 0;
-	else if (!ret && every)
-		ret = parse_uint("every", every, 1, EVERY_MAX, &e);
-	for (i = 0; i < args[4].n && !ret; i++)
-		ret = parse_prefix(prefix[i], &prefixes[i]);
-	if (!ret)
-		ret = read_keys(key, args[6].n, args[7].n, &keys);
-	if (!ret && m == HPCCPP_MODE_RECEIVER && args[6].n)
+	if (!ret && mode == HPCCPP_MODE_RECEIVER && args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
+	if (!ret)
+		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
 		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
-
-	cfg.ask = a;
-	cfg.records = r;
-	cfg.every = e;
-	cfg.prefixes = i;
-	cfg.mode = m;
-	/* absolute: show may run elsewhere */
-	full = realpath(path, NULL);
-	if (!full)
-		ret = errno_error(errno, "cannot resolve cgroup \"%s\"", path);
-	else if (strlen(full) >= sizeof(cfg.cgroup))
-		ret = system_error("cgroup \"%s\" is wrong: allowed are paths of up to %u characters",
-				   full, HPCCPP_CGROUP_LEN - 1);
-	if (!ret) {
-		strcpy(cfg.cgroup, full);
+	cfg.ask = ask;
+	cfg.mode = mode;
+	cfg.records = records;
+	cfg.prefixes = args[PREFIX].n;
+	ret = absolute_path(path, &cfg);
+	if (!ret)
 		ret = add_to(fd, &cfg, prefixes, &keys);
-	}
 	explicit_bzero(&keys, sizeof(keys));
-	free(full);
 	close(fd);
+	return ret;
+}
+
+static int set_keys(int prog, const char *path, const struct hpccpp_host_keys *keys)
+{
+	int map = prog_map(prog, "host_keys", sizeof(*keys));
+	struct hpccpp_host_keys old;
+	int ret = EXIT_DONE;
+	__u32 zero = 0;
+
+	if (map < 0 || bpf_map_lookup_elem(map, &zero, &old))
+		ret = prog_map_error("host_keys");
+	else if (!old.n)
+		ret = system_error("the host agent on cgroup \"%s\" was added without a key: delete and add it",
+				   path);
+	else if (bpf_map_update_elem(map, &zero, keys, BPF_ANY))
+		ret = errno_error(errno, "cannot set the keys of the host agent");
+	explicit_bzero(&old, sizeof(old));
+	if (map >= 0)
+		close(map);
 	return ret;
 }
 
 /* New keys, and whether tags are required, for an agent that looks at tags */
 static int host_key(int argc, char **argv)
 {
+	enum { CGROUP, KEY_FILE, REQUIRE };
 	const char *path = NULL, *key[HPCCPP_KEYS];
 	struct argument args[] = {
-		{ .name = "cgroup", .value = &path, .max = 1 },
-		{ .name = "key-file", .value = key, .max = HPCCPP_KEYS },
-		{ .name = "require" },
+		[CGROUP] = { ARG("cgroup", arg_text, &path) },
+		[KEY_FILE] = { ARG("key-file", arg_text, key),
+			       .max = HPCCPP_KEYS },
+		[REQUIRE] = { .name = "require" },
 	};
-	struct hpccpp_host_keys keys, old;
-	int fd, prog = -1, map = -1, ret;
-	__u32 id, zero = 0;
+	struct hpccpp_host_keys keys;
+	int fd, prog, ret;
+	__u32 id;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && !path)
 		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
-	if (!ret && !args[1].n)
+	if (!ret && !args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is missing, try \"hpccpp host help\"");
 	if (!ret)
-		ret = read_keys(key, args[1].n, args[2].n, &keys);
+		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
 		ret = open_cgroup(path, &fd);
 	if (ret)
@@ -411,22 +363,11 @@ static int host_key(int argc, char **argv)
 	if (!ret && prog < 0)
 		ret = system_error("there is no host agent on cgroup \"%s\"",
 				   path);
-	if (!ret) {
-		map = prog_map(prog, "host_keys", sizeof(keys));
-		if (map < 0 || bpf_map_lookup_elem(map, &zero, &old))
-			ret = prog_map_error("host_keys");
-		else if (!old.n)
-			ret = system_error("the host agent on cgroup \"%s\" was added without a key: delete and add it",
-					   path);
-		else if (bpf_map_update_elem(map, &zero, &keys, BPF_ANY))
-			ret = errno_error(errno, "cannot set the keys of the host agent");
-	}
-	explicit_bzero(&old, sizeof(old));
-	explicit_bzero(&keys, sizeof(keys));
-	if (map >= 0)
-		close(map);
-	if (prog >= 0)
+	if (prog >= 0) {
+		ret = set_keys(prog, path, &keys);
 		close(prog);
+	}
+	explicit_bzero(&keys, sizeof(keys));
 	close(fd);
 	return ret;
 }
@@ -435,7 +376,7 @@ static int host_delete(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct argument args[] = {
-		{ .name = "cgroup", .value = &path, .max = 1 },
+		{ ARG("cgroup", arg_text, &path) },
 	};
 	int fd, prog, ret;
 	__u32 id;
@@ -462,8 +403,7 @@ static int host_delete(int argc, char **argv)
 }
 
 static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
-				    const struct hpccpp_host_keys *keys,
-				    struct json_object *prefixes)
+				    const struct hpccpp_host_keys *keys)
 {
 	struct json_object *row = json_object_new_object();
 
@@ -477,35 +417,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
 	put_num(row, "keys", keys->n);
 	put_bool(row, "require", keys->require);
-	json_object_object_add(row, "prefixes", prefixes);
 	return row;
-}
-
-static struct json_object *read_prefixes(int map)
-{
-	struct json_object *all = json_object_new_array();
-	struct hpccpp_prefix prefix;
-	char text[INET6_ADDRSTRLEN + 8];
-	void *prev = NULL;
-
-	while (!bpf_map_get_next_key(map, prev, &prefix)) {
-		prefix_text(text, sizeof(text), &prefix);
-		json_object_array_add(all, json_object_new_string(text));
-		prev = &prefix;
-	}
-	return all;
-}
-
-int put_prefixes(struct json_object *row, const char *key, int prog,
-		 const char *map)
-{
-	int fd = prog_map(prog, map, sizeof(__u8));
-
-	if (fd < 0)
-		return prog_map_error(map);
-	json_object_object_add(row, key, read_prefixes(fd));
-	close(fd);
-	return EXIT_DONE;
 }
 
 static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
@@ -532,7 +444,7 @@ static int add_row(int prog, struct json_object *rows)
 	struct hpccpp_host_keys keys;
 	struct json_object *row;
 	struct hpccpp_host_cfg cfg;
-	int map, ret;
+	int ret;
 
 	ret = read_cfg(prog, &cfg);
 	if (!ret)
@@ -541,14 +453,11 @@ static int add_row(int prog, struct json_object *rows)
 		ret = count_keys(prog, &keys);
 	if (ret)
 		return ret;
-	map = prog_map(prog, "host_prefix", sizeof(__u8));
-	if (map < 0)
-		return prog_map_error("host_prefix");
-	row = host_row(&cfg, &keys, read_prefixes(map));
-	close(map);
+	row = host_row(&cfg, &keys);
+	ret = put_prefixes(row, "prefixes", prog, "host_prefix");
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
-	return EXIT_DONE;
+	return ret;
 }
 
 /* Whether a program is where its map says; the cgroup may be out of sight. */
@@ -622,7 +531,7 @@ static int host_show(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct argument args[] = {
-		{ .name = "cgroup", .value = &path, .max = 1 },
+		{ ARG("cgroup", arg_text, &path) },
 	};
 	struct json_object *rows;
 	int ret;

@@ -48,13 +48,11 @@ struct options {
 
 extern struct options opt;
 
+/* args.c */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int errno_error(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Of an agent that takes the kernel's types, and of one that does without. */
-int load_error(int err, const char *agent);
-int untyped_load_error(int err, const char *agent);
 
 /* Command line: one table for each set of words; any unique prefix will do. */
 struct command {
@@ -62,14 +60,26 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* A keyword and the value after it, which may be given max times; 0: no value. */
+/*
+ * A keyword and what becomes of the value after it: parse() makes of its text entry n
+ * of the array to.
+ */
 struct argument {
 	const char *name;
-	const char **value;
-	unsigned int max;
-	unsigned int n;
+	int (*parse)(const struct argument *arg, const char *text);	/* NULL: no value */
+	void *to;
+	unsigned int max;	/* entries of to; 0: one */
+	unsigned int low, high;	/* of arg_uint() */
+	const char *const *words;	/* of arg_word(), high of them */
+	unsigned int n;		/* how often the keyword was given */
 };
 
+/* The members of an entry that all keywords with a value have */
+#define ARG(word, parser, dest)	.name = word, .parse = parser, .to = dest
+
+/* The entry of a table, whose first member is a name, that text is or abbreviates */
+int find_word(const char *what, const char *text, const void *table, size_t size,
+	      size_t n, size_t *found);
 int run_command(const struct command *cmds, size_t n, const char *object,
 		const char *usage, int argc, char **argv);
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv);
@@ -77,14 +87,15 @@ int parse_word(const char *name, const char *text, const char *const *words,
 	       size_t n, unsigned int *value);
 int parse_uint(const char *name, const char *text, unsigned int min,
 	       unsigned int max, unsigned int *value);
-int parse_rate(const char *name, const char *text, __u64 *bps);
-int parse_time(const char *name, const char *text, unsigned int *us);
+int arg_text(const struct argument *arg, const char *text);	/* const char * */
+int arg_word(const struct argument *arg, const char *text);	/* unsigned int */
+int arg_uint(const struct argument *arg, const char *text);	/* unsigned int */
+int arg_rate(const struct argument *arg, const char *text);	/* __u64, bit/s */
+int arg_time(const struct argument *arg, const char *text);	/* unsigned int, us */
 
-/* host.c: prefixes, and those that a map of a program has, as an array of text */
-int parse_prefix(const char *text, struct hpccpp_prefix *prefix);
-/* The same, of IPv6 alone, for n words of an argument. */
-int parse_prefixes6(const char *name, const char *const *text, unsigned int n,
-		    struct hpccpp_prefix *prefixes);
+/* prefix.c: prefixes, and those that a map of a program has, as an array of text */
+int arg_prefix(const struct argument *arg, const char *text);	/* struct hpccpp_prefix */
+int arg_prefix6(const struct argument *arg, const char *text);	/* of IPv6 alone */
 int put_prefixes(struct json_object *row, const char *key, int prog,
 		 const char *map);
 /* Into a map; 0, or what libbpf answers. */
@@ -92,10 +103,9 @@ struct bpf_map;
 int write_prefixes(const struct bpf_map *map,
 		   const struct hpccpp_prefix *prefixes, unsigned int n);
 
+/* tc.c: what all that is attached to devices takes */
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
-
-/* port.c: what all that is attached to devices takes */
 int lock_netns(void);
 int find_dev(const char *dev, const char *netns, int *ifindex);
 __u64 ethtool_rate(const char *dev);
@@ -103,6 +113,15 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 		   int (*write)(void *arg, bool own_clsact), void *arg);
 int detach_filters(const char *what, const char *dev, int ifindex,
 		   __u32 priority, bool in, bool own_clsact);
+/* What there is of an object on one device or on all is added to the rows. */
+struct field;
+struct qdisc;
+int dev_rows(const char *dev, struct json_object *rows,
+	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows));
+int show_devs(const struct field *fields,
+	      int (*read)(const char *dev, struct json_object *rows),
+	      int argc, char **argv);
 
 /* output.c: rows, and how an object's fields are printed */
 enum field_form {
@@ -142,13 +161,6 @@ void print_table(const struct field *fields, struct json_object *rows);
 void print_rows(const struct field *fields, struct json_object *rows);
 
 /* Objects: what there is in this namespace is added to the rows. */
-struct qdisc;
-int dev_rows(const char *dev, struct json_object *rows,
-	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
-			const char *dev, struct json_object *rows));
-int show_devs(const struct field *fields,
-	      int (*read)(const char *dev, struct json_object *rows),
-	      int argc, char **argv);
 extern const struct field port_fields[];
 extern const struct field host_fields[];
 extern const struct field flow_fields[];
@@ -164,12 +176,15 @@ int port_probe(void);
 int host_probe(void);
 int flow_probe(void);
 
-/* Programs that are loaded, and their maps: an fd, or -1 for none. */
+/* prog.c: programs that are loaded, and their maps: an fd, or -1 for none */
 int prog_open(__u32 id, const char *name, int *fd);
 int prog_map(int prog, const char *name, size_t value_size);
 int prog_map_error(const char *name);
 int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
+/* Of an agent that takes the kernel's types, and of one that does without. */
+int load_error(int err, const char *agent);
+int untyped_load_error(int err, const char *agent);
 
 /* qdisc.c */
 #define NETLINK_DUMP_SIZE	32768	/* what the kernel fills at most */
@@ -194,6 +209,8 @@ struct filters {
 };
 
 int qdisc_list(struct qdisc **list, size_t *n);
+const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex,
+			       __u32 parent);
 int qdisc_htb_rate(const char *dev, struct qdisc *q);
 int clsact_filters(int ifindex, struct filters *f);
 

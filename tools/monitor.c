@@ -105,7 +105,7 @@ int show_main(int argc, char **argv)
 {
 	const char *netns = NULL;
 	struct argument args[] = {
-		{ .name = "netns", .value = &netns, .max = 1 },
+		{ ARG("netns", arg_text, &netns) },
 	};
 	struct json_object *all, *rows;
 	size_t i;
@@ -180,15 +180,16 @@ static int refresh(unsigned int what)
 	return ret;
 }
 
-static int parse_interval(const char *text, struct timespec *t)
+static int arg_interval(const struct argument *arg, const char *text)
 {
+	struct timespec *t = arg->to;
 	char *end;
 	double v = strtod(text, &end);
 
 	if (!isdigit((unsigned char)text[0]) || *end ||
 	    !(v >= INTERVAL_MIN && v <= INTERVAL_MAX))
-		return usage_error("interval \"%s\" is wrong: allowed are %g to %g seconds",
-				   text, INTERVAL_MIN, INTERVAL_MAX);
+		return usage_error("%s \"%s\" is wrong: allowed are %g to %g seconds",
+				   arg->name, text, INTERVAL_MIN, INTERVAL_MAX);
 	t->tv_sec = v;
 	t->tv_nsec = (v - t->tv_sec) * 1e9;
 	return EXIT_DONE;
@@ -197,16 +198,17 @@ static int parse_interval(const char *text, struct timespec *t)
 int monitor_main(int argc, char **argv)
 {
 	static const char *const words[] = { "all", "port", "flow" };
-	const char *netns = NULL, *interval = NULL, *count = NULL;
-	const char *what = NULL;
-	struct argument args[] = {
-		{ .name = "netns", .value = &netns, .max = 1 },
-		{ .name = "interval", .value = &interval, .max = 1 },
-		{ .name = "count", .value = &count, .max = 1 },
-		{ .name = "what", .value = &what, .max = 1 },
-	};
 	struct timespec pause = { .tv_sec = 1 };
-	unsigned int n = 0, i, which = 0;
+	unsigned int count = 0, which = 0, i;
+	const char *netns = NULL;
+	struct argument args[] = {
+		{ ARG("netns", arg_text, &netns) },
+		{ ARG("interval", arg_interval, &pause) },
+		{ ARG("count", arg_uint, &count),
+		  .low = 1, .high = -1 },
+		{ ARG("what", arg_word, &which),
+		  .words = words, .high = ARRAY_SIZE(words) },
+	};
 	int ret;
 
 	ret = wants_help(argc, argv, monitor_usage);
@@ -214,18 +216,11 @@ int monitor_main(int argc, char **argv)
 		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && opt.output == OUTPUT_PROM)
 		ret = usage_error("output \"prom\" is wrong: monitor has text and json");
-	if (!ret && interval)
-		ret = parse_interval(interval, &pause);
-	if (!ret && count)
-		ret = parse_uint("count", count, 1, -1, &n);
-	if (!ret && what)
-		ret = parse_word("what", what, words, ARRAY_SIZE(words),
-				 &which);
 	if (!ret)
 		ret = netns_enter(netns);
 	for (i = 0; !ret; nanosleep(&pause, NULL)) {
 		ret = refresh(which);
-		if (count && ++i == n)
+		if (count && ++i == count)
 			break;
 	}
 	return ret;

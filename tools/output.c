@@ -12,6 +12,8 @@
 
 #define CELL_LEN	320
 
+struct options opt;
+
 /* As tc prints them: the largest unit that loses nothing, or little. */
 static void rate_text(char *buf, size_t size, __u64 bps)
 {

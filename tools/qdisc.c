@@ -208,6 +208,18 @@ int qdisc_list(struct qdisc **list, size_t *n)
 	return EXIT_DONE;
 }
 
+const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex,
+			       __u32 parent)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (list[i].ifindex == ifindex && list[i].parent == parent)
+			return &list[i];
+	}
+	return NULL;
+}
+
 struct htb {
 	__u32 handle;
 	unsigned int roots;

@@ -266,114 +266,129 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 		p->W_max = p->W_min;
 }
 
+/* The words of `cnp add`, and numbers that they come with */
+enum word {
+	DEV, ACCEPT, IOAM_NAMESPACE, OPTION_TYPE, RATE, BASE_RTT, ALGORITHM, THRESH,
+	EXPECTED, TRACE, ANSWER, LIMIT, DETOUR, NETNS, WORDS
+};
+
+struct numbers {
+	unsigned int namespace[HPCCPP_CNP_NAMESPACES], type[2];
+	unsigned int T, algorithm, threshold, flows, hops, answer, limit;
+	__u64 rate;
+};
+
+static int check_words(const struct argument *args, const struct numbers *v)
+{
+	if (!args[DEV].n)
+		return usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
+	if (!args[ACCEPT].n)
+		return usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
+	if (args[LIMIT].n && !args[ANSWER].n)
+		return usage_error("\"limit\" is wrong without \"answer\"");
+	if (v->type[0] == v->type[1])
+		return usage_error("option-type \"0x%02x\" is wrong: the other is the same",
+				   v->type[0]);
+	return EXIT_DONE;
+}
+
+/* The configuration, but for rates */
+static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
+		      const struct numbers *v)
+{
+	unsigned int i;
+
+	cfg->accepts = args[ACCEPT].n;
+	cfg->detours = args[DETOUR].n;
+	cfg->n_namespaces = args[IOAM_NAMESPACE].n;
+	for (i = 0; i < cfg->n_namespaces; i++)
+		cfg->namespaces[i] = v->namespace[i];
+	cfg->trace = htons(cfg->namespaces[0]);
+	cfg->answer = args[ANSWER].n ? v->answer + 1 : 0;
+	cfg->algorithm = v->algorithm;
+	cfg->type1 = v->type[0];
+	cfg->type2 = v->type[1];
+	cfg->threshold_percent = v->threshold;
+	cfg->threshold = ((v->threshold << HPCCPP_U_SHIFT) + 99) / 100;
+	cfg->expected = v->flows;
+	cfg->hops = v->hops;
+	cfg->limit = v->limit;
+	/* a number that no packet has by chance, or knows */
+	while (cfg->answer && !cfg->mark) {
+		if (getrandom(&cfg->mark, sizeof(cfg->mark), 0) < 0)
+			return errno_error(errno, "cannot get a random number");
+	}
+	return EXIT_DONE;
+}
+
+static int check_place(const struct plan *p)
+{
+	int prog, ret;
+
+	ret = check_qdiscs(p);
+	if (!ret)
+		ret = find_cnp(p->ifindex, &prog);
+	if (ret || prog < 0)
+		return ret;
+	close(prog);
+	return system_error("an agent exists already on %s", p->dev);
+}
+
 static int cnp_add(int argc, char **argv)
 {
-	const char *rate = NULL, *rtt = NULL, *algorithm = NULL, *flows = NULL;
-	const char *threshold = NULL, *netns = NULL, *type[2], *trace = NULL;
-	const char *accept[HPCCPP_PREFIXES], *ns[HPCCPP_CNP_NAMESPACES];
-	const char *answer = NULL, *limit = NULL, *detour[HPCCPP_PREFIXES];
-	unsigned int types[2] = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 };
-	struct plan p = {};
-	struct argument args[] = {
-		{ .name = "dev", .value = &p.dev, .max = 1 },
-		{ .name = "accept", .value = accept, .max = HPCCPP_PREFIXES },
-		{ .name = "ioam-namespace", .value = ns,
-		  .max = HPCCPP_CNP_NAMESPACES },
-		{ .name = "option-type", .value = type, .max = 2 },
-		{ .name = "rate", .value = &rate, .max = 1 },
-		{ .name = "base-rtt", .value = &rtt, .max = 1 },
-		{ .name = "algorithm", .value = &algorithm, .max = 1 },
-		{ .name = "threshold", .value = &threshold, .max = 1 },
-		{ .name = "flows", .value = &flows, .max = 1 },
-		{ .name = "trace", .value = &trace, .max = 1 },
-		{ .name = "answer", .value = &answer, .max = 1 },
-		{ .name = "limit", .value = &limit, .max = 1 },
-		{ .name = "detour", .value = detour, .max = HPCCPP_PREFIXES },
-		{ .name = "netns", .value = &netns, .max = 1 },
+	struct numbers v = {
+		.type = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 }, .T = HPCCPP_DCQCN_T,
+		.algorithm = HPCCPP_CNP_AUTO, .threshold = THRESHOLD, .flows = FLOWS,
+		.limit = HPCCPP_LIMIT,
 	};
-	unsigned int N = FLOWS, T = HPCCPP_DCQCN_T, percent = THRESHOLD, v, i;
-	unsigned int which = HPCCPP_CNP_AUTO, hops = 0, with, most = HPCCPP_LIMIT;
-	__u64 bps = 0;
-	int ret, prog;
+	const char *netns = NULL;
+	struct plan p = {};
+	struct argument args[WORDS] = {
+		[DEV] = { ARG("dev", arg_text, &p.dev) },
+		[ACCEPT] = { ARG("accept", arg_prefix6, p.accept), .max = HPCCPP_PREFIXES },
+		[IOAM_NAMESPACE] = { ARG("ioam-namespace", arg_uint, v.namespace),
+				     .high = 65535, .max = HPCCPP_CNP_NAMESPACES },
+		[OPTION_TYPE] = { ARG("option-type", arg_uint, v.type), .low = 0x80,
+				  .high = 0x9f, .max = ARRAY_SIZE(v.type) },
+		[RATE] = { ARG("rate", arg_rate, &v.rate) },
+		[BASE_RTT] = { ARG("base-rtt", arg_time, &v.T) },
+		[ALGORITHM] = { ARG("algorithm", arg_word, &v.algorithm),
+				.words = algorithms, .high = ARRAY_SIZE(algorithms) },
+		[THRESH] = { ARG("threshold", arg_uint, &v.threshold), .low = 1,
+			     .high = 100 },
+		[EXPECTED] = { ARG("flows", arg_uint, &v.flows), .low = 1,
+			       .high = FLOWS_MAX },
+		[TRACE] = { ARG("trace", arg_uint, &v.hops), .low = 1,
+			    .high = HPCCPP_HBH_HOPS },
+		[ANSWER] = { ARG("answer", arg_word, &v.answer), .words = answers,
+			     .high = ARRAY_SIZE(answers) },
+		[LIMIT] = { ARG("limit", arg_uint, &v.limit), .low = 1,
+			    .high = HPCCPP_LIMIT_MAX },
+		[DETOUR] = { ARG("detour", arg_prefix6, p.detour), .max = HPCCPP_PREFIXES },
+		[NETNS] = { ARG("netns", arg_text, &netns) },
+	};
+	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !p.dev)
-		ret = usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
-	if (!ret && !args[1].n)
-		ret = usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
 	if (!ret)
-		ret = parse_prefixes6("accept", accept, args[1].n, p.accept);
-	p.cfg.accepts = args[1].n;
-	for (i = 0; i < args[2].n && !ret; i++) {
-		ret = parse_uint("ioam-namespace", ns[i], 0, 65535, &v);
-		p.cfg.namespaces[i] = v;
-	}
-	p.cfg.n_namespaces = i;
-	if (!ret && rate)
-		ret = parse_rate("rate", rate, &bps);
-	if (!ret && rtt)
-		ret = parse_time("base-rtt", rtt, &T);
-	if (!ret && algorithm)
-		ret = parse_word("algorithm", algorithm, algorithms,
-				 ARRAY_SIZE(algorithms), &which);
-	if (!ret && threshold)
-		ret = parse_uint("threshold", threshold, 1, 100, &percent);
-	if (!ret && flows)
-		ret = parse_uint("flows", flows, 1, FLOWS_MAX, &N);
-	if (!ret && trace)
-		ret = parse_uint("trace", trace, 1, HPCCPP_HBH_HOPS, &hops);
-	if (!ret && answer) {
-		ret = parse_word("answer", answer, answers, ARRAY_SIZE(answers),
-				 &with);
-		p.cfg.answer = ret ? 0 : with + 1;
-	}
-	if (!ret && limit)
-		ret = parse_uint("limit", limit, 1, HPCCPP_LIMIT_MAX, &most);
-	if (!ret && limit && !answer)
-		ret = usage_error("\"limit\" is wrong without \"answer\"");
-	if (!ret)
-		ret = parse_prefixes6("detour", detour, args[12].n, p.detour);
-	p.cfg.detours = args[12].n;
-	for (i = 0; i < args[3].n && !ret; i++)	/* bits 10, then 0 */
-		ret = parse_uint("option-type", type[i], 0x80, 0x9f, &types[i]);
-	if (!ret && types[0] == types[1])
-		ret = usage_error("option-type \"%s\" is wrong: allowed are two that differ, the other is %u too",
-				  type[args[3].n - 1], types[0]);
+		ret = check_words(args, &v);
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
 		ret = lock_netns();
 	if (!ret)
-		ret = check_qdiscs(&p);
+		ret = check_place(&p);
 	if (!ret)
-		ret = find_cnp(p.ifindex, &prog);
+		ret = plan_words(&p.cfg, args, &v);
 	if (ret)
 		return ret;
-	if (prog >= 0) {
-		close(prog);
-		return system_error("an agent exists already on %s", p.dev);
-	}
-	/* a number that no packet has by chance, or knows */
-	while (p.cfg.answer && !p.cfg.mark) {
-		if (getrandom(&p.cfg.mark, sizeof(p.cfg.mark), 0) < 0)
-			return errno_error(errno, "cannot get a random number");
-	}
-	p.cfg.rate_given = !!bps;
-	if (!bps)
-		bps = ethtool_rate(p.dev);
-	if (!hpccpp_rate_ok(bps))
+	p.cfg.rate_given = args[RATE].n;
+	if (!v.rate)
+		v.rate = ethtool_rate(p.dev);
+	if (!hpccpp_rate_ok(v.rate))
 		return system_error("no rate known for %s: give one with rate RATE",
 				    p.dev);
-	p.cfg.algorithm = which;
-	p.cfg.type1 = types[0];
-	p.cfg.type2 = types[1];
-	p.cfg.threshold_percent = percent;
-	p.cfg.expected = N;
-	p.cfg.hops = hops;
-	p.cfg.limit = most;
-	p.cfg.trace = htons(p.cfg.namespaces[0]);
-	p.cfg.threshold = ((percent << HPCCPP_U_SHIFT) + 99) / 100;
-	set_parameters(&p.cfg, bps, T, N);
+	set_parameters(&p.cfg, v.rate, v.T, v.flows);
 	return load(&p);
 }
 
@@ -381,8 +396,8 @@ static int cnp_delete(int argc, char **argv)
 {
 	const char *dev = NULL, *netns = NULL;
 	struct argument args[] = {
-		{ .name = "dev", .value = &dev, .max = 1 },
-		{ .name = "netns", .value = &netns, .max = 1 },
+		{ ARG("dev", arg_text, &dev) },
+		{ ARG("netns", arg_text, &netns) },
 	};
 	struct hpccpp_cnp_cfg cfg = {};
 	int ifindex, prog, ret, map;

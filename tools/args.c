@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command line: words that may be abbreviated, keywords with a value, numbers with
+ * a unit; and what is said when one is wrong.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "hpccpp.h"
+
+static int complain(int status, int err, const char *fmt, va_list ap)
+{
+	fputs("Error: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	if (err)
+		fprintf(stderr, ": %s", strerror(err));
+	if ((err == EPERM || err == EACCES) && geteuid())
+		fputs(" (you are not root)", stderr);
+	fputs(".\n", stderr);
+	return status;
+}
+
+int usage_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(EXIT_USAGE, 0, fmt, ap);
+	va_end(ap);
+	return EXIT_USAGE;
+}
+
+int system_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(EXIT_SYSTEM, 0, fmt, ap);
+	va_end(ap);
+	return EXIT_SYSTEM;
+}
+
+/* err may have either sign. */
+int errno_error(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(EXIT_SYSTEM, abs(err), fmt, ap);
+	va_end(ap);
+	return EXIT_SYSTEM;
+}
+
+/*
+ * The entry of a table that a word names or abbreviates. Every table has its
+ * names as the first member of what it is an array of.
+ */
+static const char *entry_name(const void *table, size_t size, size_t i)
+{
+	return *(const char *const *)((const char *)table + i * size);
+}
+
+int find_word(const char *what, const char *text, const void *table, size_t size,
+	      size_t n, size_t *found)
+{
+	size_t len = strlen(text);
+	unsigned int hits = 0;
+	char allowed[256] = "";
+	size_t at = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const char *name = entry_name(table, size, i);
+
+		if (!strcmp(name, text)) {
+			*found = i;
+			return EXIT_DONE;
+		}
+		if (len && !strncmp(name, text, len)) {
+			*found = i;
+			hits++;
+		}
+		at += snprintf(allowed + at, sizeof(allowed) - at, "%s%s",
+			       i ? ", " : "", name);
+		if (at >= sizeof(allowed))
+			at = sizeof(allowed) - 1;
+	}
+	if (hits == 1)
+		return EXIT_DONE;
+	return usage_error("%s \"%s\" is %s: allowed are %s", what, text,
+			   hits ? "ambiguous" : "unknown", allowed);
+}
+
+int run_command(const struct command *cmds, size_t n, const char *object,
+		const char *help, int argc, char **argv)
+{
+	const char *text = argc > 0 ? argv[0] : "show";
+	char what[32];
+	size_t i;
+	int ret;
+
+	snprintf(what, sizeof(what), "%s command", object);
+	ret = find_word(what, text, cmds, sizeof(*cmds), n, &i);
+	if (ret)
+		return ret;
+	if (!cmds[i].run || (argc > 1 && !strcmp(argv[1], "help"))) {
+		fputs(help, stderr);
+		return EXIT_USAGE;
+	}
+	return cmds[i].run(argc - 1, argv + 1);
+}
+
+int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
+{
+	for (; argc > 0; argc--, argv++) {
+		struct argument *arg;
+		unsigned int max;
+		size_t i;
+		int ret;
+
+		ret = find_word("argument", argv[0], args, sizeof(*args), n,
+				&i);
+		if (ret)
+			return ret;
+		arg = &args[i];
+		if (!arg->parse) {
+			arg->n = 1;
+			continue;
+		}
+		if (argc < 2)
+			return usage_error("\"%s\" lacks its value, try \"help\"",
+					   arg->name);
+		argc--;
+		argv++;
+		max = arg->max ?: 1;
+		if (arg->n == max && max == 1)
+			return usage_error("duplicate \"%s\": \"%s\" is the second value",
+					   arg->name, argv[0]);
+		if (arg->n == max)
+			return usage_error("\"%s\" \"%s\" is one too many: allowed are %u",
+					   arg->name, argv[0], max);
+		ret = arg->parse(arg, argv[0]);
+		if (ret)
+			return ret;
+		arg->n++;
+	}
+	return EXIT_DONE;
+}
+
+int parse_word(const char *name, const char *text, const char *const *words,
+	       size_t n, unsigned int *value)
+{
+	size_t i;
+	int ret = find_word(name, text, words, sizeof(*words), n, &i);
+
+	if (!ret)
+		*value = i;
+	return ret;
+}
+
+int parse_uint(const char *name, const char *text, unsigned int min,
+	       unsigned int max, unsigned int *value)
+{
+	unsigned long v;
+	char *end;
+
+	errno = 0;
+	v = strtoul(text, &end, 0);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || v < min ||
+	    v > max)
+		return usage_error("%s \"%s\" is wrong: allowed are %u to %u",
+				   name, text, min, max);
+	*value = v;
+	return EXIT_DONE;
+}
+
+int arg_text(const struct argument *arg, const char *text)
+{
+	((const char **)arg->to)[arg->n] = text;
+	return EXIT_DONE;
+}
+
+int arg_word(const struct argument *arg, const char *text)
+{
+	return parse_word(arg->name, text, arg->words, arg->high,
+			  (unsigned int *)arg->to + arg->n);
+}
+
+int arg_uint(const struct argument *arg, const char *text)
+{
+	return parse_uint(arg->name, text, arg->low, arg->high,
+			  (unsigned int *)arg->to + arg->n);
+}
+
+/* A number and a unit; the first unit of a table goes with a bare number. */
+struct unit {
+	const char *name;
+	double scale;
+};
+
+static bool parse_unit(const char *text, const struct unit *units, size_t n,
+		       double *value)
+{
+	char *end;
+	size_t i;
+
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return false;
+	*value = strtod(text, &end);
+	if (end == text || !isfinite(*value))
+		return false;
+	if (!*end) {
+		*value *= units[0].scale;
+		return true;
+	}
+	for (i = 0; i < n; i++) {
+		if (!strcasecmp(end, units[i].name)) {
+			*value *= units[i].scale;
+			return true;
+		}
+	}
+	return false;
+}
+
+int arg_rate(const struct argument *arg, const char *text)
+{
+	static const struct unit units[] = {
+		{ "bit", 1 }, { "kbit", 1e3 }, { "mbit", 1e6 },
+		{ "gbit", 1e9 }, { "tbit", 1e12 },
+		{ "kibit", 0x1p10 }, { "mibit", 0x1p20 }, { "gibit", 0x1p30 },
+		{ "tibit", 0x1p40 },
+		{ "bps", 8 }, { "kbps", 8e3 }, { "mbps", 8e6 },
+		{ "gbps", 8e9 }, { "tbps", 8e12 },
+		{ "kibps", 0x1p13 }, { "mibps", 0x1p23 }, { "gibps", 0x1p33 },
+		{ "tibps", 0x1p43 },
+	};
+	double v;
+
+	if (!parse_unit(text, units, ARRAY_SIZE(units), &v) ||
+	    v < HPCCPP_RATE_MIN || v > HPCCPP_RATE_MAX)
+		return usage_error("%s \"%s\" is wrong: allowed are 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit (kibit..., bytes: bps, kbps...)",
+				   arg->name, text);
+	((__u64 *)arg->to)[arg->n] = v + 0.5;
+	return EXIT_DONE;
+}
+
+int arg_time(const struct argument *arg, const char *text)
+{
+	static const struct unit units[] = {
+		{ "us", 1 }, { "usec", 1 }, { "usecs", 1 },
+		{ "ms", 1e3 }, { "msec", 1e3 }, { "msecs", 1e3 },
+		{ "s", 1e6 }, { "sec", 1e6 }, { "secs", 1e6 },
+	};
+	double v;
+
+	if (!parse_unit(text, units, ARRAY_SIZE(units), &v) || v < 1 ||
+	    v > HPCCPP_T_MAX)
+		return usage_error("%s \"%s\" is wrong: allowed are 1us to 4s, with us, ms, s",
+				   arg->name, text);
+	((unsigned int *)arg->to)[arg->n] = v + 0.5;
+	return EXIT_DONE;
+}

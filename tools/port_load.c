@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The programs of a port, from the command into the kernel and onto its device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/wait.h>
+
+#include "hpccpp.h"
+#include "port.h"
+#include "port.skel.h"
+#include "port_typed.skel.h"
+
+static int write_responses(const struct port_bpf *skel, const struct port_plan *p)
+{
+	__u32 zero = 0;
+	int err;
+
+	err = bpf_map__update_elem(skel->maps.port_response, &zero, sizeof(zero),
+				   &p->response, sizeof(p->response), BPF_ANY);
+	if (!err)
+		err = write_prefixes(skel->maps.port_accept, p->accept,
+				     p->response.accepts);
+	if (!err)
+		err = write_prefixes(skel->maps.port_capable, p->capable,
+				     p->roce.capables);
+	if (p->has_roce && !err)
+		err = bpf_map__update_elem(skel->maps.port_roce, &zero, sizeof(zero),
+					   &p->roce, sizeof(p->roce), BPF_ANY);
+	return err;
+}
+
+static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
+{
+	struct hpccpp_port port = { .cfg = *cfg };
+	__u32 i;
+
+	for (i = 0; i < cfg->queues; i++) {
+		port.cfg.link = cfg->link + i;
+		if (bpf_map_update_elem(map, &i, &port, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+/* Whether it takes more than the smallest program */
+static bool has_extras(const struct hpccpp_port_cfg *cfg)
+{
+	return cfg->above || cfg->subscribed || cfg->respond;
+}
+
+static struct bpf_program *egress_prog(const struct port_bpf *skel, const struct port_plan *p)
+{
+	if (p->has_roce)
+		return skel->progs.hpccpp_port_cnp;
+	return has_extras(&p->cfg) ? skel->progs.hpccpp_port_ext : skel->progs.hpccpp_port;
+}
+
+static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struct port_plan *p)
+{
+	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
+}
+
+struct to_write {
+	struct port_bpf *skel;
+	struct port_plan *p;
+};
+
+static int write_port(void *arg, bool own_clsact)
+{
+	struct to_write *w = arg;
+
+	w->p->cfg.own_clsact = own_clsact;
+	return write_cfg(bpf_map__fd(w->skel->maps.port), &w->p->cfg);
+}
+
+static int attach(struct port_bpf *skel, struct port_plan *p)
+{
+	struct to_write w = { skel, p };
+	int ret;
+
+	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO,
+			     p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
+			     bpf_program__fd(egress_prog(skel, p)),
+			     write_port, &w);
+	if (ret == -EEXIST)
+		return system_error("a port exists already on %s", p->dev);
+	return ret;
+}
+
+static int bind_maps(const struct port_bpf *skel, const struct port_plan *p)
+{
+	int prog = bpf_program__fd(egress_prog(skel, p));
+
+	if (!p->cfg.ingress)
+		return 0;
+	if (bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_response), NULL) ||
+	    bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_accept), NULL))
+		return -errno;
+	return 0;
+}
+
+/* port_bpf__open_opts(), of either object: they have the same maps and programs. */
+static struct port_bpf *open_skeleton(bool typed)
+{
+	/* types of a kernel that does not have its own with it */
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
+			    .btf_custom_path = getenv("HPCCPP_BTF"));
+	struct port_bpf *skel = calloc(1, sizeof(*skel));
+	int err;
+
+	if (!skel)
+		return NULL;
+	err = port_bpf__create_skeleton(skel);
+	if (!err && typed)
+		skel->skeleton->data =
+			port_typed_bpf__elf_bytes(&skel->skeleton->data_sz);
+	if (!err)
+		err = bpf_object__open_skeleton(skel->skeleton, &opts);
+	if (err) {
+		port_bpf__destroy(skel);
+		errno = -err;
+		return NULL;
+	}
+	return skel;
+}
+
+/* The programs that this port needs, in the kernel; NULL and errno when it refuses. */
+static struct port_bpf *load_skeleton(const struct port_plan *p, bool typed)
+{
+	const struct hpccpp_port_cfg *cfg = &p->cfg;
+	struct port_bpf *skel = open_skeleton(typed);
+	struct bpf_program *prog;
+	int err;
+
+	if (!skel)
+		return NULL;
+	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, prog == egress_prog(skel, p) ||
+					  (cfg->ingress && prog == ingress_prog(skel, p)));
+	bpf_map__set_autocreate(skel->maps.port_roce, p->has_roce);
+	bpf_map__set_autocreate(skel->maps.port_space, p->has_roce);
+	bpf_map__set_autocreate(skel->maps.port_capable, p->has_roce);
+	err = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
+	if (!err && !cfg->mark)
+		err = bpf_map__set_max_entries(skel->maps.port_answered, 1);
+	if (!err)
+		err = port_bpf__load(skel);
+	if (err) {
+		port_bpf__destroy(skel);
+		errno = -err;
+		return NULL;
+	}
+	return skel;
+}
+
+int port_load(struct port_plan *p)
+{
+	struct port_bpf *skel = NULL;
+	int ret;
+
+	/* whether the kernel knows the types of pointers it says itself */
+	if (p->cfg.queue == HPCCPP_QUEUE_QDISC && !getenv("HPCCPP_BTF"))
+		skel = load_skeleton(p, true);
+	if (!skel)
+		skel = load_skeleton(p, false);
+	if (!skel)
+		return load_error(errno, "port");
+	/* `port show` finds maps by the program on egress */
+	ret = bind_maps(skel, p);
+	if (!ret)
+		ret = write_responses(skel, p);
+	ret = ret ? load_error(ret, "port") : attach(skel, p);
+	port_bpf__destroy(skel);
+	return ret;
+}
+
+/*
+ * In a process and a namespace of its own, on loopback: nothing here is touched
+ * and nothing is left.
+ */
+int port_probe(void)
+{
+	struct port_plan p = {
+		.dev = "lo", .ifindex = 1,
+		.cfg = { .rate = HPCCPP_RATE_MIN, .queues = 1, .base_rtt = PORT_BASE_RTT },
+	};
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		if (unshare(CLONE_NEWNET) || null < 0)
+			_exit(errno);
+		if (!opt.verbose)
+			dup2(null, STDERR_FILENO);
+		_exit(port_load(&p) ? EINVAL : 0);
+	}
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp port show: what the maps of a device's agent say, and its qdisc.
+ */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <arpa/inet.h>
+#include <linux/pkt_sched.h>
+
+#include "hpccpp.h"
+#include "port.h"
+
+const struct field port_fields[] = {
+	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
+	{ "txq", FORM_NUM, "txq", "TXQ", "", NULL },
+	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
+	{ "rate", FORM_RATE, "rate", "RATE",
+	  "hpccpp_port_rate_bytes_per_second", "Bandwidth that is stamped." },
+	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
+	{ "queue", FORM_TEXT, "queue", "QUEUE", NULL, NULL },
+	{ "root", FORM_TEXT, "root", NULL, NULL, NULL },
+	{ "mq", FORM_FLAG, "mq", NULL, NULL, NULL },
+	{ "base_rtt", FORM_TIME, "base-rtt", NULL,
+	  "hpccpp_port_base_rtt_seconds", "Time over which U is averaged." },
+	{ "above", FORM_NUM, "above", NULL, NULL, NULL },
+	{ "dscp", FORM_NUM, "dscp", NULL, NULL, NULL },
+	{ "respond", FORM_NUM, "respond", NULL, NULL, NULL },
+	{ "respond_to", FORM_TEXT, "respond-to", NULL, NULL, NULL },
+	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
+	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
+	{ "udp_port", FORM_NUM, "udp-port", NULL, NULL, NULL },
+	{ "cnp", FORM_NUM, "cnp", NULL, NULL, NULL },
+	{ "source", FORM_TEXT, "source", NULL, NULL, NULL },
+	{ "ecn", FORM_TEXT, "ecn", NULL, NULL, NULL },
+	{ "capable", FORM_LIST, "capable", NULL, NULL, NULL },
+	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
+	{ "ioam", FORM_NUM, "ioam", NULL, NULL, NULL },
+	{ "node", FORM_NUM, "node", NULL, NULL, NULL },
+	{ "border", FORM_FLAG, "border", NULL, NULL, NULL },
+	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
+	  "Load as of the last stamp, queue included, 1 is full." },
+	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
+	  "Queue as of the last stamp." },
+	{ "tx_bytes", FORM_BYTES, "tx", NULL, NULL, NULL },
+	{ "age", FORM_TIME, "age", "AGE", "hpccpp_port_stamp_age_seconds",
+	  "Time since the last stamp." },
+	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
+	  "hpccpp_port_backlog_bytes", "Bytes that wait in the qdisc." },
+	{ "drops", FORM_NUM, "drops", "DROPS",
+	  "hpccpp_port_dropped_packets_total",
+	  "Packets that the qdisc dropped." },
+	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_port_packets_total",
+	  "Packets of the device by what the agent did with them." },
+	{ }
+};
+
+static const char *const roots[] = { "flat", "head" };
+
+/* us since the last stamp */
+static long long stamp_age(const struct hpccpp_port *port)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((long long)now.tv_sec * 1000000000 + now.tv_nsec -
+		(long long)port->last.seen) / 1000;
+}
+
+static int put_responses(struct json_object *row, int prog,
+			 const struct hpccpp_port_cfg *cfg)
+{
+	int map = prog_map(prog, "port_response",
+			   sizeof(struct hpccpp_port_response));
+	struct hpccpp_port_response r = {};
+	__u32 zero = 0;
+	int err;
+
+	err = map < 0 || bpf_map_lookup_elem_flags(map, &zero, &r, BPF_F_LOCK);
+	if (map >= 0)
+		close(map);
+	if (err)
+		return prog_map_error("port_response");
+	if (cfg->respond) {
+		put_num(row, "respond", cfg->respond_percent);
+		put_str(row, "respond_to", port_ends[r.to % ARRAY_SIZE(port_ends)]);
+	}
+	if (r.limit)
+		put_num(row, "limit", r.limit);
+	err = r.accepts ? put_prefixes(row, "accept", prog, "port_accept") :
+			  EXIT_DONE;
+	if (cfg->respond || r.accepts)
+		put_num(row, "udp_port", r.port);
+	return err;
+}
+
+/* Nothing of a port whose program has nothing to do with RoCEv2 */
+static int put_roce(struct json_object *row, int prog)
+{
+	int map = prog_map(prog, "port_roce", sizeof(struct hpccpp_port_roce));
+	char source[INET6_ADDRSTRLEN], type[8];
+	struct hpccpp_port_roce r = {};
+	struct json_object *types;
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return EXIT_DONE;
+	err = bpf_map_lookup_elem(map, &zero, &r);
+	close(map);
+	if (err)
+		return prog_map_error("port_roce");
+	if (r.cnp) {
+		put_num(row, "cnp", r.cnp_percent);
+		put_str(row, "source", inet_ntop(AF_INET6, r.source, source,
+						 sizeof(source)));
+		put_str(row, "ecn", port_marks[r.ecn % ARRAY_SIZE(port_marks)]);
+	}
+	if (r.capables)
+		err = put_prefixes(row, "capable", prog, "port_capable");
+	if (r.cnp || r.border) {
+		types = json_object_new_array();
+		snprintf(type, sizeof(type), "0x%02x", r.type1);
+		json_object_array_add(types, json_object_new_string(type));
+		snprintf(type, sizeof(type), "0x%02x", r.type2);
+		json_object_array_add(types, json_object_new_string(type));
+		json_object_object_add(row, "option_types", types);
+	}
+	if (r.ioam) {
+		put_num(row, "ioam", ntohs(r.ns));
+		put_num(row, "node", r.node);
+	}
+	if (r.border)
+		put_bool(row, "border", true);
+	return err;
+}
+
+static struct json_object *port_row(const char *dev, __u32 queue,
+				    const struct hpccpp_port *port,
+				    const struct qdisc *qdisc)
+{
+	const struct hpccpp_port_cfg *cfg = &port->cfg;
+	struct json_object *row = json_object_new_object();
+
+	put_str(row, "dev", dev);
+	put_num(row, "txq", queue);
+	put_num(row, "id", cfg->link);
+	put_num(row, "rate", cfg->rate);
+	put_bool(row, "rate_given", cfg->rate_given);
+	put_str(row, "queue", port_queues[cfg->queue % ARRAY_SIZE(port_queues)]);
+	put_str(row, "root", roots[cfg->root % ARRAY_SIZE(roots)]);
+	put_bool(row, "mq", cfg->mq);
+	put_num(row, "base_rtt", cfg->base_rtt);
+	if (cfg->above)
+		put_num(row, "above", cfg->above_percent);
+	if (cfg->subscribed)
+		put_num(row, "dscp", cfg->dscp);
+	put_fixed(row, "U", port->U);
+	put_num(row, "qlen", (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
+	put_num(row, "tx_bytes",
+		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
+	if (port->last.seen)
+		put_num(row, "age", stamp_age(port));
+	if (qdisc) {
+		put_num(row, "backlog", qdisc->backlog);
+		put_num(row, "drops", qdisc->drops);
+	}
+	return row;
+}
+
+/* The qdisc whose queue is that of this tx queue: the root's, or mq's child. */
+static const struct qdisc *queue_qdisc(const struct qdisc *list, size_t n,
+				       int ifindex, bool mq, __u32 queue)
+{
+	const struct qdisc *root = find_qdisc(list, n, ifindex, TC_H_ROOT);
+
+	if (!root || !mq)
+		return root;
+	return find_qdisc(list, n, ifindex,
+			  TC_H_MAJ(root->handle) | (queue + 1));
+}
+
+static int add_rows(const struct qdisc *list, size_t n, int ifindex,
+		    const char *dev, int prog, struct json_object *rows)
+{
+	static const char *const names[] = HPCCPP_PORT_STAT_NAMES;
+	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
+	__u64 stats[HPCCPP_PS_MAX];
+	struct json_object *row;
+	struct hpccpp_port port;
+	__u32 i = 0;
+	int ret;
+
+	ret = map < 0 ? prog_map_error("port") :
+			prog_stats(prog, "port_stats", stats, HPCCPP_PS_MAX);
+	while (!ret) {
+		if (bpf_map_lookup_elem_flags(map, &i, &port, BPF_F_LOCK)) {
+			ret = prog_map_error("port");
+			break;
+		}
+		row = port_row(dev, i, &port,
+			       queue_qdisc(list, n, ifindex, port.cfg.mq, i));
+		if (!i && port.cfg.ingress)
+			ret = put_responses(row, prog, &port.cfg);
+		if (!i && !ret)
+			ret = put_roce(row, prog);
+		if (!i)
+			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
+		json_object_array_add(rows, row);
+		if (++i >= port.cfg.queues)
+			break;
+	}
+	if (map >= 0)
+		close(map);
+	return ret;
+}
+
+static int add_port(const struct qdisc *list, size_t n, int ifindex,
+		    const char *dev, struct json_object *rows)
+{
+	struct filters f;
+	int prog, ret;
+
+	ret = find_port(list, n, ifindex, &f, &prog);
+	if (prog < 0)
+		return ret;
+	ret = add_rows(list, n, ifindex, dev, prog, rows);
+	close(prog);
+	return ret;
+}
+
+int port_rows(const char *dev, struct json_object *rows)
+{
+	return dev_rows(dev, rows, add_port);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Prefixes of IPv4 and IPv6: on the command line, in the LPM tries of the agents, and
+ * in what is shown of these.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "hpccpp.h"
+
+int arg_prefix(const struct argument *arg, const char *text)
+{
+	struct hpccpp_prefix *prefix = (struct hpccpp_prefix *)arg->to + arg->n;
+	unsigned int max = 128, len, i;
+	char addr[INET6_ADDRSTRLEN];
+	const char *slash = strchrnul(text, '/');
+
+	memset(prefix, 0, sizeof(*prefix));
+	if ((size_t)(slash - text) >= sizeof(addr))
+		goto wrong;
+	memcpy(addr, text, slash - text);
+	addr[slash - text] = '\0';
+	if (inet_pton(AF_INET, addr, prefix->addr + 12) == 1) {
+		max = 32;
+		memset(prefix->addr + 10, 0xff, 2);
+	} else if (inet_pton(AF_INET6, addr, prefix->addr) != 1) {
+		goto wrong;
+	}
+	len = max;
+	if (*slash) {
+		int ret = parse_uint("prefix length", slash + 1, 0, max, &len);
+
+		if (ret)
+			return ret;
+	}
+	prefix->prefixlen = 128 - max + len;
+	for (i = prefix->prefixlen; i < 128; i++) {
+		if (prefix->addr[i / 8] & 0x80 >> i % 8)
+			return usage_error("prefix \"%s\" is wrong: allowed are no bits set after the first %u",
+					   text, len);
+	}
+	return EXIT_DONE;
+wrong:
+	return usage_error("prefix \"%s\" is wrong: allowed are IPv4 and IPv6 addresses with /LEN",
+			   text);
+}
+
+int arg_prefix6(const struct argument *arg, const char *text)
+{
+	const struct hpccpp_prefix *prefix = (struct hpccpp_prefix *)arg->to + arg->n;
+	int ret = arg_prefix(arg, text);
+
+	/* IPv4, written as such or not */
+	if (!ret && prefix->prefixlen >= 96 &&
+	    IN6_IS_ADDR_V4MAPPED((struct in6_addr *)prefix->addr))
+		ret = usage_error("%s \"%s\" is wrong: allowed are prefixes of IPv6",
+				  arg->name, text);
+	return ret;
+}
+
+static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
+{
+	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	bool v4 = p->prefixlen >= 96 && !memcmp(p->addr, mapped, 12);
+	char addr[INET6_ADDRSTRLEN];
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? p->addr + 12 : p->addr, addr,
+		  sizeof(addr));
+	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
+}
+
+int write_prefixes(const struct bpf_map *map,
+		   const struct hpccpp_prefix *prefixes, unsigned int n)
+{
+	static const __u8 one = 1;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = bpf_map__update_elem(map, &prefixes[i], sizeof(prefixes[i]),
+					   &one, sizeof(one), BPF_ANY);
+	return err;
+}
+
+static struct json_object *read_prefixes(int map)
+{
+	struct json_object *all = json_object_new_array();
+	struct hpccpp_prefix prefix;
+	char text[INET6_ADDRSTRLEN + 8];
+	void *prev = NULL;
+
+	while (!bpf_map_get_next_key(map, prev, &prefix)) {
+		prefix_text(text, sizeof(text), &prefix);
+		json_object_array_add(all, json_object_new_string(text));
+		prev = &prefix;
+	}
+	return all;
+}
+
+int put_prefixes(struct json_object *row, const char *key, int prog,
+		 const char *map)
+{
+	int fd = prog_map(prog, map, sizeof(__u8));
+
+	if (fd < 0)
+		return prog_map_error(map);
+	json_object_object_add(row, key, read_prefixes(fd));
+	close(fd);
+	return EXIT_DONE;
+}

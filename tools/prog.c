@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs that are loaded, and their maps; who may load one, and why it cannot be
+ * loaded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "hpccpp.h"
+
+int load_error(int err, const char *agent)
+{
+	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
+		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has, and no file of that kind in HPCCPP_BTF",
+				    agent, KERNEL_BTF);
+	return untyped_load_error(err, agent);
+}
+
+int untyped_load_error(int err, const char *agent)
+{
+	return errno_error(err, "cannot load the %s agent%s", agent,
+			   abs(err) == EPERM || opt.verbose ? "" : " (-v says more)");
+}
+
+/* *fd is -1 when the program's name does not begin so, or it is gone. */
+int prog_open(__u32 id, const char *name, int *fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	int ret;
+
+	*fd = bpf_prog_get_fd_by_id(id);
+	if (*fd < 0) {
+		ret = errno;
+		*fd = -1;
+		if (ret == ENOENT)
+			return EXIT_DONE;
+		return errno_error(ret, "cannot open eBPF program %u", id);
+	}
+	if (bpf_obj_get_info_by_fd(*fd, &info, &len))
+		ret = errno_error(errno, "cannot query eBPF program %u", id);
+	else if (strncmp(info.name, name, strlen(name)))
+		ret = EXIT_DONE;
+	else
+		return EXIT_DONE;
+	close(*fd);
+	*fd = -1;
+	return ret;
+}
+
+/* The map of that name, if the program has one with values of that size. */
+int prog_map(int prog, const char *name, size_t value_size)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	__u32 ids[16] = {};
+	__u32 i;
+
+	info.nr_map_ids = ARRAY_SIZE(ids);
+	info.map_ids = (unsigned long)ids;
+	if (bpf_obj_get_info_by_fd(prog, &info, &len))
+		return -1;
+	for (i = 0; i < info.nr_map_ids && i < ARRAY_SIZE(ids); i++) {
+		struct bpf_map_info map = {};
+		int fd = bpf_map_get_fd_by_id(ids[i]);
+
+		if (fd < 0)
+			continue;
+		len = sizeof(map);
+		if (!bpf_obj_get_info_by_fd(fd, &map, &len) &&
+		    !strcmp(map.name, name) && map.value_size == value_size)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+int prog_map_error(const char *name)
+{
+	return system_error("cannot read the map \"%s\" of the agent: is it of another version of hpccpp?",
+			    name);
+}
+
+/* The one entry of a map */
+int prog_entry(int prog, const char *name, void *value, size_t size)
+{
+	int map = prog_map(prog, name, size);
+	__u32 zero = 0;
+	int err;
+
+	if (map < 0)
+		return prog_map_error(name);
+	err = bpf_map_lookup_elem(map, &zero, value);
+	close(map);
+	return err ? prog_map_error(name) : EXIT_DONE;
+}
+
+/* Sums of a per-CPU array of counters. */
+int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
+{
+	int fd = prog_map(prog, name, sizeof(__u64));
+	int cpus = libbpf_num_possible_cpus();
+	__u64 *value = NULL;
+	int ret = EXIT_DONE;
+	__u32 i;
+	int c;
+
+	if (cpus > 0)
+		value = calloc(cpus, sizeof(*value));
+	if (fd < 0 || !value)
+		ret = prog_map_error(name);
+	for (i = 0; !ret && i < n; i++) {
+		sum[i] = 0;
+		if (bpf_map_lookup_elem(fd, &i, value))
+			ret = prog_map_error(name);
+		for (c = 0; !ret && c < cpus; c++)
+			sum[i] += value[c];
+	}
+	free(value);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What all agents on devices share: devices and their rates, TC filters on a clsact,
+ * and what is shown of each device.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
+#include <linux/ethtool.h>
+#include <linux/pkt_sched.h>
+#include <linux/sockios.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "hpccpp.h"
+
+#define NETNS_DIR	"/run/netns"
+
+/*
+ * One at a time changes ports of a namespace: else one could take away the
+ * clsact that another found there. Held until the process ends.
+ */
+int lock_netns(void)
+{
+	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX))
+		return errno_error(errno, "cannot lock the namespace's ports");
+	return EXIT_DONE;
+}
+
+int netns_enter(const char *name)
+{
+	char path[256];
+	int fd, ret;
+
+	if (!name)
+		return EXIT_DONE;
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") ||
+	    !strcmp(name, ".."))
+		return usage_error("netns \"%s\" is wrong: allowed are the names that `ip netns` shows",
+				   name);
+	ret = snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
+	if (ret >= (int)sizeof(path))
+		return errno_error(ENAMETOOLONG, "cannot open netns \"%s\"",
+				   name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno_error(errno, "cannot open netns \"%s\"", name);
+	ret = setns(fd, CLONE_NEWNET) ?
+	      errno_error(errno, "cannot enter netns \"%s\"", name) :
+	      EXIT_DONE;
+	close(fd);
+	opt.netns = name;
+	return ret;
+}
+
+int find_dev(const char *dev, const char *netns, int *ifindex)
+{
+	int ret = netns_enter(netns);
+
+	if (ret || !dev)
+		return ret;
+	*ifindex = if_nametoindex(dev);
+	if (!*ifindex)
+		return system_error("cannot find device \"%s\"", dev);
+	return EXIT_DONE;
+}
+
+/* Speed of a link in bit/s; 0 when the driver does not know. */
+__u64 ethtool_rate(const char *dev)
+{
+	/* Three bit masks of at most 127 words each follow it. */
+	union {
+		struct ethtool_link_settings req;
+		__u32 space[sizeof(struct ethtool_link_settings) / 4 + 3 * 127];
+	} e = { .req.cmd = ETHTOOL_GLINKSETTINGS };
+	struct ifreq ifr = { .ifr_data = (void *)&e };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	__u64 rate = 0;
+
+	if (fd < 0)
+		return 0;
+	strncpy(ifr.ifr_name, dev, IFNAMSIZ - 1);
+	/* Asked with no words, it answers minus the number that it wants. */
+	if (!ioctl(fd, SIOCETHTOOL, &ifr) && e.req.link_mode_masks_nwords < 0) {
+		e.req.link_mode_masks_nwords = -e.req.link_mode_masks_nwords;
+		e.req.cmd = ETHTOOL_GLINKSETTINGS;
+		if (!ioctl(fd, SIOCETHTOOL, &ifr) &&
+		    e.req.speed != (__u32)SPEED_UNKNOWN)
+			rate = e.req.speed * 1000000ULL;
+	}
+	close(fd);
+	return rate;
+}
+
+/* A clsact of ours goes with its last filter, which may be somebody's. */
+static int remove_clsact(const char *dev, int ifindex)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	struct filters f;
+	int err, ret;
+
+	ret = clsact_filters(ifindex, &f);
+	if (ret || f.count)
+		return ret;
+	err = bpf_tc_hook_destroy(&hook);
+	return err ? errno_error(err, "cannot remove the clsact on %s", dev) :
+		     EXIT_DONE;
+}
+
+/* Where our filters are; libbpf wants the padding to be zero too. */
+#define FILTER_AT(name, prio) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
+			    .priority = prio)
+#define HOOK(name, dev, point) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, name, .ifindex = dev, \
+			    .attach_point = point)
+
+static int detach_filter(int ifindex, __u32 priority,
+			 enum bpf_tc_attach_point point)
+{
+	HOOK(hook, ifindex, point);
+	FILTER_AT(opts, priority);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
+/*
+ * Programs to both hooks of a device, or to egress alone when in is -1. Before that
+ * write() is told whether the clsact is ours, for who detaches. Returns -EEXIST
+ * when another's filter has the place, with nothing said.
+ *
+ * From making a clsact to attaching no signal is to end us: nobody would
+ * remember that the clsact was ours.
+ */
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
+		   int (*write)(void *arg, bool own_clsact), void *arg)
+{
+	HOOK(egress, ifindex, BPF_TC_EGRESS);
+	HOOK(ingress, ifindex, BPF_TC_INGRESS);
+	FILTER_AT(opts, priority);
+	FILTER_AT(in_opts, priority);
+	sigset_t all, old;
+	bool own;
+	int err;
+
+	opts.prog_fd = out;
+	in_opts.prog_fd = in;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	err = bpf_tc_hook_create(&egress);
+	own = !err;
+	if (err == -EEXIST)
+		err = 0;
+	if (!err) {
+		err = write(arg, own);
+		if (!err && in >= 0)
+			err = bpf_tc_attach(&ingress, &in_opts);
+		if (!err) {
+			err = bpf_tc_attach(&egress, &opts);
+			if (err && in >= 0)
+				detach_filter(ifindex, priority, BPF_TC_INGRESS);
+		}
+		if (err && own)
+			remove_clsact(dev, ifindex);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (!err || err == -EEXIST)
+		return err;
+	return errno_error(err, "cannot attach to %s", dev);
+}
+
+/* The filters of what on these hooks: no signal comes between. */
+int detach_filters(const char *what, const char *dev, int ifindex,
+		   __u32 priority, bool in, bool own_clsact)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	err = detach_filter(ifindex, priority, BPF_TC_EGRESS);
+	if (!err && in)
+		err = detach_filter(ifindex, priority, BPF_TC_INGRESS);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (err && err != -ENOENT)
+		return errno_error(err, "cannot remove the %s on %s", what, dev);
+	return own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+}
+
+/* What add() finds on one device, or with NULL on all that may have filters */
+int dev_rows(const char *dev, struct json_object *rows,
+	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows))
+{
+	struct qdisc *list = NULL;
+	char name[IF_NAMESIZE];
+	int ifindex = 0;
+	size_t n = 0, i;
+	int ret;
+
+	ret = find_dev(dev, NULL, &ifindex);
+	if (!ret)
+		ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	for (i = 0; i < n && !ret; i++) {
+		if (list[i].parent == TC_H_INGRESS &&
+		    (!dev || list[i].ifindex == ifindex) &&
+		    if_indextoname(list[i].ifindex, name))
+			ret = add(list, n, list[i].ifindex, name, rows);
+	}
+	free(list);
+	return ret;
+}
+
+/* `OBJECT show [ dev DEV ] [ netns NETNS ]` */
+int show_devs(const struct field *fields,
+	      int (*read)(const char *dev, struct json_object *rows),
+	      int argc, char **argv)
+{
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ ARG("dev", arg_text, &dev) },
+		{ ARG("netns", arg_text, &netns) },
+	};
+	struct json_object *rows;
+	int ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret)
+		ret = netns_enter(netns);
+	if (ret)
+		return ret;
+	rows = json_object_new_array();
+	ret = read(dev, rows);
+	if (!ret)
+		print_rows(fields, rows);
+	json_object_put(rows);
+	return ret;
+}
