@@ -13,7 +13,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/magic.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -220,11 +219,9 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 	int prog, ret;
 	__u32 id;
 
-	/* one `host add` at a time; the lock goes with the fd */
-	if (flock(cgroup, LOCK_EX))
-		return errno_error(errno, "cannot lock cgroup \"%s\"",
-				   cfg->cgroup);
-	ret = find_host(cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
+	ret = lock_agents();
+	if (!ret)
+		ret = find_host(cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
 	if (ret)
 		return ret;
 	if (prog >= 0) {

@@ -106,7 +106,6 @@ int write_prefixes(const struct bpf_map *map,
 /* tc.c: what all that is attached to devices takes */
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
-int lock_netns(void);
 int find_dev(const char *dev, const char *netns, int *ifindex);
 __u64 ethtool_rate(const char *dev);
 int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
@@ -177,6 +176,7 @@ int host_probe(void);
 int flow_probe(void);
 
 /* prog.c: programs that are loaded, and their maps: an fd, or -1 for none */
+int lock_agents(void);
 int prog_open(__u32 id, const char *name, int *fd);
 int prog_map(int prog, const char *name, size_t value_size);
 int prog_map_error(const char *name);

@@ -602,7 +602,7 @@ static int port_add(int argc, char **argv)
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
-		ret = lock_netns();
+		ret = lock_agents();
 	if (!ret)
 		ret = plan_words(&p, args, &v);
 	if (!ret)
@@ -643,7 +643,7 @@ static int port_delete(int argc, char **argv)
 	if (!ret)
 		ret = find_dev(dev, netns, &ifindex);
 	if (!ret)
-		ret = lock_netns();
+		ret = lock_agents();
 	if (!ret)
 		ret = qdisc_list(&list, &n);
 	if (ret)

@@ -8,11 +8,72 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 #include "hpccpp.h"
+
+#define LOCK		"/run/hpccpp.lock"
+#define LOCK_WAIT	10	/* s */
+
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* The holder's process id is in the file: who waits does so for one of them. */
+static int wait_for_lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	char holder[16] = "unknown", now[16] = "";
+	time_t since = seconds();
+
+	while (seconds() - since <= LOCK_WAIT) {
+		if (!flock(fd, LOCK_EX | LOCK_NB)) {
+			/* for those who wait only: on a full file system there is no room */
+			if (!ftruncate(fd, 0))
+				dprintf(fd, "%d", getpid());
+			return EXIT_DONE;
+		}
+		if (errno != EWOULDBLOCK)
+			return errno_error(errno, "cannot lock \"" LOCK "\"");
+		if (pread(fd, now, sizeof(now) - 1, 0) > 0)
+			now[strspn(now, "0123456789")] = '\0';
+		if (*now && strcmp(now, holder)) {
+			strcpy(holder, now);
+			since = seconds();
+		}
+		memset(now, 0, sizeof(now));
+		nanosleep(&pause, NULL);
+	}
+	return system_error("process %s has held the lock \"" LOCK "\" for %u s",
+			    holder, LOCK_WAIT);
+}
+
+/*
+ * One command at a time adds or removes agents, in all namespaces: else one could take
+ * away the clsact that another found there, or two could serve one socket. The lock is
+ * held until the process ends. It is on a file that root alone can open, because
+ * whoever can open a file can keep it locked for ever.
+ */
+int lock_agents(void)
+{
+	int fd = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return errno_error(errno, "cannot open the lock \"" LOCK "\"");
+	if (st.st_uid || st.st_mode & 077)
+		return system_error("lock \"" LOCK "\" is wrong: allowed is a file that root alone may read or write");
+	return wait_for_lock(fd);
+}
 
 int load_error(int err, const char *agent)
 {

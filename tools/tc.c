@@ -15,26 +15,12 @@
 #include <linux/ethtool.h>
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "hpccpp.h"
 
 #define NETNS_DIR	"/run/netns"
-
-/*
- * One at a time changes ports of a namespace: else one could take away the
- * clsact that another found there. Held until the process ends.
- */
-int lock_netns(void)
-{
-	int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || flock(fd, LOCK_EX))
-		return errno_error(errno, "cannot lock the namespace's ports");
-	return EXIT_DONE;
-}
 
 int netns_enter(const char *name)
 {

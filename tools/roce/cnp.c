@@ -375,7 +375,7 @@ static int cnp_add(int argc, char **argv)
 	if (!ret)
 		ret = find_dev(p.dev, netns, &p.ifindex);
 	if (!ret)
-		ret = lock_netns();
+		ret = lock_agents();
 	if (!ret)
 		ret = check_place(&p);
 	if (!ret)
@@ -409,7 +409,7 @@ static int cnp_delete(int argc, char **argv)
 	if (!ret)
 		ret = find_dev(dev, netns, &ifindex);
 	if (!ret)
-		ret = lock_netns();
+		ret = lock_agents();
 	if (!ret)
 		ret = find_cnp(ifindex, &prog);
 	if (ret)
