@@ -511,12 +511,16 @@ static int check_place(const struct port_plan *p, const struct qdisc *list, size
 	return EXIT_DONE;
 }
 
+/* Queue q has link id cfg.link + q: all must fit, and 0 is none's by default. */
 static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	unsigned int last;
 
-	last = HPCCPP_LINK_MAX - cfg->queues + 1;
+	if (cfg->queues > HPCCPP_LINK_MAX + (given ? 1 : 0))
+		return system_error("%s has %u queues, too many for ids: allowed are up to 4095, and 4096 with id 0",
+				    p->dev, cfg->queues);
+	last = HPCCPP_LINK_MAX + 1 - cfg->queues;
 	if (id > last)
 		return usage_error("id \"%u\" is wrong: with %u queues allowed are 0 to %u",
 				   id, cfg->queues, last);

@@ -36,13 +36,13 @@ static int write_responses(const struct port_bpf *skel, const struct port_plan *
 	return err;
 }
 
+/* All queues are told the same: the program adds the queue to the link id. */
 static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
 {
-	struct hpccpp_port port = { .cfg = *cfg };
+	const struct hpccpp_port port = { .cfg = *cfg };
 	__u32 i;
 
 	for (i = 0; i < cfg->queues; i++) {
-		port.cfg.link = cfg->link + i;
 		if (bpf_map_update_elem(map, &i, &port, BPF_ANY))
 			return -errno;
 	}

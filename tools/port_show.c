@@ -145,7 +145,7 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 
 	put_str(row, "dev", dev);
 	put_num(row, "txq", queue);
-	put_num(row, "id", cfg->link);
+	put_num(row, "id", cfg->link + queue);
 	put_num(row, "rate", cfg->rate);
 	put_bool(row, "rate_given", cfg->rate_given);
 	put_str(row, "queue", port_queues[cfg->queue % ARRAY_SIZE(port_queues)]);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Whom the command waits for.
+# What the command does to agents that are there: whom it waits for, and the link ids of
+# a device with several queues as they are shown and as they are written.
 #
-#	netns box: t0 (tbf) --- t1
+#	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1
 #
 # place: host
 # timeout: 300
@@ -20,11 +21,19 @@ echo "TAP version 13"
 setup_ns box
 ip -n "$box" -batch - <<END
 link add t0 up type veth peer t1
+link add q0 up numtxqueues 2 type veth peer q1 numtxqueues 2
+link add w0 numtxqueues 4096 type veth peer w1
 END
 tc -n "$box" -batch - <<END
 qdisc add dev t0 root tbf rate 50mbit burst 3028 limit 512kb
+qdisc add dev q0 root handle 1: mq
+qdisc add dev q0 parent 1:1 tbf rate 10mbit burst 3028 limit 512kb
+qdisc add dev q0 parent 1:2 tbf rate 10mbit burst 3028 limit 512kb
+qdisc add dev w0 root handle 1: mq
+$(for ((i = 1; i <= 4096; i++)); do printf 'qdisc add dev w0 parent 1:%x pfifo\n' $i; done)
 END
 }
+in_box() { nsenter --net="/run/netns/$box" "$@"; }
 port() { "$HPCCPP" port "$1" dev "$2" netns "$box" "${@:3}"; }	# COMMAND DEV OPTION...
 make_cgroup
 
@@ -114,6 +123,54 @@ status=0
 wait $waiting || status=$?
 assert_eq "who waits goes on when the lock is free" $status 0
 port del t0
+
+# --- Link ids of a device with several queues ------------------------------------
+
+# TCP from so many source ports, with space for a record: the link ids that they leave with
+frame() # SOURCE-PORT: Ethernet, IPv4, TCP with 16 bytes of options
+{
+	printf '%s' 020000000001 020000000002 0800 \
+		450000380001400040060000 0a000001 0a000002 \
+		"$(printf %04x "$1")" 1451 00000001 00000001 9010 ffff 0000 0000 \
+		fd104843 00000000 00000000 00000000
+}
+written() # DEV: in a line
+{
+	local id source
+	id=$(in_box bpftool -j net show dev "$1" |
+		jq '.[0].tc[] | select(.kind == "clsact/egress").id')
+	for ((source = 4000; source < 4020; source++)); do
+		frame $source | xxd -r -p >"$tmp/in"
+		bpftool prog run id "$id" data_in "$tmp/in" data_out "$tmp/after" >"$tmp/said"
+		xxd -s 58 -l 2 -p "$tmp/after"
+	done | sort -u | while read -r word; do echo $((16#$word >> 4)); done | paste -sd' '
+}
+shown() { "$HPCCPP" -j port show dev "$1" netns "$box" | jq -r 'map(.id) | join(" ")'; }
+
+port add q0 id 100
+assert_eq "two queues: ids as documented are shown" "$(shown q0)" "100 101"
+assert_eq "... and written" "$(written q0)" "100 101"
+port del q0
+port add q0 id 4094
+assert_eq "the largest ids are shown" "$(shown q0)" "4094 4095"
+assert_eq "... and written" "$(written q0)" "4094 4095"
+port del q0
+says 255 'Error: id "4095" is wrong: with 2 queues allowed are 0 to 4094.' port add q0 id 4095
+port add q0
+ids=$(shown q0)
+read -r first second <<<"$ids"
+assert_eq "by default: one after the other" "$second" $((first + 1))
+assert_ge "... from 1" "$first" 1
+assert_le "... to 4095" "$second" 4095
+assert_eq "... and these are written" "$(written q0)" "$ids"
+port del q0
+wide=(w0 rate 1mbit queue qdisc)
+says 2 'Error: w0 has 4096 queues, too many for ids: allowed are up to 4095, and 4096 with id 0.' port add "${wide[@]}"
+says 255 'Error: id "1" is wrong: with 4096 queues allowed are 0 to 0.' port add "${wide[@]}" id 1
+port add "${wide[@]}" id 0
+assert_eq "4096 queues have all ids" \
+	"$("$HPCCPP" -j port show dev w0 netns "$box" | jq -c '[length, .[0].id, .[4095].id]')" "[4096,0,4095]"
+port del w0
 
 rmdir "$CGROUP"
 CGROUP=

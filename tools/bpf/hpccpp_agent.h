@@ -38,7 +38,6 @@ enum hpccpp_queue {
 enum hpccpp_root {
 	HPCCPP_ROOT_FLAT,	/* backlog is what waits: tbf, htb, ... */
 	HPCCPP_ROOT_HEAD,	/* backlog has the packet in service: netem */
-	HPCCPP_ROOT_MQ,		/* counters are dead: read a queue's qdisc */
 };
 
 /*
