@@ -111,7 +111,7 @@ __u64 ethtool_rate(const char *dev);
 int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
 		   int (*write)(void *arg, bool own_clsact), void *arg);
 int detach_filters(const char *what, const char *dev, int ifindex,
-		   __u32 priority, bool in, bool own_clsact);
+		   __u32 priority, bool in, bool out, bool own_clsact);
 /* What there is of an object on one device or on all is added to the rows. */
 struct field;
 struct qdisc;
@@ -205,7 +205,8 @@ struct filters {
 	unsigned int count;	/* all, in both directions */
 	bool taken;		/* there is one where ours goes on egress */
 	bool taken_in;		/* and on ingress */
-	__u32 prog;		/* its program; 0: not eBPF */
+	__u32 prog;		/* the program on egress; 0: not eBPF */
+	__u32 prog_in;		/* and on ingress */
 };
 
 int qdisc_list(struct qdisc **list, size_t *n);

@@ -487,23 +487,39 @@ int find_port(const struct qdisc *list, size_t n, int ifindex,
 	return prog_open(f->prog, PROG_NAME, prog);
 }
 
+/* Whether ingress has a program of ours: of the port on egress, or left of one */
+static int find_ingress(const struct filters *f, bool *found)
+{
+	int prog = -1, ret = EXIT_DONE;
+
+	if (f->prog_in)
+		ret = prog_open(f->prog_in, PROG_NAME, &prog);
+	*found = prog >= 0;
+	if (*found)
+		close(prog);
+	return ret;
+}
+
 /* Whether a port can be attached: the place is free. */
 static int check_place(const struct port_plan *p, const struct qdisc *list, size_t n)
 {
 	const struct qdisc *clsact = find_clsact(list, n, p->ifindex);
 	struct filters f;
 	int prog, ret;
+	bool in;
 
 	if (clsact && strcmp(clsact->kind, "clsact"))
 		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
 				    p->dev, clsact->kind);
 	ret = find_port(list, n, p->ifindex, &f, &prog);
+	if (!ret)
+		ret = find_ingress(&f, &in);
+	if (prog >= 0)
+		close(prog);
 	if (ret)
 		return ret;
-	if (prog >= 0) {
-		close(prog);
+	if (prog >= 0 || in)
 		return system_error("a port exists already on %s", p->dev);
-	}
 	if (f.taken || (p->cfg.ingress && f.taken_in))
 		return system_error("%s has another's %s filter at preference %u, where a port's goes",
 				    p->dev, f.taken ? "egress" : "ingress",
@@ -614,19 +630,30 @@ static int port_add(int argc, char **argv)
 	return ret ? ret : port_load(&p);
 }
 
-static int detach(const char *dev, int ifindex, int prog)
+/*
+ * What is ours on either hook goes, whatever its maps are like: an agent of another
+ * build, and what such a command left of one. A clsact goes if the agent says that it
+ * is ours, which one of another build cannot.
+ */
+static int detach(const char *dev, int ifindex, const struct filters *f, int prog)
 {
-	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
 	struct hpccpp_port port = {};
 	__u32 zero = 0;
+	int map, ret;
+	bool in;
 
-	/* An agent of another version goes too, but its clsact stays. */
+	ret = find_ingress(f, &in);
+	if (ret)
+		return ret;
+	if (prog < 0 && !in)
+		return system_error("there is no port on %s", dev);
+	map = prog < 0 ? -1 : prog_map(prog, "port", sizeof(port));
 	if (map >= 0) {
 		bpf_map_lookup_elem(map, &zero, &port);
 		close(map);
 	}
-	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO,
-			      port.cfg.ingress, port.cfg.own_clsact);
+	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO, in, prog >= 0,
+			      port.cfg.own_clsact);
 }
 
 static int port_delete(int argc, char **argv)
@@ -654,12 +681,10 @@ static int port_delete(int argc, char **argv)
 		return ret;
 	ret = find_port(list, n, ifindex, &f, &prog);
 	free(list);
-	if (ret)
-		return ret;
-	if (prog < 0)
-		return system_error("there is no port on %s", dev);
-	ret = detach(dev, ifindex, prog);
-	close(prog);
+	if (!ret)
+		ret = detach(dev, ifindex, &f, prog);
+	if (prog >= 0)
+		close(prog);
 	return ret;
 }
 

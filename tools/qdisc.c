@@ -291,13 +291,13 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 	    (bpf && tcm->tcm_handle != HPCCPP_TC_HANDLE))
 		return MNL_CB_OK;
 	*(egress ? &f->taken : &f->taken_in) = true;
-	if (!egress || !bpf || !options)
+	if (!bpf || !options)
 		return MNL_CB_OK;
 	id = find_attr(mnl_attr_get_payload(options),
 		       mnl_attr_get_payload_len(options), TCA_BPF_ID,
 		       sizeof(*id));
 	if (id)
-		f->prog = *id;
+		*(egress ? &f->prog : &f->prog_in) = *id;
 	return MNL_CB_OK;
 }
 

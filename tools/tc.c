@@ -167,15 +167,16 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 
 /* The filters of what on these hooks: no signal comes between. */
 int detach_filters(const char *what, const char *dev, int ifindex,
-		   __u32 priority, bool in, bool own_clsact)
+		   __u32 priority, bool in, bool out, bool own_clsact)
 {
 	sigset_t all, old;
-	int err;
+	int err = 0;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	err = detach_filter(ifindex, priority, BPF_TC_EGRESS);
-	if (!err && in)
+	if (out)
+		err = detach_filter(ifindex, priority, BPF_TC_EGRESS);
+	if (in && (!err || err == -ENOENT))
 		err = detach_filter(ifindex, priority, BPF_TC_INGRESS);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (err && err != -ENOENT)

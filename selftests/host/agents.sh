@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the command does to agents that are there: whom it waits for, and the link ids of
-# a device with several queues as they are shown and as they are written.
+# What the command does to agents that are there: whom it waits for, the link ids of a
+# device with several queues as they are shown and as they are written, agents of
+# another build.
 #
 #	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1
 #
@@ -171,6 +172,64 @@ port add "${wide[@]}" id 0
 assert_eq "4096 queues have all ids" \
 	"$("$HPCCPP" -j port show dev w0 netns "$box" | jq -c '[length, .[0].id, .[4095].id]')" "[4096,0,4095]"
 port del w0
+
+# --- Agents of another build ------------------------------------------------------
+
+# Programs with our names, whose map "port" has values of another size
+cat >"$tmp/other.c" <<'END'
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[999]); } port SEC(".maps");
+SEC("out") int hpccpp_port(struct __sk_buff *skb)
+{
+	int zero = 0;
+	return bpf_map_lookup_elem(&port, &zero) ? -1 : 0;
+}
+SEC("in") int hpccpp_port_in(struct __sk_buff *skb)
+{
+	int zero = 0;
+	return bpf_map_lookup_elem(&port, &zero) ? -1 : 0;
+}
+SEC("another") int bystander(struct __sk_buff *skb)
+{
+	return -1;
+}
+char _license[] SEC("license") = "GPL";
+END
+clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/other.c" -o "$tmp/other.o"
+filter() # HOOK SECTION
+{
+	tc -n "$box" filter add dev t0 "$1" pref $((0x4850)) protocol all handle 1 \
+		bpf da obj "$tmp/other.o" sec "$2"
+}
+filters() { tc -n "$box" filter show dev t0 "$1"; }
+none() { [[ -z $(filters ingress)$(filters egress) ]]; }
+# what DO: filters to put there
+there() { tc -n "$box" qdisc add dev t0 clsact; "$@"; }
+both() { filter egress out && filter ingress in; }
+
+there both
+check "an agent of another build is deleted" port del t0
+check "... on both hooks" none
+tc -n "$box" qdisc del dev t0 clsact
+there filter ingress in
+says 2 'Error: a port exists already on t0.' port add t0
+check "what is left of one on ingress is deleted" port del t0
+check "... and gone" none
+tc -n "$box" qdisc del dev t0 clsact
+there filter egress out
+check "one without ingress is deleted" port del t0
+check "... and gone" none
+filter egress another
+filter ingress in
+check "what is left on ingress is deleted beside another's on egress" port del t0
+check "... which stays" grep -q bystander <(filters egress)
+tc -n "$box" qdisc del dev t0 clsact
+there filter egress out
+filter ingress another
+port del t0
+check "another's on ingress stays" grep -q bystander <(filters ingress)
+tc -n "$box" qdisc del dev t0 clsact
 
 rmdir "$CGROUP"
 CGROUP=

@@ -423,7 +423,7 @@ static int cnp_delete(int argc, char **argv)
 		close(map);
 	}
 	close(prog);
-	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, true,
+	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, true, true,
 			      cfg.own_clsact);
 }
 
