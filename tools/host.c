@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +212,43 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 	return ret;
 }
 
-/* Two agents would both answer one socket: neither twice nor below another. */
+/* One child, which may be gone meanwhile, for a parent that is to have an agent */
+static int check_child(const char *path, const char *parent)
+{
+	int fd, prog, ret;
+	__u32 id;
+
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? EXIT_DONE :
+		       errno_error(errno, "cannot open cgroup \"%s\"", path);
+	ret = find_host(fd, 0, &id, &prog);
+	close(fd);
+	if (ret || prog < 0)
+		return ret;
+	close(prog);
+	return system_error("a host agent exists already on cgroup \"%s\", below \"%s\"",
+			    path, parent);
+}
+
+static int check_children(const char *path)
+{
+	char *const roots[] = { (char *)path, NULL };
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	int ret = EXIT_DONE;
+	FTSENT *entry;
+
+	if (!tree)
+		return errno_error(errno, "cannot read cgroup \"%s\"", path);
+	while (!ret && (entry = fts_read(tree))) {
+		if (entry->fts_info == FTS_D && entry->fts_level > FTS_ROOTLEVEL)
+			ret = check_child(entry->fts_path, path);
+	}
+	fts_close(tree);
+	return ret;
+}
+
+/* Two agents would both serve one socket: none is above or below another. */
 static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 		  const struct hpccpp_prefix *prefixes,
 		  const struct hpccpp_host_keys *keys)
@@ -229,7 +266,8 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 		return system_error("a host agent exists already on cgroup \"%s\" or above it",
 				    cfg->cgroup);
 	}
-	return load(cgroup, cfg, prefixes, keys);
+	ret = check_children(cfg->cgroup);
+	return ret ? ret : load(cgroup, cfg, prefixes, keys);
 }
 
 static int arg_every(const struct argument *arg, const char *text)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What the command does to agents that are there: whom it waits for, the link ids of a
 # device with several queues as they are shown and as they are written, agents of
-# another build.
+# another build, and cgroups above and below one that has an agent.
 #
 #	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1
 #
@@ -231,6 +231,17 @@ port del t0
 check "another's on ingress stays" grep -q bystander <(filters ingress)
 tc -n "$box" qdisc del dev t0 clsact
 
-rmdir "$CGROUP"
+# --- Cgroups above one another ----------------------------------------------------
+
+mkdir -p "$CGROUP/a/b"
+"$HPCCPP" host add cgroup "$CGROUP/a/b"
+for above in "$CGROUP/a" "$CGROUP"; do
+	says 2 "Error: a host agent exists already on cgroup \"$CGROUP/a/b\", below \"$above\"." \
+		"$HPCCPP" host add cgroup "$above"
+done
+"$HPCCPP" host del cgroup "$CGROUP/a/b"
+check "once it is gone its parent gets one" "$HPCCPP" host add cgroup "$CGROUP"
+"$HPCCPP" host del cgroup "$CGROUP"
+rmdir -p "$CGROUP/a/b" 2>/dev/null || true
 CGROUP=
 ktap_finish
