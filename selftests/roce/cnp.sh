@@ -49,6 +49,14 @@ refused '"limit" is wrong without "answer"' cnp add dev ha accept ::/0 limit 1
 refused 'detour "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 detour 10.0.0.0/8
 refused 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept ::/0 detour fd00::1/64
 refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
+ip link add many numtxqueues 2 type dummy
+tc qdisc add dev many root handle 1: mq
+tc qdisc add dev many parent 1:1 fq
+tc qdisc add dev many parent 1:2 pfifo
+refused 'the qdisc of many is pfifo: rates take fq*' cnp add dev many accept ::/0 rate 1gbit
+tc qdisc replace dev many parent 1:2 fq
+check "fq in each queue will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gbit
+ip link del many
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
 check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]

@@ -62,7 +62,7 @@ static const char usage[] =
 "option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "\n"
-"The device needs fq, at its root or below it: it is what packets wait in.\n"
+"The device needs fq, at its root or as each qdisc that packets wait in below it.\n"
 "\n"
 "show: a line for each device, and below it one for each flow. -s adds packets: data, paced\n"
 "(held back), untracked (of flows without room); CNPs heeded: switch, receiver,\n"
@@ -136,10 +136,24 @@ struct plan {
 	int ifindex;
 };
 
-/* A departure time is honoured by fq alone, wherever it is on the device. */
+/* Has it none below it, where packets wait? Of those that are shown; 0 is no handle. */
+static bool is_leaf(const struct qdisc *list, size_t n, const struct qdisc *q)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (q->handle && list[i].ifindex == q->ifindex &&
+		    list[i].parent != TC_H_ROOT && list[i].parent != TC_H_INGRESS &&
+		    TC_H_MAJ(list[i].parent) == TC_H_MAJ(q->handle))
+			return false;
+	}
+	return true;
+}
+
+/* A departure time is honoured by fq alone: each queue of the device has to be one. */
 static int check_qdiscs(const struct plan *p)
 {
-	const char *root = "noqueue";
+	const char *other = NULL;
 	struct qdisc *list;
 	bool fq = false;
 	size_t n, i;
@@ -151,19 +165,21 @@ static int check_qdiscs(const struct plan *p)
 	for (i = 0; i < n; i++) {
 		if (list[i].ifindex != p->ifindex)
 			continue;
-		fq |= !strcmp(list[i].kind, "fq");
-		if (list[i].parent == TC_H_ROOT)
-			root = list[i].kind;
-		if (list[i].parent == TC_H_INGRESS &&
-		    strcmp(list[i].kind, "clsact")) {
+		if (list[i].parent == TC_H_INGRESS) {
+			if (!strcmp(list[i].kind, "clsact"))
+				continue;
 			ret = system_error("%s has a qdisc %s, which excludes the clsact that the agent needs",
 					   p->dev, list[i].kind);
 			break;
 		}
+		if (!strcmp(list[i].kind, "fq"))
+			fq = true;
+		else if (is_leaf(list, n, &list[i]))
+			other = list[i].kind;
 	}
-	if (!ret && !fq)
+	if (!ret && (other || !fq))
 		ret = system_error("the qdisc of %s is %s: rates take fq, \"tc qdisc replace dev %s root fq\"",
-				   p->dev, root, p->dev);
+				   p->dev, other ?: "noqueue", p->dev);
 	free(list);
 	return ret;
 }
