@@ -42,6 +42,9 @@ refused 'option-type "0x9d" is wrong*' cnp add dev ha accept ::/0 option-type 0x
 refused 'ioam-namespace "65536" is wrong*' cnp add dev ha accept ::/0 ioam-namespace 65536
 refused 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 0
 refused 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
+refused '"to" is missing*' cnp add dev ha accept ::/0 trace 1
+refused '"to" is wrong without "trace"' cnp add dev ha accept ::/0 to ::/0
+refused 'to "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 trace 1 to 10.0.0.0/8
 refused 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
 refused 'answer "ecn" is unknown: allowed are cnp, fast-cnp' cnp add dev ha accept ::/0 answer ecn
 refused 'limit "0" is wrong: allowed are 1 to 1000000' cnp add dev ha accept ::/0 answer cnp limit 0
@@ -207,8 +210,8 @@ seen_by() { "$HPCCPP" -j cnp show dev "$1" | jq -r '[.[0].stats[$ARGS.positional
 assert_eq "without trace, nothing is added or taken off" \
 	"$(seen_by ha trace_added trace_mtu trace_removed trace_left)" "0 0 0 0"
 tc qdisc add dev hb parent 1:1 fq
-"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit trace 2 ioam-namespace 7
-agent ioam-namespace 7 ioam-namespace 9 trace 8
+"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit trace 2 to $a ioam-namespace 7
+agent ioam-namespace 7 ioam-namespace 9 trace 8 to $b
 flow
 packets=$(stat data)
 assert_ge "trace, rxe's own packets: sent" "$packets" 20
@@ -286,7 +289,7 @@ captured_in "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
 jq -r .raw "$tmp/packets" >"$tmp/plain"
 header="11%02x010031%02x00000007%02x%02xf20c0000%0*d%s"
 for hops in 2 3; do
-	agent ioam-namespace 7 trace $hops
+	agent ioam-namespace 7 trace $hops to $b
 	captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
 	check "leave, trace $hops: what is to be untouched is, to the byte" diff \
 		<(jq -r 'select(.qpn < 200).raw' "$tmp/untouched") <(jq -r 'select(.qpn < 200).raw' "$tmp/packets")
@@ -304,7 +307,7 @@ for hops in 2 3; do
 	done
 done
 
-agent ioam-namespace 7 trace 1
+agent ioam-namespace 7 trace 1 to $b
 captured_in "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
 check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
 assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
@@ -333,7 +336,7 @@ moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
 stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
 # in what stands for itself; "raw" has all, "payload" is without the ICRC
 rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
-for trace in '' 'trace 2'; do
+for trace in '' "trace 2 to $b"; do
 	# shellcheck disable=SC2086 # words, or none
 	agent ioam-namespace 7 $trace detour fd00:5::/64
 	captured "nsenter --net=/run/netns/$s1" ha leave_all
@@ -501,7 +504,7 @@ assert_ge "limit 1: answered" "$answered" 1
 assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
 assert_eq "... limited: all others" "$(stat limited)" $((100 - answered))
 
-agent ioam-namespace 7 trace 1 answer fast-cnp detour fd00:5::/64	# all keys there are
+agent ioam-namespace 7 trace 1 to $b answer fast-cnp detour fd00:5::/64	# all keys there are
 from_ha arrive "${marked[@]}"
 original=fd00000a000000000000000000000001
 assert_eq "answer fast-cnp: queue pairs answered, counted" \

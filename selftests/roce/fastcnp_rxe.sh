@@ -184,7 +184,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	# below what delays: the receiver's agent asks for it
 	tc qdisc add dev hb parent 1:1 fq
 	for dev in ha hb; do
-		"$HPCCPP" cnp add dev $dev accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC trace 2 \
+		"$HPCCPP" cnp add dev $dev accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC trace 2 to $a to $b \
 			ioam-namespace 7 threshold 100 flows 16
 	done
 	name="$tool, T $T_HPCC, IOAM"

@@ -452,7 +452,7 @@ static void *cnp_lookup(void *map, const void *key)
 	}
 	if (map == &cnp_new)
 		return &none;
-	if (map == &cnp_accept || map == &cnp_detour)
+	if (map == &cnp_accept || map == &cnp_detour || map == &cnp_trace_to)
 		return peer_listed ? &peer_listed : NULL;
 	if (map == &cnp_qps)
 		return the_qpn ? &the_qpn : NULL;

@@ -50,6 +50,7 @@ struct {
 
 struct prefix_map cnp_accept SEC(".maps");
 struct prefix_map cnp_detour SEC(".maps");
+struct prefix_map cnp_trace_to SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -182,7 +183,8 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	}
 	f->sport = bpf_ntohs(roce.udp.source);
 	if ((f->port && !hpccpp_set_port(skb, at, f->port)) ||
-	    (cfg->hops && ip.nexthdr == NEXT_UDP && !add_trace(skb, cfg, ip_at, &ip))) {
+	    (cfg->hops && ip.nexthdr == NEXT_UDP && listed(&cnp_trace_to, key.daddr) &&
+	     !add_trace(skb, cfg, ip_at, &ip))) {
 		count(HPCCPP_CS_ERROR);
 		return TC_ACT_SHOT;
 	}

@@ -31,7 +31,8 @@ static const char usage[] =
 "Usage: hpccpp cnp add dev DEV accept PREFIX [ accept PREFIX ]...\n"
 "                      [ rate RATE ] [ base-rtt TIME ]\n"
 "                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
-"                      [ flows N ] [ trace HOPS ] [ ioam-namespace N ]...\n"
+"                      [ flows N ] [ trace HOPS to PREFIX [ to PREFIX ]... ]\n"
+"                      [ ioam-namespace N ]...\n"
 "                      [ answer { cnp | fast-cnp } ] [ limit N ]\n"
 "                      [ detour PREFIX ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
@@ -50,6 +51,8 @@ static const char usage[] =
 "flows N of HPCC++, flows that are expected on a link, 1 to 1000000, default 64\n"
 "trace HOPS data packets leave with an IOAM trace with room for so many ports, 1 to 8,\n"
 "      and it is taken off those that come. To be set at both ends. Default: none\n"
+"to PREFIX peers whose data gets a trace, ADDRESS[/LEN] of IPv6, up to 64: those that\n"
+"      take it off, too\n"
 "ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all.\n"
 "      The first is that of trace, default 0\n"
 "answer data packets that come with a congestion mark (ECN CE): a flow's sender gets a\n"
@@ -76,8 +79,8 @@ static const char usage[] =
 "sender's queue pair yet). With detour: detoured (Fast CNPs for which a flow got\n"
 "another port).\n"
 "\n"
-"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace answer limit\n"
-"detour ioam_namespaces option_types flows stats: see hpccpp(8)\n";
+"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace to answer\n"
+"limit detour ioam_namespaces option_types flows stats: see hpccpp(8)\n";
 
 const struct field cnp_flow_fields[] = {
 	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
@@ -112,6 +115,7 @@ const struct field cnp_fields[] = {
 	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "trace", FORM_NUM, "trace", NULL, NULL, NULL },
+	{ "to", FORM_LIST, "to", NULL, NULL, NULL },
 	{ "answer", FORM_TEXT, "answer", NULL, NULL, NULL },
 	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
 	{ "detour", FORM_LIST, "detour", NULL, NULL, NULL },
@@ -132,6 +136,7 @@ struct plan {
 	struct hpccpp_cnp_cfg cfg;
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
 	struct hpccpp_prefix detour[HPCCPP_PREFIXES];
+	struct hpccpp_prefix trace_to[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
 };
@@ -251,9 +256,13 @@ static int load(struct plan *p)
 	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_detour), NULL);
 	if (!ret)
+		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_trace_to), NULL);
+	if (!ret)
 		ret = write_prefixes(skel->maps.cnp_accept, p->accept, p->cfg.accepts);
 	if (!ret)
 		ret = write_prefixes(skel->maps.cnp_detour, p->detour, p->cfg.detours);
+	if (!ret)
+		ret = write_prefixes(skel->maps.cnp_trace_to, p->trace_to, p->cfg.trace_to);
 	ret = ret ? load_error(ret, "cnp") : attach(skel, p);
 	cnp_bpf__destroy(skel);
 	return ret;
@@ -285,7 +294,7 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 /* The words of `cnp add`, and numbers that they come with */
 enum word {
 	DEV, ACCEPT, IOAM_NAMESPACE, OPTION_TYPE, RATE, BASE_RTT, ALGORITHM, THRESH,
-	EXPECTED, TRACE, ANSWER, LIMIT, DETOUR, NETNS, WORDS
+	EXPECTED, TRACE, ANSWER, LIMIT, DETOUR, TO, NETNS, WORDS
 };
 
 struct numbers {
@@ -300,6 +309,11 @@ static int check_words(const struct argument *args, const struct numbers *v)
 		return usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
 	if (!args[ACCEPT].n)
 		return usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
+	/* IOAM stays in its domain, and who does not take a trace off drops the packet */
+	if (args[TRACE].n && !args[TO].n)
+		return usage_error("\"to\" is missing: say whose data gets a trace");
+	if (args[TO].n && !args[TRACE].n)
+		return usage_error("\"to\" is wrong without \"trace\"");
 	if (args[LIMIT].n && !args[ANSWER].n)
 		return usage_error("\"limit\" is wrong without \"answer\"");
 	if (v->type[0] == v->type[1])
@@ -316,6 +330,7 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 
 	cfg->accepts = args[ACCEPT].n;
 	cfg->detours = args[DETOUR].n;
+	cfg->trace_to = args[TO].n;
 	cfg->n_namespaces = args[IOAM_NAMESPACE].n;
 	for (i = 0; i < cfg->n_namespaces; i++)
 		cfg->namespaces[i] = v->namespace[i];
@@ -381,6 +396,7 @@ static int cnp_add(int argc, char **argv)
 		[LIMIT] = { ARG("limit", arg_uint, &v.limit), .low = 1,
 			    .high = HPCCPP_LIMIT_MAX },
 		[DETOUR] = { ARG("detour", arg_prefix6, p.detour), .max = HPCCPP_PREFIXES },
+		[TO] = { ARG("to", arg_prefix6, p.trace_to), .max = HPCCPP_PREFIXES },
 		[NETNS] = { ARG("netns", arg_text, &netns) },
 	};
 	int ret;
@@ -571,6 +587,8 @@ static int add_row(const char *dev, int ifindex, int prog,
 	ret = put_prefixes(row, "accept", prog, "cnp_accept");
 	if (cfg.hops)
 		put_num(row, "trace", cfg.hops);
+	if (cfg.hops && !ret)
+		ret = put_prefixes(row, "to", prog, "cnp_trace_to");
 	if (cfg.answer) {
 		put_str(row, "answer",
 			answers[(cfg.answer - 1) % ARRAY_SIZE(answers)]);

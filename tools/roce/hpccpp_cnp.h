@@ -55,6 +55,7 @@ struct hpccpp_cnp_cfg {
 	struct hpccpp_params hpcc;	/* W_max: of the line rate */
 	__u32 accepts;		/* entries in "cnp_accept" */
 	__u32 detours;		/* entries in "cnp_detour": switches to go around */
+	__u32 trace_to;		/* entries in "cnp_trace_to": peers whose data has a trace */
 	__u32 expected;		/* flows on a link, as it was given */
 	__u16 namespaces[HPCCPP_CNP_NAMESPACES];	/* of IOAM traces */
 	__u8  n_namespaces;	/* of these; 0: any will do */
