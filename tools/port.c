@@ -73,7 +73,7 @@ static const char usage[] =
 "      128 to 159. Default: 0x9e, 0x9d\n"
 "ioam  write into IOAM traces of this namespace, 0 to 65535, as node N, 0 to 16777215,\n"
 "      default: net.ipv6.ioam6_id. Default: write into none\n"
-"border drop Fast CNPs that enter or leave by DEV. Default: let them pass\n"
+"border drop Fast CNPs and IOAM that enter or leave by DEV. Default: let them pass\n"
 "\n"
 "qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
 "modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"

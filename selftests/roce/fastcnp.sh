@@ -462,16 +462,17 @@ cross() # KEY=VALUE...
 declare -A mine=([h1]=$h1_addr [r]=$r_addr)
 seen() { jq -r "select(.op == 129 and .dst == \"${mine[$1]}\") | .qpn" "$tmp/$1" | sort -n | paste -sd' '; }
 forms=(qpn=80 op=0x81 hdr=fcnp1 -- qpn=81 op=0x81 hdr=fcnp2 -- qpn=82 op=0x81 hdr=hbh+fcnp1 -- qpn=83 op=4 hdr=fcnp1 --
-	qpn=84 op=0x81 hdr=frag0+fcnp1 -- qpn=85 op=0x81 hdr=fcnp1 t=0x9c -- qpn=86 op=0x81 hdr=dst)
+	qpn=84 op=0x81 hdr=frag0+fcnp1 -- qpn=85 op=0x81 hdr=fcnp1 t=0x9c -- qpn=86 op=0x81 hdr=dst --
+	qpn=87 op=0x81 hdr=trace)
 port
 exchange cross "${forms[@]}"
-assert_eq "no border: enter" "$(seen h1)" "80 81 82 84 85 86 90"
-assert_eq "... leave" "$(seen r)" "80 81 82 84 85 86"
+assert_eq "no border: enter" "$(seen h1)" "80 81 82 84 85 86 87 90"
+assert_eq "... leave" "$(seen r)" "80 81 82 84 85 86 87"
 port border
 exchange cross "${forms[@]}"
 assert_eq "border: enter" "$(seen h1)" "85 86 90"
 assert_eq "... leave" "$(seen r)" "85 86"
-assert_eq "... counted: in, out" "$(stats border_in border_out)" "5 5"
+assert_eq "... counted: in, out" "$(stats border_in border_out)" "6 6"
 assert_eq "... programs" "$(loaded egress) $(loaded ingress)" "hpccpp_port_cnp. hpccpp_port_cin."
 port border option-type 0x9c option-type 0x9b
 exchange cross "${forms[@]}"

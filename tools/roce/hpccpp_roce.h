@@ -234,6 +234,8 @@ struct hpccpp_fcnp2 {
 /* --- IOAM trace --------------------------------------------------------------------- */
 
 #define HPCCPP_IOAM_HBH		0x31	/* Hop-by-Hop option type (RFC 9486) */
+#define HPCCPP_IOAM_OPT		0x11	/* all its options, in either header, but for: */
+#define HPCCPP_OPT_CHANGES	0x20	/* the data may change on the way */
 #define HPCCPP_IOAM_PREALLOC	0	/* IOAM-Option-Type: pre-allocated trace */
 
 /* In the packet: Option Type, Opt Data Len, reserved, IOAM-Option-Type, then this */

@@ -32,7 +32,7 @@ struct walk {
 	__u32 trace;		/* Hop-by-Hop option with one; 0: none */
 	__u32 last;		/* address of the last destination; 0: unknown */
 	bool  ours;		/* the trace is of our namespace */
-	bool  fcnp;		/* there is a Fast CNP's option */
+	bool  domain;		/* an option that stays in the domain: a Fast CNP's, IOAM */
 	bool  lost;		/* more headers than are looked at */
 	__u8  next;		/* header that comes */
 	__u8  now;		/* header whose options these are */
@@ -83,8 +83,9 @@ static __always_inline void walk_option(struct __sk_buff *skb, __u32 ip,
 		return;
 	}
 	len = o.type == TLV_PAD1 ? 1 : 2 + o.len;
-	if (w->now == IPPROTO_DSTOPTS && (o.type == c->type1 || o.type == c->type2))
-		w->fcnp = true;
+	if ((w->now == IPPROTO_DSTOPTS && (o.type == c->type1 || o.type == c->type2)) ||
+	    (o.type & ~HPCCPP_OPT_CHANGES) == HPCCPP_IOAM_OPT)
+		w->domain = true;
 	if (w->now == IPPROTO_HOPOPTS && o.type == HPCCPP_IOAM_HBH &&
 	    len >= 4 + sizeof(struct hpccpp_ioam_trace) && !(len & 3) &&
 	    w->at + len <= w->options && !w->ours &&
@@ -386,11 +387,14 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 
 /* --- Border ---------------------------------------------------------------------- */
 
-/* Is it a Fast CNP, or hides it what it is? No host takes it that has such headers. */
+/*
+ * Fast CNPs and IOAM (RFC 9486) stay in the domain. What has more headers than are looked
+ * at may hide either, and no host takes it.
+ */
 static __always_inline bool at_border(const struct hpccpp_port_roce *c,
 				      const struct walk *w)
 {
-	return c->border && w && (w->fcnp || w->lost);
+	return c->border && w && (w->domain || w->lost);
 }
 
 static __always_inline bool border_in(struct __sk_buff *skb)
