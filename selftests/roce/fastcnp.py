@@ -116,7 +116,7 @@ def packet(base, **k):
         elif name == 'fcnp1':
             headers.append(('raw', 60, b'\2' + b'\1\2\0\0' + bytes([int(k.get('t', '0x9e'), 0), 16]) + raw_dst))
         elif name == 'fcnp2':
-            data = trace(123, 0xf20c0000, 1, 1)
+            data = trace(123, 0xf20c0000, 1, 1, nodelen=int(k.get('nodelen', 0)))
             raw = b'\1\0' + bytes([int(k.get('t', '0x9d'), 0), len(data) + 16]) + data + raw_dst
             pad = -(2 + len(raw)) % 8
             raw += {0: b'', 4: b'\1\2\0\0'}[pad]

@@ -430,6 +430,7 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	struct load l = {};
 	struct walk *w = NULL;
 	__u32 queue = 0, queues, ip, tcp, off, len = 0, qpn = 0;
+	bool traced = false;
 	struct hpccpp_port *p;
 	__u16 proto;
 	__u8 ds = 0;
@@ -490,9 +491,9 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	}
 	snapshot(skb, p, queue, &r, &l);
 	if (roce && w && w->ours)
-		trace_node(skb, ip, w, c, &l, r.link);
+		traced = trace_node(skb, ip, w, c, &l, r.link);
 	if (roce && w && qpn && c->cnp && congested(p, r.U, &l, c->cnp) &&
-	    send_cnp(skb, ip, qpn, w, p) && c->ecn && !capable(skb, ip, c) &&
+	    send_cnp(skb, ip, qpn, w, p, traced) && c->ecn && !capable(skb, ip, c) &&
 	    bpf_skb_ecn_set_ce(skb) > 0)
 		count(HPCCPP_PS_CNP_MARKED);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))

@@ -198,11 +198,13 @@ static __always_inline bool congested(const struct hpccpp_port *p, __u8 U,
 
 /*
  * On egress: sends a copy to make_cnp() and says whether it did. Data that is sent to
- * many has no one to answer to; what the host itself sends needs no packet.
+ * many has no one to answer to; what the host itself sends needs no packet. The trace
+ * goes along if this port has written its node into it ("traced"): without, it would
+ * tell the sender of every load but the one that matters.
  */
 static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 				     const struct walk *w,
-				     const struct hpccpp_port *p)
+				     const struct hpccpp_port *p, bool traced)
 {
 	__u32 zero = 0;
 	struct hpccpp_port_response *c;
@@ -221,7 +223,7 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	if (!may_answer(c, p, bpf_get_hash_recalc(skb) ^ qpn * 0x9e3779b1))
 		return false;
 	skb->cb[CB_UDP] = w->udp;
-	skb->cb[CB_TRACE] = w->trace;
+	skb->cb[CB_TRACE] = traced ? w->trace : 0;
 	skb->cb[CB_LAST] = w->last;
 	return send_copy(skb, c);
 }
@@ -283,8 +285,11 @@ error:
 
 /* --- IOAM node --------------------------------------------------------------------- */
 
-/* Writes what this port knows into the trace, as one more node of it. */
-static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
+/*
+ * Writes what this port knows into the trace, as one more node of it. False when it has
+ * not.
+ */
+static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 				       const struct walk *w,
 				       const struct hpccpp_port_roce *c,
 				       const struct load *l, __u16 link)
@@ -302,7 +307,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 	    bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, hop_limit),
 			       &hops, 1)) {
 		count(HPCCPP_PS_ERROR);
-		return;
+		return false;
 	}
 	type = bpf_ntohl(t.type);
 	nodelen = HPCCPP_IOAM_NODELEN(t.node_flags);
@@ -311,7 +316,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 	if (!nodelen || nodelen != hpccpp_ioam_nodelen(type) ||
 	    2 + sizeof(t) + rem * 4 > len) {
 		count(HPCCPP_PS_TRACE_BAD);
-		return;
+		return false;
 	}
 	if (t.node_flags & HPCCPP_IOAM_OVERFLOW || rem < need) {
 		t.node_flags |= HPCCPP_IOAM_OVERFLOW;
@@ -319,7 +324,7 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 			count(HPCCPP_PS_ERROR);
 		else
 			count(HPCCPP_PS_TRACE_FULL);
-		return;
+		return false;
 	}
 
 	words = (__be32 *)s->cnp.data;
@@ -379,10 +384,12 @@ static __always_inline void trace_node(struct __sk_buff *skb, __u32 ip,
 	asm volatile("" : "+r"(need));
 	if (!need || need > NODE_WORDS * 4 ||
 	    bpf_skb_store_bytes(skb, at + sizeof(t) + rem * 4, words, need, 0) ||
-	    bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0))
+	    bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0)) {
 		count(HPCCPP_PS_ERROR);
-	else
-		count(HPCCPP_PS_TRACED);
+		return false;
+	}
+	count(HPCCPP_PS_TRACED);
+	return true;
 }
 
 /* --- Border ---------------------------------------------------------------------- */
