@@ -12,7 +12,7 @@ sends to DST, from SRC, out of DEV, one kind after the other:
 	n=N		so many of it; vary=1: each of another queue pair and source port
 	gap=SECONDS	between two
 	bad=WHAT	flip one thing: sum, nosum, icrc, opcode, udplen, optlen, long,
-			short, port
+			short, port, or both: nosum and icrc, nosumicrc
 	cut=N		only so many bytes of the frame
 """
 import socket
@@ -35,7 +35,7 @@ def frame(dmac, src, dst, qpn, k):
     masked = struct.pack('>BBHII', opcode, 0, 0xffff, 0xff000000 | qpn, 0)
     covered = (b'\xff' * 8 + struct.pack('>IHBB', 0x6fffffff, length, 17, 255) + src + dst +
                ports + struct.pack('>HH', length, 0xffff) + masked + bytes(16))
-    crc = zlib.crc32(covered) ^ (bad == 'icrc')
+    crc = zlib.crc32(covered) ^ ('icrc' in bad)
     body = bth + bytes(16) + struct.pack('<I', crc)
     if bad == 'long':
         body += bytes(8)
@@ -47,7 +47,7 @@ def frame(dmac, src, dst, qpn, k):
     while total >> 16:
         total = (total & 0xffff) + (total >> 16)
     total = (total ^ 0xffff or 0xffff) ^ (bad == 'sum')
-    if bad != 'nosum':
+    if 'nosum' not in bad:
         udp = udp[:6] + struct.pack('>H', total) + udp[8:]
     ext, following = b'', 17
     if 'orig' in k:

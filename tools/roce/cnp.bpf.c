@@ -250,7 +250,7 @@ static __always_inline bool find_option(struct __sk_buff *skb,
 static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 				   const struct hpccpp_cnp_flow *f,
 				   struct ipv6hdr *ip, struct hpccpp_cnp *c,
-				   bool summed, __u64 now)
+				   bool fast, __u64 now)
 {
 	__be32 addr[4];
 
@@ -259,8 +259,12 @@ static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 		return HPCCPP_CS_UNKNOWN;
 	if (!sending(cfg, f, now))
 		return HPCCPP_CS_IDLE;
-	if (summed && !checksum_ok(ip, c))
+	/* RoCEv2 may do without a checksum, as the ICRC is there (RFC 6936) */
+	if (c->check && !checksum_ok(ip, c))
 		return HPCCPP_CS_CHECKSUM;
+	/* nobody has said what an ICRC is of that stands behind an extension header */
+	if (c->check && fast)
+		return HPCCPP_CS_MAX;
 	return icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
 }
 
@@ -346,8 +350,7 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	/* it may be another's by now */
 	if (f && f->lqpn != qp.qpn)
 		return HPCCPP_CS_UNKNOWN;
-	/* RoCEv2's own packets may do without a checksum: the ICRC is there */
-	wrong = judge(cfg, f, ip, &c, c.check, now);
+	wrong = judge(cfg, f, ip, &c, false, now);
 	if (!f || wrong != HPCCPP_CS_MAX)
 		return wrong;
 	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, now) ?

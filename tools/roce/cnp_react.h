@@ -4,7 +4,7 @@
  * HPCC++, and by another way.
  */
 
-/* Of UDP in IPv6, over all; none at all, which UDP there may not have, is wrong. */
+/* Of UDP in IPv6, over all */
 static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 					struct hpccpp_cnp *c)
 {
@@ -12,7 +12,7 @@ static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 
 	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 32, 0);
 	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)c, sizeof(*c), 0);
-	return c->check && fold16(sum) == 0xffff;
+	return fold16(sum) == 0xffff;
 }
 
 /* Not inline: a frame of its own, gone before HPCC++ needs the stack */
