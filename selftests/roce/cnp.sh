@@ -428,7 +428,7 @@ answer_rc()
 {
 	arrive qpn=750 tc=2 psn=$((ask | 9)) -- qpn=751 op=0x64 tc=2 psn=$((ask | 9))
 	leave qpn=0x900 op=0x11 psn=9
-	arrive qpn=751 op=0x64 tc=3 psn=10 -- qpn=750 tc=3 psn=10
+	arrive qpn=751 op=0x64 tc=3 psn=10 sport=50751 -- qpn=750 tc=3 psn=10
 }
 look
 unpaired=$(stat unpaired)

@@ -6,6 +6,7 @@
 
 /* Opcodes; of all services but for their three high bits */
 #define ROCE_READ_RESPONSE	0x0d	/* the first of four */
+#define ROCE_ACKED	0x25	/* transport services with ACKs: RC, RD, XRC */
 #define ROCE_ACK	0x11
 #define ROCE_ATOMIC_ACK	0x12
 #define PSN_MASK	0xffffff
@@ -63,10 +64,9 @@ struct {
 	__type(value, struct asked);
 } cnp_asked SEC(".maps");
 
-/* Of RC, RD or XRC: others have none */
 static __always_inline bool has_acks(__u8 opcode)
 {
-	return HPCCPP_ROCE_SERVICES >> (opcode >> 5) & 1;
+	return ROCE_ACKED >> (opcode >> 5) & 1;
 }
 
 static __always_inline bool is_ack(__u8 opcode)
