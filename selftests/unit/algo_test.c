@@ -1938,11 +1938,11 @@ static void dcqcn_one_reaction_in_a_timer_of_the_longest_T(void **state)
 	(void)state;
 	hpccpp_dcqcn_defaults(&p, 25000000, HPCCPP_T_MAX);
 	hpccpp_dcqcn_start(&s, p.line);
-	assert_true(hpccpp_dcqcn_cnp(&s, &p, 1));
+	assert_true(hpccpp_dcqcn_cnp(&s, &p, p.line, 1));
 	assert_int_equal(s.R_C, p.line / 2);
-	assert_false(hpccpp_dcqcn_cnp(&s, &p, timer));
+	assert_false(hpccpp_dcqcn_cnp(&s, &p, p.line, timer));
 	assert_int_equal(s.R_C, p.line / 2);
-	assert_true(hpccpp_dcqcn_cnp(&s, &p, 1 + timer));
+	assert_true(hpccpp_dcqcn_cnp(&s, &p, p.line, 1 + timer));
 }
 
 /* --- ICRC --- */

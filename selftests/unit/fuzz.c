@@ -435,7 +435,7 @@ static __u32 sender_qpn;
 
 static void *cnp_lookup(void *map, const void *key)
 {
-	static struct no_flow none;
+	static struct new_flow new;
 	__u32 i;
 
 	if (map == &cnp)
@@ -451,7 +451,7 @@ static void *cnp_lookup(void *map, const void *key)
 		return the_asked[i].qpn ? &the_asked[i] : NULL;
 	}
 	if (map == &cnp_new)
-		return &none;
+		return &new;
 	if (map == &cnp_accept || map == &cnp_detour || map == &cnp_trace_to)
 		return peer_listed ? &peer_listed : NULL;
 	if (map == &cnp_qps)

@@ -171,7 +171,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	if (!f)
-		f = new_flow(cfg, &key, &ip, now);
+		f = add_flow(cfg, &key, &ip, now);
 	if (!f) {
 		count(HPCCPP_CS_UNTRACKED);
 		return TC_ACT_UNSPEC;
@@ -315,7 +315,7 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 		}
 		count(HPCCPP_CS_TRACE_BAD);
 	}
-	if (!slow_down(cfg, f, ip, cause, now))
+	if (!slow_down(cfg, f, ip, cause, o->type == cfg->type1, now))
 		return HPCCPP_CS_REPEATED;
 heeded:
 	if (cause == HPCCPP_CNP_SWITCH)
@@ -353,7 +353,7 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	wrong = judge(cfg, f, ip, &c, false, now);
 	if (!f || wrong != HPCCPP_CS_MAX)
 		return wrong;
-	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, now) ?
+	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, true, now) ?
 	       HPCCPP_CS_ORDINARY : HPCCPP_CS_REPEATED;
 }
 

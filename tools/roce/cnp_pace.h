@@ -25,16 +25,16 @@ struct {
 	__type(value, __u64);
 } cnp_walks SEC(".maps");
 
-/* A flow before its first packet, all zero: too large for the stack; has no lock */
-struct no_flow {
-	__u8 zero[sizeof(struct hpccpp_cnp_flow)];
+/* A new flow is made here: it is too large for the stack. As bytes, it has no lock. */
+struct new_flow {
+	__u8 bytes[sizeof(struct hpccpp_cnp_flow)];
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct no_flow);
+	__type(value, struct new_flow);
 } cnp_new SEC(".maps");
 
 /* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
@@ -57,28 +57,27 @@ static long give_up_idle(struct bpf_map *map, struct hpccpp_cnp_key *key,
 	return 0;
 }
 
+/* With its rate from the first moment: another CPU may find it at once. */
 static __always_inline struct hpccpp_cnp_flow *
-new_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
+add_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
 	 const struct ipv6hdr *ip, __u64 now)
 {
 	__u32 zero = 0;
-	void *none = bpf_map_lookup_elem(&cnp_new, &zero);
-	struct hpccpp_cnp_flow *f;
+	struct hpccpp_cnp_flow *new = bpf_map_lookup_elem(&cnp_new, &zero);
 
-	if (!none)
+	if (!new)
 		return NULL;
-	if (bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST) == -E2BIG) {
+	new->rate = cfg->dcqcn.line;
+	new->hpcc_rate = cfg->dcqcn.line;
+	new->seen = now;
+	__builtin_memcpy(new->saddr, &ip->saddr, sizeof(new->saddr));
+	if (bpf_map_update_elem(&cnp_flows, key, new, BPF_NOEXIST) == -E2BIG) {
 		if (!may_walk(now))
 			return NULL;
 		bpf_for_each_map_elem(&cnp_flows, give_up_idle, &now, 0);
-		bpf_map_update_elem(&cnp_flows, key, none, BPF_NOEXIST);
+		bpf_map_update_elem(&cnp_flows, key, new, BPF_NOEXIST);
 	}
-	f = bpf_map_lookup_elem(&cnp_flows, key);
-	if (f) {
-		f->rate = cfg->dcqcn.line;
-		__builtin_memcpy(f->saddr, &ip->saddr, sizeof(f->saddr));
-	}
-	return f;
+	return bpf_map_lookup_elem(&cnp_flows, key);
 }
 
 /* Is what follows "busy" ours now? Nobody waits for it. */
@@ -133,6 +132,14 @@ static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
 	return hpccpp_rate(f->hpcc.W, p.T);
 }
 
+/* The rate of a flow is the lower of two; with its lock held. */
+static __always_inline void choose_rate(struct hpccpp_cnp_flow *f, __u64 line)
+{
+	__u64 dcqcn = f->dcqcn.timer_at ? f->dcqcn.R_C : line;
+
+	f->algorithm = dcqcn <= f->hpcc_rate ? HPCCPP_CNP_DCQCN : HPCCPP_CNP_HPCC;
+	f->rate = dcqcn <= f->hpcc_rate ? dcqcn : f->hpcc_rate;
+}
 
 /* When the device would begin with a packet that it is given now */
 static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
@@ -151,7 +158,27 @@ static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
 	return begins;
 }
 
+/*
+ * How far two records of a link have to be apart, us, for their difference to be a load:
+ * HPCCPP_CNP_SPAN, or half of the time after which the first is stale.
+ */
+static __always_inline __u32 trace_span(__u32 T)
+{
+	__u32 fresh = T * HPCCPP_STALE_T / 2;
 
+	return fresh < HPCCPP_CNP_SPAN ? fresh : HPCCPP_CNP_SPAN;
+}
+
+/*
+ * After how long without a CNP, us, nobody tells of load. A port that is congested answers
+ * a flow with the first packet after T, and two traces that are too near say nothing new.
+ */
+static __always_inline __u32 untold_after(__u32 T)
+{
+	__u32 span = trace_span(T);
+
+	return T + (T / 4 > span ? T / 4 : span);
+}
 
 /*
  * A packet of a flow leaves no sooner than the one before, also when the flow is held
@@ -167,8 +194,8 @@ static __always_inline void pace(struct __sk_buff *skb,
 	__u32 len = skb->len;
 	bool held;
 
-	if (f->algorithm == HPCCPP_CNP_HPCC && f->rate < line &&
-	    now > f->told && now - f->told >= cfg->hpcc.T * 1000ULL && take(f)) {
+	if (f->hpcc_rate < line && now > f->told &&
+	    now - f->told >= untold_after(cfg->hpcc.T) * 1000ULL && take(f)) {
 		rate = untold(f, cfg, now);
 		give_back(f);
 	}
@@ -177,12 +204,10 @@ static __always_inline void pace(struct __sk_buff *skb,
 	at = f->next > now ? f->next : now;
 	held = f->held > now;
 	if (f->rate < line) {
-		if (f->algorithm == HPCCPP_CNP_DCQCN) {
-			hpccpp_dcqcn_advance(&f->dcqcn, &cfg->dcqcn, now, len);
-			f->rate = f->dcqcn.R_C;
-		} else if (rate) {
-			f->rate = rate < line ? rate : line;
-		}
+		hpccpp_dcqcn_advance(&f->dcqcn, &cfg->dcqcn, now, len);
+		if (rate)
+			f->hpcc_rate = rate < line ? rate : line;
+		choose_rate(f, line);
 		if (at > now + HPCCPP_CNP_HELD)
 			at = now + HPCCPP_CNP_HELD;
 		f->next = at + len * 1000000000ULL / (f->rate ? f->rate : 1);

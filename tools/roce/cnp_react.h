@@ -23,10 +23,10 @@ static __noinline bool icrc_ok(const struct ipv6hdr *ip,
 }
 
 /* What a CNP did to a flow; with its lock held */
-static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 rate,
+static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 line,
 				 __u8 cause, const __be32 *from, __u64 now)
 {
-	f->rate = rate;
+	choose_rate(f, line);
 	f->cause = cause;
 	f->cnps++;
 	f->cnp_at = now;
@@ -38,32 +38,54 @@ static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 rate,
 	f->from[3] = from[3];
 }
 
+/*
+ * Is a CNP without a trace about congestion that HPCC++ has reacted to? A switch whose
+ * traces come has told how loaded it is. A receiver does not say which port has marked:
+ * the one that a trace has just asked for less, if one has. With the flow's lock held.
+ */
+static __always_inline bool is_known(const struct hpccpp_cnp_cfg *cfg,
+				     const struct hpccpp_cnp_flow *f, __u8 cause,
+				     const __be32 *from, __u64 now)
+{
+	__s64 T = cfg->hpcc.T * 1000LL;
 
-/* Does the flow react to a CNP that says no more than that? */
+	if (f->hpcc_rate >= cfg->dcqcn.line)
+		return false;
+	if (cause == HPCCPP_CNP_SWITCH)
+		return same_address(from, f->traced) &&
+		       (__s64)(now - f->traced_at) <= HPCCPP_STALE_T * T;
+	return f->cut_at && (__s64)(now - f->cut_at) <= HPCCPP_CNP_SAME_T * T;
+}
+
+/*
+ * Does the flow react to a CNP that does not say how much congestion there is? By DCQCN,
+ * beside HPCC++: a switch that writes no traces may be fuller than those that do.
+ * "plain": the CNP has no trace at all.
+ */
 static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
 				      struct hpccpp_cnp_flow *f,
 				      const struct ipv6hdr *ip, __u8 cause,
-				      __u64 now)
+				      bool plain, __u64 now)
 {
-	__u64 T = cfg->hpcc.T * 1000ULL;
-	bool heeded = false;
+	bool heeded = false, known;
 	__be32 from[4];
 
 	__builtin_memcpy(from, &ip->saddr, sizeof(from));
 	bpf_spin_lock(&f->lock);
-	/* who knows the load by traces has no use for it */
-	if (f->algorithm != HPCCPP_CNP_HPCC || f->rate >= cfg->dcqcn.line ||
-	    (__s64)(now - f->cnp_at) > (__s64)(HPCCPP_STALE_T * T)) {
-		if (f->algorithm != HPCCPP_CNP_DCQCN) {
-			/* where the other algorithm left it */
-			f->algorithm = HPCCPP_CNP_DCQCN;
+	known = plain && is_known(cfg, f, cause, from, now);
+	if (!known) {
+		if (!f->dcqcn.timer_at)
 			hpccpp_dcqcn_start(&f->dcqcn, f->rate);
-		}
-		heeded = hpccpp_dcqcn_cnp(&f->dcqcn, &cfg->dcqcn, now);
+		heeded = hpccpp_dcqcn_cnp(&f->dcqcn, &cfg->dcqcn, f->rate, now);
 	}
 	if (heeded)
-		heed(f, f->dcqcn.R_C, cause, from, now);
+		heed(f, cfg->dcqcn.line, cause, from, now);
 	bpf_spin_unlock(&f->lock);
+	/* HPCC++ does not raise the rate as if nobody had told of load */
+	if (take(f)) {
+		f->told = now;
+		give_back(f);
+	}
 	return heeded;
 }
 
@@ -140,7 +162,9 @@ static __noinline bool load_trace(struct __sk_buff *skb,
 	for (i = 0; i < HPCCPP_CNP_NAMESPACES; i++)
 		any = any || (i < cfg->n_namespaces &&
 			      cfg->namespaces[i] == bpf_ntohs(t.ns));
+	/* who found no room for what it knows is the one that sends this */
 	if (type != HPCCPP_IOAM_PREALLOC || !any ||
+	    t.node_flags & HPCCPP_IOAM_OVERFLOW ||
 	    (bpf_ntohl(t.type) & 0xffffff00) != HPCCPP_IOAM_HPCC ||
 	    HPCCPP_IOAM_NODELEN(t.node_flags) != N_WORDS)
 		return false;
@@ -160,37 +184,54 @@ static __noinline bool load_trace(struct __sk_buff *skb,
 	return found;
 }
 
+/* Is the link's last record so near that a difference of both would be of no use? */
+static __always_inline bool too_near(struct hpccpp_state *s,
+				     const struct hpccpp_int *rec, __u32 T)
+{
+	const struct hpccpp_link *l = hpccpp_find_link(s, rec->link);
+	__u32 dts = (rec->ts - l->ts) & HPCCPP_MASK24;
 
-/* Lines 1-27; 0 when there was nothing new. "busy" is ours. R = W / T. */
-static __noinline __u64 told(struct hpccpp_cnp_flow *f,
-			     const struct hpccpp_cnp_cfg *cfg,
-			     const struct hpccpp_int *rec, __u64 now)
+	return l->seen && l->id == rec->link &&
+	       dts < (trace_span(T) * 1000) >> HPCCPP_TS_SHIFT;
+}
+
+/* Lines 1-27, and R = W / T into *rate; false when the record is not new. "busy" is ours. */
+static __noinline bool told(struct hpccpp_cnp_flow *f,
+			    const struct hpccpp_cnp_cfg *cfg,
+			    const struct hpccpp_int *rec, __u64 now, __u64 *rate)
 {
 	__u64 T = cfg->hpcc.T * 1000ULL;
 	struct hpccpp_params p = cfg->hpcc;
+	struct hpccpp_state *s = &f->hpcc;
 	bool commit;
 
-	if (f->algorithm != HPCCPP_CNP_HPCC || f->rate >= cfg->dcqcn.line) {
-		/* where the other algorithm left it */
-		__builtin_memset(&f->hpcc, 0, sizeof(f->hpcc));
+	if (f->hpcc_rate >= cfg->dcqcn.line) {
+		/* where DCQCN left it; what is known of links stays */
+		s->U = 0;
+		s->inc_stage = 0;
+		s->W_c = hpccpp_bdp(f->rate, p.T);
+		s->W = s->W_c;
 		f->min_B = 0;
 		f->commit = 0;
-		f->hpcc.W_c = hpccpp_bdp(f->rate, p.T);
-		f->hpcc.W = f->hpcc.W_c;
 	}
 	commit = now >= f->commit;
 	set_bounds(f, &p, rec, 1, now);
-	if (!hpccpp_measure_inflight(&f->hpcc, &p, rec, 1, now))
-		return 0;
-	hpccpp_compute_wind(&f->hpcc, &p, commit);
+	f->told = now;
+	if (too_near(s, rec, p.T) || !hpccpp_measure_inflight(s, &p, rec, 1, now))
+		return false;
+	/* less than what is sent, where DCQCN holds back more than W_c */
+	if (s->U >= p.eta && f->rate < f->hpcc_rate &&
+	    s->W_c > hpccpp_bdp(f->rate, p.T))
+		s->W_c = hpccpp_bdp(f->rate, p.T);
+	hpccpp_compute_wind(s, &p, commit);
 	/* after a decrease half a T later, as difference 9 of the module */
 	if (commit)
-		f->commit = now + (f->hpcc.U >= p.eta ? T + T / 2 : T);
-	f->told = now;
-	return hpccpp_rate(f->hpcc.W, p.T);
+		f->commit = now + (s->U >= p.eta ? T + T / 2 : T);
+	*rate = hpccpp_rate(s->W, p.T);
+	return true;
 }
 
-/* A trace came: HPCC++. False: it was nothing new. */
+/* A trace came: HPCC++. False when it says nothing new. */
 static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
 				   struct hpccpp_cnp_flow *f,
 				   const struct ipv6hdr *ip, __u8 cause,
@@ -198,19 +239,27 @@ static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
 {
 	__u64 line = cfg->dcqcn.line, rate = 0;
 	__be32 from[4];
+	bool news;
 
 	if (!take(f))
 		return false;
-	rate = told(f, cfg, rec, now);
-	if (rate) {
+	news = told(f, cfg, rec, now, &rate);
+	if (news) {
 		__builtin_memcpy(from, &ip->saddr, sizeof(from));
 		bpf_spin_lock(&f->lock);
-		f->algorithm = HPCCPP_CNP_HPCC;
-		heed(f, rate < line ? rate : line, cause, from, now);
+		f->hpcc_rate = rate < line ? rate : line;
+		f->traced[0] = from[0];
+		f->traced[1] = from[1];
+		f->traced[2] = from[2];
+		f->traced[3] = from[3];
+		f->traced_at = now;
+		if (f->hpcc.U >= cfg->hpcc.eta)
+			f->cut_at = now;
+		heed(f, line, cause, from, now);
 		bpf_spin_unlock(&f->lock);
 	}
 	give_back(f);
-	return rate;
+	return news;
 }
 
 /* The flow takes another way, if the switch that a Fast CNP is of is one to go around. */

@@ -24,6 +24,15 @@
 #define HPCCPP_CNP_IDLE		10000000000ULL	/* ns */
 
 /*
+ * Nodes tell the time in us (RFC 9197, 5.3), and line 4 divides by a difference of two: of
+ * so many at least, to be right to 2 percent, also where T is less. Under a T of 12.5 us
+ * of 4 T, as a record is stale after 8.
+ */
+#define HPCCPP_CNP_SPAN		50	/* us */
+/* A CNP of a receiver comes so many T after the trace of what it is about, at most. */
+#define HPCCPP_CNP_SAME_T	2
+
+/*
  * So long a packet is held back at most. rxe waits less than a second for packets of a
  * queue pair that is destroyed, and the peer's timeout runs.
  */
@@ -87,13 +96,14 @@ enum hpccpp_cnp_cause {
 
 struct hpccpp_cnp_flow {
 	struct bpf_spin_lock lock;	/* for all up to "busy" */
-	__u8  algorithm;	/* DCQCN or HPCC, when it is held back */
+	__u8  algorithm;	/* DCQCN or HPCC, that which "rate" is of, when it is held back */
 	__u8  cause;		/* enum hpccpp_cnp_cause, of the last CNP heeded */
 	__u16 sport;		/* UDP source port, as the stack has it */
 	__u32 data;		/* sequences that it has had data of: 1 requests, 2 answers */
 	__u32 lqpn;		/* our QP; 0: not known */
 	__u32 psn;		/* of the last data packet */
-	__u64 rate;		/* bytes/s; the line's: not held back */
+	__u64 rate;		/* bytes/s, the lower of both; the line's: not held back */
+	__u64 hpcc_rate;	/* by HPCC++; the line's: no trace holds it back */
 	__u64 next;		/* when the next packet may leave, ns */
 	__u64 held;		/* until when the last one is held back */
 	__u64 seen;		/* when the last came, ns */
@@ -105,6 +115,9 @@ struct hpccpp_cnp_flow {
 	__u32 port;		/* UDP source port in place of its own; 0: none */
 	__be32 saddr[4];	/* ours */
 	__be32 from[4];		/* who sent the last Fast CNP of a switch */
+	__be32 traced[4];	/* whose trace came last */
+	__u64 traced_at;	/* when, ns */
+	__u64 cut_at;		/* when a trace last asked for less, ns */
 	struct hpccpp_dcqcn dcqcn;
 
 	__u32 busy;		/* who sets it owns what follows */
@@ -130,7 +143,7 @@ enum hpccpp_cnp_stat {
 	HPCCPP_CS_ORDINARY,	/* CNPs of receivers heeded */
 	HPCCPP_CS_TRACED,	/* of all heeded, by HPCC++ from their trace */
 	HPCCPP_CS_TRACE_BAD,	/* trace of no use, heeded without */
-	HPCCPP_CS_REPEATED,	/* dropped: the flow has just reacted to another */
+	HPCCPP_CS_REPEATED,	/* dropped: the flow has reacted to that congestion */
 	HPCCPP_CS_DENIED,	/* dropped: not from a listed source */
 	HPCCPP_CS_MALFORMED,	/* dropped: lengths, ports, opcode are wrong */
 	HPCCPP_CS_UNKNOWN,	/* dropped: of no flow of this host */

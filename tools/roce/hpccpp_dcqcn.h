@@ -157,13 +157,19 @@ static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 		hpccpp_dcqcn_start(s, p->line);
 }
 
-/* A CNP came. False: one too many, nothing changed. */
+/*
+ * A CNP came, and the flow sends at "rate": R_C or, where another algorithm holds it back,
+ * less. False: one too many, nothing changed.
+ */
 static __always_inline bool hpccpp_dcqcn_cnp(struct hpccpp_dcqcn *s,
-					     const struct hpccpp_dcqcn_params *p, __u64 now)
+					     const struct hpccpp_dcqcn_params *p, __u64 rate,
+					     __u64 now)
 {
 	if (s->timer_at && !s->T && (__s64)(now - s->timer_at) < (__s64)p->timer)
 		return false;
 	hpccpp_dcqcn_advance(s, p, now, 0);
+	if (s->R_C > rate)
+		s->R_C = rate;
 	s->R_T = s->R_C;
 	s->R_C = s->R_C * (2 * HPCCPP_ONE - s->alpha) >> (HPCCPP_ONE_SHIFT + 1);
 	if (s->R_C < p->least)

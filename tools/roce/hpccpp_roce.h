@@ -316,10 +316,11 @@ static __always_inline __u32 hpccpp_ioam_nodelen(__u32 type)
 }
 
 /*
- * Interface speed. What the draft puts into its six bits we could not obtain; this
- * is ours: code = 7 * d + m stands for {1, 1.6, 2, 2.5, 4, 5, 8}[m] * 10^d * 10 kbit/s,
- * which has every speed of Ethernet up to 8 Tbit/s; 63 is unknown. A speed between two
- * is said as the lower: nobody sends more than there is. Errors: unknown, all ones.
+ * Interface speed. This is not the draft's encoding of the six bits, so that nodes of
+ * another make do not fit; it is ours: code = 7 * d + m stands for {1, 1.6, 2, 2.5, 4,
+ * 5, 8}[m] * 10^d * 10 kbit/s, which has every speed of Ethernet up to 8 Tbit/s; 63 is
+ * unknown. A speed between two is said as the lower: nobody sends more than there is.
+ * Errors: unknown, all ones.
  */
 #define HPCCPP_IOAM_SPEED_UNKNOWN	63
 #define HPCCPP_IOAM_ERRORS_UNKNOWN	0x3ffffff
