@@ -215,10 +215,11 @@ static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 }
 
 /*
- * Line 29: is W_c to be set? T is a round trip without a queue; with one it is U T,
- * and before that has passed U is of what W_c was before: one queue would be answered
- * several times. After a decrease it is half as much later, as difference 9 of the
- * module. Windows being told in steps, it is the nearest of them.
+ * Line 29: W_c is due. T is a round trip without a queue. With a queue a round trip is
+ * U T, and until that has passed U still belongs to the W_c before: to set W_c earlier
+ * would answer one queue several times. After a decrease half as much is added, as in
+ * difference 9 of the module. Section 6.1 has it at most once in a round trip, so
+ * the window that commits is the first one after that.
  */
 static __always_inline bool commit_due(const struct rx *rx, __u64 now)
 {
@@ -226,7 +227,7 @@ static __always_inline bool commit_due(const struct rx *rx, __u64 now)
 
 	if (rx->s.U > HPCCPP_ONE)
 		wait = wait * rx->s.U >> HPCCPP_ONE_SHIFT;
-	return now - rx->committed + rx->p.T * (500ULL / HPCCPP_TELL_T) >= wait;
+	return now - rx->committed >= wait;
 }
 
 /* Lines 29-32, when an ACK can carry W. Between commits W follows U, as in line 26. */
