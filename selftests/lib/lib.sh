@@ -134,6 +134,29 @@ assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
 assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
 assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
 
+# cmocka PROGRAM: its tests as ours, and that all of its plan was run as one more, as a
+# program that dies says nothing of the tests after.
+cmocka()
+{
+	local program=${1##*/} line planned=0 ran=0 status=0
+	"$1" >"$tmp/out" 2>"$tmp/err" || status=$?
+	while IFS= read -r line; do
+		case $line in
+		1..*)		planned=${line#1..} ;;
+		'ok '*)		ran=$((ran + 1)); ktap_ok "$program: ${line#* - }" ;;
+		'not ok '*)	ran=$((ran + 1)); ktap_not_ok "$program: ${line#* - }" ;;
+		*)		ktap_diag "${line#\# }" ;;
+		esac
+	done <"$tmp/out"
+	line="$program: ran $ran of $planned, status $status"
+	if [[ $status -eq 0 && $planned -gt 0 && $ran -eq $planned ]]; then
+		ktap_ok "$line"
+	else
+		ktap_not_ok "$line"
+		ktap_diag "$(<"$tmp/err")"
+	fi
+}
+
 # how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
 how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
 

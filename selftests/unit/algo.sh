@@ -6,43 +6,12 @@
 #
 # place: host
 # timeout: 300
+# shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 
-top=$(realpath "${BASH_SOURCE%/*}/../..")
-bin=$(realpath -m "${HPCCPP_BIN:-$top/.build/bin}")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-
-count=0
-result() # STATUS NAME [FILE]: one line of TAP, and FILE as diagnosis of a failure
-{
-	count=$((count + 1))
-	if [[ $1 -eq 0 ]]; then
-		echo "ok $count $2"
-	else
-		echo "not ok $count $2"
-		[[ -z ${3-} ]] || sed 's/^/# /' "$3"
-	fi
-}
-
-# cmocka() PROGRAM: its own TAP as a part of ours. That all of its plan was run
-# is a test too, as a program that dies says nothing of the tests after.
-cmocka()
-{
-	local line planned=0 ran=0
-	"$bin/$1" >"$tmp/out" 2>"$tmp/err"
-	local status=$?
-	while IFS= read -r line; do
-		case $line in
-		1..*)		planned=${line#1..} ;;
-		'ok '*)		ran=$((ran + 1)); result 0 "$1: ${line#* - }" ;;
-		'not ok '*)	ran=$((ran + 1)); result 1 "$1: ${line#* - }" ;;
-		*)		echo "# ${line#\# }" ;;
-		esac
-	done <"$tmp/out"
-	[[ $status -eq 0 && $planned -gt 0 && $ran -eq $planned ]]
-	result $? "$1: ran $ran of $planned, status $status" "$tmp/err"
-}
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+bin=$(realpath -m "$HPCCPP_BIN")
 
 # A program that uses what the port agent uses must come out without a call:
 # eBPF has no library for 128 bits, and no signed division before v4.
@@ -99,14 +68,12 @@ siphash()
 }
 
 echo TAP version 13
-make -C "$top/selftests" O="$bin" "$bin/algo_test" "$bin/algo_test-san" >"$tmp/log" 2>&1
-result $? "algo_test and algo_test-san are built" "$tmp/log"
-cmocka algo_test
-cmocka algo_test-san
+check "algo_test and algo_test-san are built" \
+	make -C "$top/selftests" O="$bin" "$bin/algo_test" "$bin/algo_test-san"
+cmocka "$bin/algo_test"
+cmocka "$bin/algo_test-san"
 for cpu in v1 v2 v3; do
-	ebpf $cpu >"$tmp/log" 2>&1
-	result $? "the header compiles for eBPF $cpu without a call" "$tmp/log"
+	check "the header compiles for eBPF $cpu without a call" ebpf $cpu
 done
-siphash >"$tmp/log" 2>&1
-result $? "SipHash-2-4 is the paper's and openssl's" "$tmp/log"
-echo "1..$count"
+check "SipHash-2-4 is the paper's and openssl's" siphash
+ktap_finish
