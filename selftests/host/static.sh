@@ -63,12 +63,15 @@ get_checkpatch()
 #   AVOID_EXTERNS ...	kfuncs are declared like this, and a field's name takes no
 #			parentheses
 #   VOLATILE		const volatile is what the loader sets before the verifier looks
+#   MEMORY_BARRIER ...	what the kernel's own headers do, done again for the unit tests
 #   BIT_MACRO ...	prefer what the kernel's own headers define, which the
 #			command, the agents and the tests do not have
 ignored() # FILE: types that do not apply to it
 {
 	echo CONSTANT_COMPARISON LONG_LINE_STRING
 	[[ $1 != *.bpf.c && $1 != tools/bpf/host_flow.h ]] || echo VOLATILE
+	[[ $1 != */module_kernel.h ]] || echo VOLATILE MEMORY_BARRIER TRAILING_SEMICOLON \
+		COMPLEX_MACRO MACRO_ARG_REUSE
 	[[ $1 != */port.bpf.c ]] || echo AVOID_EXTERNS MACRO_ARG_PRECEDENCE
 	case $1 in
 	kmod/trace.h)

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How a flow finds its agent and begins, what of the agent's storage is believed, and
+ * what the module shows of itself: knobs, counters, ss.
+ */
+#include "module_test.h"
+
+static void begins_without_telemetry(void **state)
+{
+	begin(-1);
+	assert_false(steered());
+	assert_int_equal(counter("no_int"), 1);
+	assert_int_equal(counter("no_agent"), 0);
+	assert_int_equal(counter("enter"), 0);
+	assert_int_equal(w.announced, 1);
+	/* the agent's program hears of what is sent, and of options that arrive */
+	assert_int_equal(w.tp.bpf_sock_ops_cb_flags,
+			 BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG |
+			 BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	/* Reno's flow */
+	submit(10);
+	ack(2);
+	assert_int_equal(w.tp.snd_cwnd, 11);
+	assert_int_equal(w.sk->sk_pacing_status, SK_PACING_NONE);
+}
+
+static void begins_with_telemetry_of_the_handshake(void **state)
+{
+	begin(.5);
+	assert_true(steered());
+	assert_int_equal(counter("enter"), 1);
+	assert_int_equal(counter("no_int"), 0);
+	assert_int_equal(w.sk->sk_pacing_status, SK_PACING_NEEDED);
+	assert_int_equal(w.sk->sk_pacing_shift, 13);
+}
+
+static void begins_with_the_first_record(void **state)
+{
+	begin(-1);
+	submit(10);
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	assert_int_equal(w.announced, 1);
+	/* W = W_init: T has no packets yet, as B was not known */
+	assert_int_equal(flow()->s.W_c, RTT * 1250);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
+	/* lines 22 and 24: W_c is of now */
+	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
+	assert_int_equal(w.trace.update_wc, 0);
+	/* acks before and after */
+	assert_int_equal(counter("acks"), 1);
+	assert_int_equal(counter("int"), 1);
+	assert_int_equal(counter("int_tx"), 0);
+	assert_int_equal(counter("updates"), 1);
+	assert_int_equal(counter("guard_first"), 1);
+}
+
+/* A flow that has begun already goes on from its window. */
+static void assert_enters_with_cwnd(void)
+{
+	w.tp.snd_cwnd = 20;
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	assert_int_equal(flow()->s.W_c, 20 * WIRE);
+}
+
+static void flow_past_its_first_flight_is_not_new(void **state)
+{
+	begin(-1);
+	submit(TCP_INIT_CWND + 1);
+	assert_enters_with_cwnd();
+}
+
+static void flow_that_has_lost_is_not_new(void **state)
+{
+	begin(-1);
+	submit(TCP_INIT_CWND);
+	w.tp.snd_ssthresh = 100;
+	assert_enters_with_cwnd();
+}
+
+static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
+{
+	struct hpccpp_int rec;
+
+	begin(-1);
+	submit(TCP_INIT_CWND);
+	w.tp.snd_cwnd = 19;
+	pass(RTT);
+	rec = stamp(&w.port, .5, 0xffff << 6);
+	news_of(&rec, 1);
+	ack(1);
+	assert_int_equal(flow()->s.W_c, 19 * WIRE);
+}
+
+static void flow_in_its_first_flight_is_new(void **state)
+{
+	begin(-1);
+	submit(TCP_INIT_CWND);
+	w.tp.snd_cwnd = 20;
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(flow()->s.W_c, RTT * 1250);
+}
+
+static void flow_without_agent(void **state)
+{
+	w.deaf = true;
+	begin(-1);
+	assert_int_equal(counter("no_agent"), 1);
+	assert_int_equal(counter("no_int"), 1);
+	assert_int_equal(w.tp.bpf_sock_ops_cb_flags, 0);
+	/* one may come later: the flow is announced with each ACK */
+	submit(10);
+	ack(1);
+	assert_int_equal(w.announced, 2);
+	ack(1);
+	assert_int_equal(w.announced, 3);
+	w.deaf = false;
+	ack(1);
+	ack(1);
+	assert_int_equal(w.announced, 4);
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	/* not while TCP sends */
+	w.mail->governed = 0;
+	submit(1);
+	assert_int_equal(w.announced, 4);
+}
+
+static void flow_without_memory(void **state)
+{
+	kernel_no_memory = true;
+	begin(.5);
+	assert_int_equal(counter("no_memory"), 1);
+	assert_false(steered());
+	assert_int_equal(w.announced, 0);
+	submit(10);
+	ack(1);
+	assert_int_equal(w.tp.snd_cwnd, 11);
+}
+
+/* An active opener's SYN-ACK is acknowledged before init. */
+static void acks_before_init(void **state)
+{
+	w.tp.icsk.icsk_ca_ops = kernel_cc;
+	ack(0);
+	assert_int_equal(counter("before_init"), 1);
+	assert_int_equal(counter("acks"), 0);
+	submit(1);
+	mark();
+	timed_out();
+	assert_int_equal(ops()->undo_cwnd(w.sk), 77);
+	assert_int_equal(ops()->ssthresh(w.sk), TCP_INFINITE_SSTHRESH);
+}
+
+/* Without a round trip's time a record is of no use; it is not lost. */
+static void record_before_the_first_rtt(void **state)
+{
+	w.tp.rtt_min = ~0;
+	begin(.5);
+	assert_false(steered());
+	assert_int_equal(counter("int"), 0);
+	w.tp.rtt_min = RTT;
+	submit(1);
+	ack(1);
+	assert_true(steered());
+}
+
+/* Mail that is not an agent's, or of an agent that has not taken the flow */
+static void mail_with_wrong_magic(void **state)
+{
+	begin_known(.5);
+	w.mail->magic ^= 1;
+	pass(T_BASE);
+	news(.5, 0);
+	w.deaf = true;
+	submit(1);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+	assert_int_equal(w.announced, 2);
+}
+
+static void mail_that_is_too_short(void **state)
+{
+	begin_known(.5);
+	w.map.map.value_size = sizeof(struct hpccpp_mail) - 1;
+	submit(1);
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+	w.map.map.value_size++;
+	ack(1);
+	assert_int_equal(counter("int"), 3);
+}
+
+static void mail_of_a_map_that_is_gone(void **state)
+{
+	begin_known(.5);
+	w.elem.sdata.smap = NULL;
+	submit(1);
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+}
+
+static void mail_of_an_agent_that_does_not_govern(void **state)
+{
+	begin_known(.5);
+	w.deaf = true;
+	w.mail->governed = 0;
+	submit(1);
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+}
+
+static void mail_is_read_once(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(w.mail->unread, 0);
+	submit(2);
+	ack(1);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+	assert_int_equal(flow()->silent, 2);
+	submit(1);
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(counter("int"), 3);
+	assert_int_equal(flow()->silent, 0);
+}
+
+/* A new agent has heard of nothing yet. */
+static void mail_of_generation_0_is_empty(void **state)
+{
+	begin_known(.5);
+	w.mail->gen = 0;
+	submit(1);
+	ack(1);
+	assert_int_equal(counter("int"), 2);
+	assert_int_equal(flow()->gen, 0);
+}
+
+static void mail_of_three_records(void **state)
+{
+	struct hpccpp_int rec[4];
+
+	begin_known(.5);
+	pass(T_BASE);
+	rec[0] = stamp(&w.port, .5, 0);
+	rec[1] = stamp(&w.second, .75, 0);
+	rec[2] = rec[1];
+	rec[2].link = 0x789;
+	rec[2].U = 60;
+	rec[3] = rec[2];
+	rec[3].link = 0x78a;
+	rec[3].U = 63;
+	memcpy(w.mail->rec, rec, 3 * sizeof(rec[0]));
+	w.mail->n = 3;
+	w.mail->gen++;
+	submit(1);
+	ack(1);
+	assert_int_equal(w.trace.records, 3);
+	assert_int_equal(w.trace.bottleneck, 0x789);
+	assert_int_equal(flow()->s.U, 60 * HPCCPP_ONE / 64);
+	/* once for each update */
+	assert_int_equal(counter("guard_first"), 2);
+	/* more than there can be are not read */
+	w.mail->n = 255;
+	w.mail->gen++;
+	ack(0);
+	assert_int_equal(w.trace.records, 3);
+}
+
+/* The other storages of a socket, and none at all */
+static void socket_without_storage(void **state)
+{
+	begin_known(.5);
+	w.sk->sk_bpf_storage = NULL;
+	w.deaf = true;
+	submit(1);
+	ack(1);
+	assert_true(steered());
+	assert_int_equal(w.announced, 2);
+}
+
+static void telemetry_before_a_burst(void **state)
+{
+	begin_known(.5);
+	ack(w.tp.packets_out);
+	submit(1);
+	pass(T_BASE);
+	news(1.9, 0);
+	submit(1);
+	assert_int_equal(counter("int_tx"), 1);
+	assert_int_equal(counter("int"), 3);
+	assert_true(flow()->s.W < W_INIT * 3 / 4);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
+	submit(1);
+	assert_int_equal(counter("int_tx"), 1);
+}
+
+/* Another program of the cgroup gives the socket another congestion control. */
+static struct tcp_congestion_ops other_cc = { .name = "other" };
+
+static void steal(void)
+{
+	ops()->release(w.sk);
+	w.tp.icsk.icsk_ca_ops = &other_cc;
+}
+
+static void socket_is_taken_from_us_in_init(void **state)
+{
+	const struct tcp_congestion_ops *own = kernel_cc;
+
+	w.thief = steal;
+	begin(.5);
+	assert_ptr_equal(ops(), &other_cc);
+	assert_int_equal(counter("enter") + counter("no_int"), 0);
+	assert_null(flow());
+	w.tp.icsk.icsk_ca_ops = own;
+}
+
+static void socket_is_taken_from_us_in_an_ack(void **state)
+{
+	const struct tcp_congestion_ops *own = kernel_cc;
+	struct rate_sample rs = { .rtt_us = RTT, .acked_sacked = 1 };
+
+	begin_known(.5);
+	w.mail->governed = 0;
+	w.thief = steal;
+	w.tp.snd_cwnd = 33;
+#ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
+	ops()->cong_control(w.sk, 0, 0, &rs);
+#else
+	ops()->cong_control(w.sk, &rs);
+#endif
+	assert_ptr_equal(ops(), &other_cc);
+	assert_int_equal(w.tp.snd_cwnd, 33);
+	w.tp.icsk.icsk_ca_ops = own;
+}
+
+/* What another's init wrote into ca_priv is no flow of ours. */
+static void foreign_private_area(void **state)
+{
+	struct hpccpp_sock saved;
+
+	begin_known(.5);
+	saved = *ca();
+	memset(w.tp.icsk.icsk_ca_priv, 0x41, sizeof(w.tp.icsk.icsk_ca_priv));
+	((struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv)->mode = HPCCPP_INT;
+	submit(1);
+	ack(1);
+	assert_int_equal(counter("before_init"), 1);
+	*(struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv = saved;
+}
+
+static void release_leaves_nothing(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(w.sk->sk_pacing_shift, 13);
+	ops()->release(w.sk);
+	assert_null(flow());
+	assert_int_equal(ca()->check, 0);
+	assert_int_equal(w.sk->sk_pacing_shift, 10);
+	/* again, and ACKs that come after it */
+	ops()->release(w.sk);
+	ack(1);
+	assert_int_equal(counter("before_init"), 1);
+}
+
+static void ss_shows_the_flow(void **state)
+{
+	union tcp_cc_info info;
+	int attr = 0;
+
+	begin_known(.5);
+	memset(&info, 0x55, sizeof(info));
+	assert_int_equal(ops()->get_info(w.sk, 1 << (INET_DIAG_BBRINFO - 1), &attr, &info),
+			 sizeof(info.bbr));
+	assert_int_equal(attr, INET_DIAG_BBRINFO);
+	assert_int_equal((u64)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo, flow()->R);
+	assert_int_equal(info.bbr.bbr_min_rtt, T_BASE);
+	assert_near(info.bbr.bbr_pacing_gain, 128, 64);
+	assert_int_equal(info.bbr.bbr_cwnd_gain, ((u64)flow()->s.W << 8) / flow()->p.W_max);
+	assert_int_not_equal(info.bbr.bbr_cwnd_gain, 0);
+	assert_int_equal(ops()->get_info(w.sk, 1 << (INET_DIAG_VEGASINFO - 1), &attr, &info),
+			 sizeof(info.bbr));
+	assert_int_equal(ops()->get_info(w.sk, 0, &attr, &info), 0);
+	/* a rate of more than 32 bits */
+	((struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv)->R = 0x123456789a;
+	ops()->get_info(w.sk, ~0, &attr, &info);
+	assert_int_equal(info.bbr.bbr_bw_hi, 0x12);
+	assert_int_equal(info.bbr.bbr_bw_lo, 0x3456789a);
+}
+
+static void ss_shows_nothing_of_reno(void **state)
+{
+	union tcp_cc_info info;
+	int attr = 0;
+
+	begin(-1);
+	assert_int_equal(ops()->get_info(w.sk, ~0, &attr, &info), 0);
+}
+
+static void knobs_have_ranges(void **state)
+{
+	static const struct {
+		const char *name;
+		s64 least, most;
+	} knobs[] = {
+		{ "eta", 1, 200 },
+		{ "max_stage", 0, 1000 },
+		{ "flows", 0, 1000000 },
+		{ "w_ai", 0, 1 << 20 },
+		{ "w_ai_min", 0, 1000 },
+		{ "base_rtt_us", 0, 4000000 },
+		{ "hold", 0, 100 },
+		{ "probe", 0, 1000 },
+		{ "min_rate", 0, 1000000000 },
+	};
+
+	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
+	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].least), 0);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].most), 0);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].least - 1), -EINVAL);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].most + 1), -EINVAL);
+		assert_int_equal(kernel_knobs->ctl_table_arg[i].mode, 0644);
+	}
+}
+
+static u64 knob_is(const char *name)
+{
+	const struct ctl_table *table = kernel_knobs->ctl_table_arg;
+
+	while (strcmp(table->procname, name))
+		table++;
+	return table->maxlen == 8 ? *(u64 *)table->data : *(u32 *)table->data;
+}
+
+static void knobs_have_defaults(void **state)
+{
+	assert_int_equal(knob_is("eta"), 95);
+	assert_int_equal(knob_is("max_stage"), 5);
+	assert_int_equal(knob_is("flows"), 64);
+	assert_int_equal(knob_is("w_ai"), 0);
+	assert_int_equal(knob_is("w_ai_min"), 12);
+	assert_int_equal(knob_is("base_rtt_us"), 0);
+	assert_int_equal(knob_is("hold"), 50);
+	assert_int_equal(knob_is("probe"), 0);
+	assert_int_equal(knob_is("min_rate"), 1000000);
+}
+
+/* Counters are of all CPUs. What each counts is asserted where that happens. */
+static void counters_are_summed(void **state)
+{
+	begin_known(.5);
+	kernel_cpu = 1;
+	submit(1);
+	ack(1);
+	assert_int_equal(counter("acks"), 2);
+}
+
+static void every_counter_has_a_name(void **state)
+{
+	static const char * const names[] = {
+		"guard_first", "guard_not_new", "guard_wrap", "guard_stale", "guard_rate",
+		"guard_changed", "guard_range", "acks", "int", "int_tx", "updates", "windows",
+		"no_agent", "no_memory", "before_init", "enter", "fallback", "blind", "no_int",
+		"md_loss", "md_rto", "md_cwr", "explained", "undo", "probes",
+	};
+	struct seq_file seq = { .net = &init_net };
+	const char *line = seq.text;
+	char want[32];
+
+	kernel_proc_show(&seq, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(want, sizeof(want), "%s 0\n", names[i]);
+		assert_memory_equal(line, want, strlen(want));
+		line += strlen(want);
+	}
+	assert_string_equal(line, "");
+}
+
+/* Each guard that holds counts, under its own name */
+static void guards_are_counted(void **state)
+{
+	struct hpccpp_int rec;
+
+	begin_known(.5);
+	assert_int_equal(counter("guard_first"), 1);
+	submit(1);
+	rec = w.mail->rec[0];
+	news_of(&rec, 1);
+	ack(0);
+	assert_int_equal(counter("guard_not_new"), 1);
+	pass(9 * T_BASE);
+	news(.5, 0);
+	ack(0);
+	assert_int_equal(counter("guard_stale"), 1);
+	pass(200000);
+	news(.5, 0);
+	rec = w.mail->rec[0];
+	rec.ts = (rec.ts + 1) & HPCCPP_MASK24;
+	ack(0);
+	assert_int_equal(counter("guard_stale"), 2);
+	pass(300000);
+	news_of(&rec, 1);
+	ack(0);
+	assert_int_equal(counter("guard_wrap"), 1);
+	pass(T_BASE);
+	rec.ts += 100;
+	rec.tx_bytes -= 1;
+	news_of(&rec, 1);
+	ack(0);
+	assert_int_equal(counter("guard_rate"), 1);
+	pass(T_BASE);
+	rec.ts += 100;
+	rec.rate++;
+	news_of(&rec, 1);
+	ack(0);
+	assert_int_equal(counter("guard_changed"), 1);
+	rec.rate = 1;
+	rec.ts += 100;
+	news_of(&rec, 1);
+	ack(0);
+	assert_int_equal(counter("guard_range"), 1);
+	assert_int_equal(w.trace.used, 0);
+}
+
+static void registration_fails_whole(void **state)
+{
+	kernel_module_exit();
+	kernel_cc_error = -EEXIST;
+	assert_int_equal(kernel_module_init(), -EEXIST);
+	assert_null(kernel_knobs);
+	assert_int_equal(kernel_allocated, 0);
+	kernel_cc_error = 0;
+	kernel_no_proc = true;
+	assert_int_equal(kernel_module_init(), -ENOMEM);
+	assert_null(kernel_knobs);
+	assert_int_equal(kernel_allocated, 0);
+	kernel_no_proc = false;
+	kernel_no_memory = true;
+	assert_int_equal(kernel_module_init(), -ENOMEM);
+	assert_int_equal(kernel_allocated, 0);
+	kernel_no_memory = false;
+	assert_int_equal(kernel_module_init(), 0);
+}
+
+static void registered_name(void **state)
+{
+	assert_string_equal(kernel_cc->name, "hpccpp");
+	assert_int_equal(kernel_cc->flags, TCP_CONG_NON_RESTRICTED);
+}
+
+static const struct CMUnitTest tests[] = {
+	MODULE_TEST(begins_without_telemetry),
+	MODULE_TEST(begins_with_telemetry_of_the_handshake),
+	MODULE_TEST(begins_with_the_first_record),
+	MODULE_TEST(flow_past_its_first_flight_is_not_new),
+	MODULE_TEST(flow_that_has_lost_is_not_new),
+	MODULE_TEST(flow_behind_a_queue_beyond_words_is_not_new),
+	MODULE_TEST(flow_in_its_first_flight_is_new),
+	MODULE_TEST(flow_without_agent),
+	MODULE_TEST(flow_without_memory),
+	MODULE_TEST(acks_before_init),
+	MODULE_TEST(record_before_the_first_rtt),
+	MODULE_TEST(mail_with_wrong_magic),
+	MODULE_TEST(mail_that_is_too_short),
+	MODULE_TEST(mail_of_a_map_that_is_gone),
+	MODULE_TEST(mail_of_an_agent_that_does_not_govern),
+	MODULE_TEST(mail_is_read_once),
+	MODULE_TEST(mail_of_generation_0_is_empty),
+	MODULE_TEST(mail_of_three_records),
+	MODULE_TEST(socket_without_storage),
+	MODULE_TEST(telemetry_before_a_burst),
+	MODULE_TEST(socket_is_taken_from_us_in_init),
+	MODULE_TEST(socket_is_taken_from_us_in_an_ack),
+	MODULE_TEST(foreign_private_area),
+	MODULE_TEST(release_leaves_nothing),
+	MODULE_TEST(ss_shows_the_flow),
+	MODULE_TEST(ss_shows_nothing_of_reno),
+	MODULE_TEST(knobs_have_ranges),
+	MODULE_TEST(knobs_have_defaults),
+	MODULE_TEST(counters_are_summed),
+	MODULE_TEST(every_counter_has_a_name),
+	MODULE_TEST(guards_are_counted),
+	MODULE_TEST(registration_fails_whole),
+	MODULE_TEST(registered_name),
+};
+
+const struct tests entry_tests = { tests, ARRAY_SIZE(tests) };

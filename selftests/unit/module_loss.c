@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the module does about loss, marks, timeouts and what turns out to be none. */
+#include "module_test.h"
+
+#define HALF	(W_INIT / 2)
+
+/* The rate that TCP paces at: of payload, with a record's option in the packet. */
+static void assert_paced(void)
+{
+	u64 R = (u64)flow()->s.W * USEC_PER_SEC / flow()->T;
+
+	assert_int_equal(flow()->R, R);
+	assert_int_equal(w.sk->sk_pacing_rate, R * (MSS - 16) / WIRE);
+	assert_int_equal(ca()->W, flow()->s.W);
+	assert_int_equal(ca()->R, R);
+}
+
+/* A flow with W_INIT in flight, whose path has room */
+static void begin_full(void)
+{
+	begin_known(.5);
+	flow()->s.W_c = W_INIT;
+	flow()->s.W = W_INIT;
+	fill();
+}
+
+static void assert_halved(const char *why)
+{
+	assert_int_equal(flow()->s.W, HALF);
+	assert_int_equal(flow()->s.W_c, HALF);
+	assert_paced();
+	assert_int_equal(counter(why), 1);
+	assert_int_equal(counter("md_loss") + counter("md_cwr") + counter("md_rto"), 1);
+	assert_int_equal(counter("explained"), 0);
+	/* line 22: what was sent before says nothing of the new W */
+	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
+}
+
+static void loss_halves_W(void **state)
+{
+	begin_full();
+	lose(1);
+	assert_halved("md_loss");
+}
+
+static void mark_halves_W(void **state)
+{
+	begin_full();
+	mark();
+	assert_halved("md_cwr");
+}
+
+static void timeout_halves_W(void **state)
+{
+	begin_full();
+	timed_out();
+	assert_halved("md_rto");
+}
+
+static void W_is_halved_from_W_c(void **state)
+{
+	begin_full();
+	flow()->s.W = W_INIT * 9 / 10;
+	mark();
+	assert_halved("md_cwr");
+}
+
+/* W that is less already does not grow */
+static void W_that_is_less_stays(void **state)
+{
+	begin_full();
+	flow()->s.W = HALF - 1000;
+	mark();
+	assert_int_equal(flow()->s.W, HALF - 1000);
+	assert_int_equal(flow()->s.W_c, HALF - 1000);
+}
+
+static void half_is_two_packets_at_least(void **state)
+{
+	begin_full();
+	flow()->s.W_c = 3 * WIRE;
+	flow()->s.W = 3 * WIRE;
+	mark();
+	assert_int_equal(flow()->s.W, 2 * WIRE);
+}
+
+static void one_decrease_in_a_round_trip(void **state)
+{
+	begin_full();
+	mark();
+	lose(1);
+	timed_out();
+	mark();
+	assert_int_equal(flow()->s.W, HALF);
+	assert_int_equal(counter("md_cwr"), 1);
+	assert_int_equal(counter("md_loss") + counter("md_rto"), 0);
+	/* the last packet of that round trip but one is no end of it */
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	fill();
+	ack(w.tp.packets_out - 1);
+	mark();
+	assert_int_equal(counter("md_cwr"), 1);
+	ack(1);
+	submit(10);
+	mark();
+	assert_int_equal(counter("md_cwr"), 2);
+	assert_int_equal(flow()->s.W, HALF / 2);
+}
+
+/* A decrease ends with the ACK of its data even when nothing is lost for gigabytes. */
+static void end_of_a_decrease_is_not_missed_by_a_wrap(void **state)
+{
+	begin_full();
+	mark();
+	ack(w.tp.packets_out);
+	w.tp.snd_una += 0x80000000;
+	w.tp.snd_nxt = w.tp.snd_una;
+	submit(1);
+	mark();
+	assert_int_equal(counter("md_cwr"), 2);
+}
+
+/* The telemetry of now says that U is n/8 of eta */
+static void hear_U(u32 n)
+{
+	flow()->s.U = ETA * n / 8;
+	flow()->p.eta = ETA;
+	flow()->last_int = w.tp.tcp_clock_cache;
+}
+
+static void loss_that_telemetry_explains(void **state)
+{
+	begin_full();
+	hear_U(16);
+	lose(1);
+	assert_int_equal(counter("explained"), 1);
+	mark();
+	timed_out();
+	assert_int_equal(counter("explained"), 3);
+	assert_int_equal(counter("md_loss") + counter("md_cwr") + counter("md_rto"), 0);
+	assert_int_equal(flow()->s.W, W_INIT);
+	/* nothing was taken: nothing comes back */
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(counter("undo"), 0);
+}
+
+static void loss_that_telemetry_does_not_explain(void **state)
+{
+	begin_full();
+	hear_U(15);
+	lose(1);
+	assert_halved("md_loss");
+}
+
+/* Nor does what was heard longer than a round trip ago. */
+static void loss_that_telemetry_explained_long_ago(void **state)
+{
+	begin_full();
+	hear_U(16);
+	pass(T_BASE);
+	mark();
+	assert_int_equal(counter("explained"), 1);
+	pass(1);
+	mark();
+	assert_int_equal(counter("md_cwr"), 1);
+	assert_int_equal(flow()->s.W, HALF);
+}
+
+/* The round trip is TCP's, when that is longer than T */
+static void explained_for_a_round_trip_of_now(void **state)
+{
+	begin_full();
+	hear_U(16);
+	w.tp.srtt_us = 1000 << 3;
+	pass(1000);
+	mark();
+	assert_int_equal(counter("explained"), 1);
+}
+
+static void undo_gives_back_W(void **state)
+{
+	u32 cwnd;
+
+	begin_full();
+	lose(1);
+	w.tp.snd_cwnd = 10;
+	cwnd = ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, W_INIT);
+	assert_int_equal(flow()->s.W_c, W_INIT);
+	assert_int_equal(cwnd, DIV_ROUND_UP(W_INIT, WIRE) + 1);
+	assert_paced();
+	assert_int_equal(counter("undo"), 1);
+	/* once: and the next loss is one of its own */
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(counter("undo"), 1);
+	lose(1);
+	assert_int_equal(counter("md_loss"), 2);
+}
+
+static void undo_does_not_shrink_what_grew(void **state)
+{
+	begin_full();
+	lose(1);
+	flow()->s.W = W_INIT + 5000;
+	w.tp.snd_cwnd = 500;
+	assert_int_equal(ops()->undo_cwnd(w.sk), 500);
+	assert_int_equal(flow()->s.W, W_INIT + 5000);
+}
+
+static void undo_keeps_to_W_max(void **state)
+{
+	begin_full();
+	flow()->s.W = W_MOST;
+	lose(1);
+	flow()->min_B /= 2;
+	flow()->T = RTT;
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, flow()->p.W_max);
+	assert_true(flow()->p.W_max < W_INIT);
+}
+
+static void mark_is_not_undone(void **state)
+{
+	begin_full();
+	mark();
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, HALF);
+	assert_int_equal(counter("undo"), 0);
+}
+
+/* A mark after a loss that was undone takes nothing of that loss along. */
+static void undo_is_of_the_last_decrease(void **state)
+{
+	begin_full();
+	lose(1);
+	ack(w.tp.packets_out);
+	mark();
+	assert_int_equal(flow()->s.W, HALF / 2);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, HALF / 2);
+}
+
+static void ssthresh_stays(void **state)
+{
+	begin_full();
+	w.tp.snd_ssthresh = 1234;
+	assert_int_equal(ops()->ssthresh(w.sk), 1234);
+}
+
+/* In its first round trip recovery sends a packet for one that has arrived. */
+static void packets_are_conserved(void **state)
+{
+	u32 flight;
+
+	begin_full();
+	flow()->s.W = W_MOST;
+	fill();
+	flight = w.tp.packets_out;
+	flow()->s.U = 2 * ETA;		/* W stays, see above */
+	flow()->last_int = w.tp.tcp_clock_cache;
+	lose(20);
+	assert_int_equal(counter("explained"), 1);
+	for (u32 i = 1; i < flight - 20; i++) {
+		ack(1);
+		assert_int_equal(w.tp.snd_cwnd, tcp_packets_in_flight(&w.tp) + 1);
+		/* what telemetry tells before a burst does not end it */
+		submit(1);
+	}
+	assert_true(flow()->conserving);
+	ack(1);
+	assert_false(flow()->conserving);
+	/* then what was lost comes back with the ACKs' own clock */
+	submit(1);
+	flight = w.tp.snd_cwnd;
+	ack(3);
+	assert_int_equal(w.tp.snd_cwnd, flight + 3);
+}
+
+static void conservation_ends_with_recovery(void **state)
+{
+	begin_full();
+	lose(20);
+	assert_true(flow()->conserving);
+	in_state(TCP_CA_Open);
+	assert_false(flow()->conserving);
+	w.tp.lost_out = 0;
+	ack(1);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(HALF, WIRE) + 1);
+	ack(w.tp.packets_out);
+	fill();
+	lose(1);
+	in_state(TCP_CA_Loss);
+	assert_false(flow()->conserving);
+}
+
+static void undo_ends_conservation(void **state)
+{
+	begin_full();
+	lose(20);
+	ops()->undo_cwnd(w.sk);
+	assert_false(flow()->conserving);
+}
+
+/* An ACK that delivered nothing lets nothing out that was not out. */
+static void cwnd_grows_by_what_was_delivered(void **state)
+{
+	begin_full();
+	mark();
+	w.tp.snd_cwnd = 5;
+	ack(2);
+	assert_int_equal(w.tp.snd_cwnd, 7);
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 7);
+	in_state(TCP_CA_Disorder);
+	ack(1);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(HALF, WIRE) + 1);
+}
+
+/* 64 are delivered, then n are lost; the next update finds the path as it was */
+static void lose_of_64(u32 n, double load)
+{
+	begin_known(.5);
+	w.tp.delivered = flow()->delivered + 63;
+	ack(1);
+	fill();
+	flow()->s.U = load * HPCCPP_ONE;
+	lose(n);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	pass(T_BASE);
+	news(load, 0);
+	ack(1);
+}
+
+static void much_loss_without_load_is_blindness(void **state)
+{
+	lose_of_64(16, .5);
+	assert_int_equal(counter("blind"), 1);
+	assert_int_equal(counter("fallback"), 1);
+	assert_false(steered());
+}
+
+static void few_losses_are_no_blindness(void **state)
+{
+	lose_of_64(15, .5);
+	assert_int_equal(counter("blind"), 0);
+	assert_true(steered());
+}
+
+static void loss_on_loaded_links_is_no_blindness(void **state)
+{
+	lose_of_64(16, 1);
+	assert_int_equal(counter("blind"), 0);
+}
+
+static void loss_of_little_is_no_blindness(void **state)
+{
+	begin_known(.5);
+	w.tp.delivered = flow()->delivered + 128;
+	fill();
+	lose(16);
+	assert_int_equal(flow()->blind_rounds, 0);
+	/* a packet less delivered, and it is an eighth */
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	ack(w.tp.packets_out);
+	w.tp.delivered = flow()->delivered + 127;
+	fill();
+	in_state(TCP_CA_Recovery);
+	assert_int_equal(flow()->blind_rounds, 8);
+}
+
+/* Loss is counted since the links were loaded, or over some data. */
+static void loss_counts_since_links_were_loaded(void **state)
+{
+	begin_known(.5);
+	w.tp.lost = 100;
+	round_trip(1);
+	round_trip(1);
+	assert_int_equal(flow()->lost, 100);
+	assert_int_equal(flow()->delivered, w.tp.delivered);
+	w.tp.lost = 200;
+	while (w.tp.delivered - flow()->delivered + w.tp.packets_out <= 1024)
+		round_trip(.5);
+	assert_int_equal(flow()->lost, 100);
+	round_trip(.5);
+	assert_int_equal(flow()->lost, 200);
+}
+
+static const struct CMUnitTest tests[] = {
+	MODULE_TEST(loss_halves_W),
+	MODULE_TEST(mark_halves_W),
+	MODULE_TEST(timeout_halves_W),
+	MODULE_TEST(W_is_halved_from_W_c),
+	MODULE_TEST(W_that_is_less_stays),
+	MODULE_TEST(half_is_two_packets_at_least),
+	MODULE_TEST(one_decrease_in_a_round_trip),
+	MODULE_TEST(end_of_a_decrease_is_not_missed_by_a_wrap),
+	MODULE_TEST(loss_that_telemetry_explains),
+	MODULE_TEST(loss_that_telemetry_does_not_explain),
+	MODULE_TEST(loss_that_telemetry_explained_long_ago),
+	MODULE_TEST(explained_for_a_round_trip_of_now),
+	MODULE_TEST(undo_gives_back_W),
+	MODULE_TEST(undo_does_not_shrink_what_grew),
+	MODULE_TEST(undo_keeps_to_W_max),
+	MODULE_TEST(mark_is_not_undone),
+	MODULE_TEST(undo_is_of_the_last_decrease),
+	MODULE_TEST(ssthresh_stays),
+	MODULE_TEST(packets_are_conserved),
+	MODULE_TEST(conservation_ends_with_recovery),
+	MODULE_TEST(undo_ends_conservation),
+	MODULE_TEST(cwnd_grows_by_what_was_delivered),
+	MODULE_TEST(much_loss_without_load_is_blindness),
+	MODULE_TEST(few_losses_are_no_blindness),
+	MODULE_TEST(loss_on_loaded_links_is_no_blindness),
+	MODULE_TEST(loss_of_little_is_no_blindness),
+	MODULE_TEST(loss_counts_since_links_were_loaded),
+};
+
+const struct tests loss_tests = { tests, ARRAY_SIZE(tests) };

@@ -1,0 +1,710 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the module makes of telemetry while it steers: T and min(B), when W_c is set
+ * (lines 22 and 24), cwnd and pacing, and probes after idling.
+ */
+#include "module_test.h"
+
+/* --- T --- */
+
+static void T_is_the_minimum_and_four_packets(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(flow()->T, RTT + DIV_ROUND_UP(4 * 1000000ULL * WIRE, 1250000000));
+	assert_int_equal(ca()->T, T_BASE);
+}
+
+/* Of the slowest link; 4 x 1514 bytes last 485 us at 100 Mbit/s. */
+static void T_is_of_the_slowest_link(void **state)
+{
+	w.port.rate = hpccpp_rate_encode(100000000);
+	begin(.1);
+	pass(RTT);
+	news(.1, 0);
+	submit(1);
+	ack(1);
+	assert_int_equal(flow()->min_B, 12500000);
+	assert_int_equal(flow()->T, RTT + 485);
+}
+
+static void T_may_be_fixed(void **state)
+{
+	knob("base_rtt_us", 77);
+	begin(.5);
+	round_trip(.5);
+	assert_int_equal(flow()->T, 77);
+	assert_int_equal(flow()->p.T, 77);
+	/* and what no longer is follows the minimum with the next round trip */
+	knob("base_rtt_us", 0);
+	round_trip(.5);
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+static void T_follows_the_minimum(void **state)
+{
+	begin_known(.5);
+	for (int i = 0; i < 9; i++)
+		round_trip(.5);
+	w.tp.rtt_min = 80;
+	fill();
+	pass(10);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(flow()->T, 85);
+}
+
+static void T_is_bounded(void **state)
+{
+	w.tp.rtt_min = 5000000;
+	begin(.5);
+	assert_int_equal(flow()->T, 4000000);
+}
+
+/* A client whose SYN waited 40 us in a queue: 50000 bytes at 10 Gbit/s */
+static void begin_behind(u32 qlen)
+{
+	news(.5, qlen);
+	begin(-1);
+	assert_true(steered());
+}
+
+static void handshake_counts_without_its_queue(void **state)
+{
+	begin_behind(50000);
+	/* 49984 bytes, 39 us */
+	assert_int_equal(flow()->syn_queue, 39);
+	assert_int_equal(flow()->syn_rtt, RTT);
+	assert_int_equal(flow()->T, RTT - 39);
+	submit(10);
+	pass(100);
+	news(.5, 50000);
+	ack(1);
+	assert_int_equal(flow()->T, T_BASE - 39);
+}
+
+static void queue_that_no_SYN_waited_in(void **state)
+{
+	begin_behind(RTT * 1250 + 64);
+	assert_int_equal(flow()->syn_queue, 0);
+	assert_int_equal(flow()->T, RTT);
+}
+
+static void queue_counts_until_there_is_none(void **state)
+{
+	begin_behind(50000);
+	submit(10);
+	pass(100);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(flow()->syn_queue, 0);
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+/* A queue longer than packets can have waited in is none of the handshake's. */
+static void queue_counts_until_it_is_too_long(void **state)
+{
+	begin_behind(50000);
+	submit(10);
+	pass(100);
+	news(.5, 101 * 1250 + 64);
+	ack(1);
+	assert_int_equal(flow()->syn_queue, 0);
+}
+
+/* Only while the minimum is not over the handshake's. */
+static void queue_counts_for_the_handshakes_minimum(void **state)
+{
+	begin_behind(50000);
+	w.tp.rtt_min = 101;
+	submit(10);
+	pass(100);
+	news(.5, 50000);
+	ack(1);
+	assert_int_equal(flow()->T, T_BASE + 1);
+}
+
+/* A server's is not known: other packets may have been first. */
+static void queue_counts_for_a_SYN_only(void **state)
+{
+	w.tp.segs_out = 2;
+	begin_behind(50000);
+	assert_int_equal(flow()->syn_rtt, 0);
+	assert_int_equal(flow()->T, RTT);
+}
+
+static void longest_queue_is_of_bytes(void **state)
+{
+	struct hpccpp_int rec[2];
+
+	/* 30 KB at 1 Gbit/s last 239 us, more than the RTT; 50 KB at 10 Gbit/s 39 us */
+	rec[0] = stamp(&w.port, .5, 50000);
+	w.second.rate = hpccpp_rate_encode(1000000000);
+	rec[1] = stamp(&w.second, .5, 30000);
+	news_of(rec, 2);
+	begin(-1);
+	assert_int_equal(flow()->syn_queue, 39);
+}
+
+/* --- min(B) --- */
+
+/* A link that is slower is believed when it has been heard of twice, within a round trip. */
+static void slower_link_counts_at_once(void **state)
+{
+	struct hpccpp_int rec[2];
+	u32 commits;
+
+	begin_known(.5);
+	for (int i = 0; i < 9; i++)
+		round_trip(.5);
+	w.second.rate = hpccpp_rate_encode(1000000000);
+	w.second.stamped = w.tp.tcp_clock_cache;
+	commits = w.commits;
+	fill();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(flow()->min_B, 1250000000);
+		pass(10);
+		rec[0] = stamp(&w.port, .5, 0);
+		rec[1] = stamp(&w.second, .5, 0);
+		news_of(rec, 2);
+		/* nothing is acked: no round trip ends */
+		ack(0);
+	}
+	assert_int_equal(w.commits, commits);
+	assert_int_equal(flow()->min_B, 125000000);
+	assert_int_equal(flow()->p.W_max, W_INIT / 10 + W_INIT / 80);
+}
+
+static void slower_link_is_forgotten(void **state)
+{
+	struct hpccpp_int rec[2];
+
+	w.second.rate = hpccpp_rate_encode(1000000000);
+	rec[0] = stamp(&w.port, .2, 0);
+	rec[1] = stamp(&w.second, .2, 0);
+	news_of(rec, 2);
+	begin(-1);
+	assert_int_equal(flow()->min_B, 125000000);
+	for (int i = 0; i < 12; i++)
+		round_trip(.2);
+	assert_int_equal(flow()->min_B, 1250000000);
+	assert_int_equal(flow()->T, T_BASE);
+	assert_int_equal(flow()->p.W_max, W_MOST);
+}
+
+/* --- The parameters --- */
+
+static void W_max_is_an_eighth_more(void **state)
+{
+	begin_known(.1);
+	assert_int_equal(flow()->p.W_max, W_MOST);
+	assert_int_equal(ca()->W_max, W_MOST);
+	for (int i = 0; i < 20; i++)
+		round_trip(.1);
+	assert_int_equal(flow()->s.W, W_MOST);
+}
+
+/* 10 Mbit/s for 105 us are 131 bytes. */
+static void W_min_is_of_min_rate(void **state)
+{
+	begin(.5);
+	assert_int_equal(flow()->p.W_min, WIRE / 16);
+	knob("min_rate", 10000000);
+	knob("w_ai", 1);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_min, 131);
+	for (int i = 0; i < 40; i++) {
+		fill();
+		pass(T_BASE);
+		news(1, 3 * W_INIT);
+		ack(w.tp.packets_out);
+	}
+	assert_int_equal(flow()->s.W, 131);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+}
+
+static void eta_and_stages_are_knobs(void **state)
+{
+	knob("eta", 80);
+	knob("max_stage", 3);
+	begin_known(.5);
+	assert_int_equal(flow()->p.eta, 80U * HPCCPP_ONE / 100);
+	assert_int_equal(flow()->p.max_stage, 3);
+}
+
+static void W_ai_by_the_rule_of_thumb(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 6400);
+	knob("flows", 10);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 1000);
+	/* as receivers measure; and when they do not */
+	knob("flows", 0);
+	flow()->N = 20;
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 2000);
+	knob("flows", 10);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 1000);
+	knob("flows", 0);
+	flow()->N = 0;
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 6400);
+	knob("w_ai", 777);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, 777);
+}
+
+static void W_ai_is_12_thousandths_of_a_packet(void **state)
+{
+	knob("flows", 1000);
+	begin_known(.5);
+	assert_int_equal(flow()->p.W_ai, WIRE * 12 / 1000);
+	knob("w_ai_min", 100);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, WIRE * 100 / 1000);
+	/* nothing is left of 100 % */
+	knob("eta", 100);
+	knob("flows", 1);
+	round_trip(.5);
+	assert_int_equal(flow()->p.W_ai, WIRE * 100 / 1000);
+}
+
+/* --- Lines 22 and 24 --- */
+
+/* A pipe that is full: each ACK is of one packet, and lets one out. */
+static void pipe_of_40(void)
+{
+	knob("hold", 0);
+	begin_known(.5);
+	ack(w.tp.packets_out);
+	flow()->s.W = 39 * WIRE;
+	flow()->s.W_c = 39 * WIRE;
+	flow()->last_update_seq = w.tp.snd_una - 1;
+	ack(0);
+	fill();
+	assert_int_equal(w.tp.packets_out, 40);
+}
+
+static void one_ack(double load)
+{
+	pass(T_BASE);
+	news(load, 0);
+	ack(1);
+	submit(1);
+}
+
+static void W_c_is_set_once_in_a_round_trip(void **state)
+{
+	u32 commits;
+
+	pipe_of_40();
+	one_ack(.95);
+	commits = w.commits;
+	assert_int_equal(w.trace.update_wc, 1);
+	assert_int_equal(flow()->last_update_seq, w.commit_nxt);
+	/* 39 were in flight behind that ACK; what is after them ends the round trip */
+	for (int i = 0; i < 39; i++) {
+		one_ack(.95);
+		assert_int_equal(w.commits, commits);
+		assert_int_equal(flow()->last_update_seq, w.commit_nxt);
+	}
+	one_ack(.95);
+	assert_int_equal(w.commits, commits + 1);
+}
+
+/* Between two commits W follows each ACK, from the same W_c: line 26. */
+static void W_follows_each_ack(void **state)
+{
+	u32 W_c, W;
+
+	pipe_of_40();
+	one_ack(.95);
+	W_c = flow()->s.W_c;
+	one_ack(1.9);
+	assert_int_equal(flow()->s.W_c, W_c);
+	W = flow()->s.W;
+	assert_near(W, W_c / 2 + flow()->p.W_ai, 50);
+	one_ack(1.9);
+	assert_near(flow()->s.W, W, 50);
+	one_ack(.95);
+	assert_near(flow()->s.W, W_c, 20);
+}
+
+/*
+ * With net.hpccpp.hold, n percent of W more have to be acked after a decrease. W counts
+ * as no more than twice what is in flight.
+ */
+static u32 acks_until_commit(void)
+{
+	u32 commits = w.commits, n = 0;
+
+	do {
+		one_ack(.99);
+		n++;
+	} while (w.commits == commits && n < 1000);
+	return n;
+}
+
+static void hold_after_a_decrease(void **state)
+{
+	u32 hold;
+
+	pipe_of_40();
+	knob("hold", 50);
+	one_ack(1.2);
+	assert_int_equal(w.trace.update_wc, 1);
+	assert_true(flow()->s.W < 39 * WIRE);
+	hold = flow()->s.W / 2;
+	assert_int_equal(flow()->last_update_seq, w.commit_nxt + hold);
+	assert_int_equal(acks_until_commit(), 40 + hold / MSS);
+}
+
+static void no_hold_without_load(void **state)
+{
+	pipe_of_40();
+	knob("hold", 50);
+	one_ack(.9);
+	assert_int_equal(w.trace.update_wc, 1);
+	assert_int_equal(flow()->last_update_seq, w.commit_nxt);
+}
+
+static void hold_counts_what_is_in_flight(void **state)
+{
+	pipe_of_40();
+	knob("hold", 100);
+	pass(T_BASE);
+	news(1, 0);
+	ack(30);
+	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt + 2 * 10 * MSS);
+}
+
+/* What was to be waited for at another path's rate is not waited for. */
+static void wait_is_bounded_by_W_max(void **state)
+{
+	pipe_of_40();
+	flow()->last_update_seq = w.tp.snd_nxt + 100000000;
+	w.tp.rtt_min = 90;
+	one_ack(.5);
+	assert_int_equal(flow()->last_update_seq, w.trace.snd_nxt + flow()->p.W_max);
+}
+
+/*
+ * Lines 22 and 24, bounds of W and of cwnd hold for whatever comes: kernel_trace() looks
+ * at each update.
+ */
+static void whatever_comes(void **state)
+{
+	u32 seed = 1, updates = 0;
+
+	begin_known(.5);
+	for (int i = 0; i < 20000; i++) {
+		seed = seed * 1103515245 + 12345;
+		pass(seed >> 16 & 63);
+		switch (seed >> 22 & 31) {
+		case 0:
+			mark();
+			break;
+		case 1:
+			in_state(TCP_CA_Open);
+			break;
+		case 2:
+			timed_out();
+			break;
+		case 3:
+			ops()->undo_cwnd(w.sk);
+			break;
+		default:
+			news((seed >> 24) / 100., seed >> 15 & 0x3fff);
+		}
+		ack(seed >> 28 < w.tp.packets_out ? seed >> 28 : w.tp.packets_out);
+		fill();
+		if (!flow()->updates)
+			continue;
+		updates = flow()->updates;
+		assert_in_range(w.tp.snd_cwnd, 2, DIV_ROUND_UP(W_MOST, WIRE) + 1);
+		assert_in_range(flow()->s.W, WIRE / 16, W_MOST);
+	}
+	assert_true(updates > 10000);
+	assert_true(w.commits > 1000);
+}
+
+/* --- cwnd and pacing --- */
+
+static void cwnd_is_W_in_packets_and_one(void **state)
+{
+	begin_known(.5);
+	flow()->s.W = 10 * WIRE;
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 11);
+	flow()->s.W = 10 * WIRE + 1;
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 12);
+	flow()->s.W = 10;
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+	w.tp.snd_cwnd_clamp = 5;
+	flow()->s.W = 10 * WIRE;
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 5);
+}
+
+/* TCP paces payload, fq what is on the wire; R is of the wire. */
+static void pacing_is_of_payload(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(w.sk->sk_pacing_rate, flow()->R * (MSS - 16) / WIRE);
+	w.sk->sk_pacing_status = SK_PACING_FQ;
+	round_trip(.5);
+	assert_int_equal(w.sk->sk_pacing_rate, flow()->R);
+	assert_int_equal(flow()->R, flow()->s.W * 1000000ULL / T_BASE);
+	w.sk->sk_max_pacing_rate = 5000;
+	round_trip(.5);
+	assert_int_equal(w.sk->sk_pacing_rate, 5000);
+}
+
+static void fq_stays_fq(void **state)
+{
+	w.sk->sk_pacing_status = SK_PACING_FQ;
+	begin_known(.5);
+	assert_int_equal(w.sk->sk_pacing_status, SK_PACING_FQ);
+}
+
+/* Between bursts of 122 us at least and the kernel's own millisecond */
+static void bursts_are_a_part_of_W(void **state)
+{
+	begin_known(.5);
+	assert_int_equal(w.sk->sk_pacing_shift, 13);
+	w.tp.rtt_min = 10000;
+	round_trip(.5);
+	/* 1 s is some 100 T: 6 bits, and 4 */
+	assert_int_equal(w.sk->sk_pacing_shift, 10);
+	w.tp.rtt_min = 3000;
+	round_trip(.5);
+	assert_int_equal(w.sk->sk_pacing_shift, 12);
+}
+
+/* A wait of 1 ms, at half of the rate that the next ACK finds right */
+static void set_wait(void)
+{
+	pipe_of_40();
+	flow()->data_out = w.tp.data_segs_out;
+	flow()->acks_out = w.tp.segs_out - w.tp.data_segs_out;
+	pass(T_BASE);
+	news(.5, 0);
+	w.sk->sk_pacing_rate = 39 * 1000000ULL * (MSS - 16) / T_BASE / 2;
+	w.tp.tcp_wstamp_ns = w.tp.tcp_clock_cache + 1000000;
+}
+
+static u64 wait_left(void)
+{
+	return w.tp.tcp_wstamp_ns - w.tp.tcp_clock_cache;
+}
+
+static void wait_shrinks_as_the_rate_grows(void **state)
+{
+	set_wait();
+	ack(1);
+	assert_near(wait_left(), 500000, 50);
+}
+
+static void wait_does_not_grow(void **state)
+{
+	set_wait();
+	w.sk->sk_pacing_rate = ~0UL >> 12;
+	ack(1);
+	assert_int_equal(wait_left(), 1000000);
+}
+
+static void wait_under_fq_is_fqs(void **state)
+{
+	set_wait();
+	w.sk->sk_pacing_status = SK_PACING_FQ;
+	ack(1);
+	assert_int_equal(wait_left(), 1000000);
+}
+
+static void wait_that_is_over_is_left(void **state)
+{
+	set_wait();
+	w.tp.tcp_wstamp_ns = w.tp.tcp_clock_cache - 5;
+	ack(1);
+	assert_int_equal(w.tp.tcp_wstamp_ns, w.tp.tcp_clock_cache - 5);
+}
+
+/* An ACK of ours has the time stamp of that wait: PAWS drops what has an earlier one. */
+static void wait_stays_after_an_ack_of_ours(void **state)
+{
+	set_wait();
+	w.tp.segs_out++;
+	ack(1);
+	assert_int_equal(wait_left(), 1000000);
+	/* until data has left after it */
+	w.sk->sk_pacing_rate = 1000000;
+	pass(10);
+	news(.5, 0);
+	w.tp.segs_out++;
+	w.tp.data_segs_out++;
+	ack(1);
+	assert_true(wait_left() < 100000);
+}
+
+/* --- Probes --- */
+
+/* Nothing is in flight for so many T since telemetry was used */
+static void idle(u32 T)
+{
+	ack(w.tp.packets_out);
+	flow()->last_int = w.tp.tcp_clock_cache;
+	pass(T * T_BASE);
+}
+
+static void idle_flow_probes(void **state)
+{
+	knob("probe", 10);
+	begin_known(.5);
+	/* ten, and one that pacing may have held a packet for */
+	idle(11);
+	submit(1);
+	assert_int_equal(counter("probes"), 0);
+	idle(11);
+	pass(1);
+	submit(2);
+	assert_int_equal(counter("probes"), 1);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+	assert_int_equal(flow()->probing, 1);
+	/* not twice */
+	w.tp.packets_out = 0;
+	submit(1);
+	assert_int_equal(counter("probes"), 1);
+}
+
+static void probe_is_off(void **state)
+{
+	begin_known(.5);
+	idle(100000);
+	submit(1);
+	assert_int_equal(counter("probes"), 0);
+}
+
+static void flow_with_packets_out_does_not_probe(void **state)
+{
+	knob("probe", 10);
+	begin_known(.5);
+	ack(w.tp.packets_out - 1);
+	flow()->last_int = w.tp.tcp_clock_cache;
+	pass(100 * T_BASE);
+	submit(1);
+	assert_int_equal(counter("probes"), 0);
+}
+
+/* An idle flow of W_INIT whose probe comes back over a link of that load */
+static void probe(double load)
+{
+	knob("probe", 10);
+	begin_known(.5);
+	for (int i = 0; i < 9; i++)
+		round_trip(.95);
+	flow()->s.W_c = W_INIT;
+	flow()->s.W = W_INIT;
+	idle(20);
+	submit(2);
+	/* the port is not idle: U of a record is of the last T */
+	w.port.stamped = w.tp.tcp_clock_cache;
+	pass(T_BASE);
+	news(load, 0);
+}
+
+/* With the load of others and its own the link would have .95 and 1. */
+static void probe_that_finds_a_full_link(void **state)
+{
+	probe(.95);
+	ack(2);
+	assert_int_equal(flow()->probing, 0);
+	assert_int_equal(w.trace.update_wc, 0);
+	assert_near(flow()->s.W_c, W_INIT * .95 / 1.95, 50);
+	assert_int_equal(flow()->s.W, flow()->s.W_c);
+	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
+}
+
+/* What was in the probe was all there is: it adds no load. */
+static void probe_of_all_there_is(void **state)
+{
+	probe(.95);
+	w.tp.send_head = NULL;
+	ack(2);
+	assert_int_equal(flow()->probing, 0);
+	assert_true(flow()->s.W_c > W_INIT * .9);
+}
+
+static void probe_without_an_answer(void **state)
+{
+	probe(.95);
+	w.mail->gen--;
+	ack(0);
+	assert_int_equal(flow()->probing, 1);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+	ack(2);
+	assert_int_equal(flow()->probing, 0);
+	assert_true(w.tp.snd_cwnd > 80);
+}
+
+/* While it probes W_c stays as it is; an ordinary flow would have set it. */
+static void bound_ends_a_probe(void **state)
+{
+	struct hpccpp_int bound = { .U = 32 };
+
+	probe(.5);
+	news_of(&bound, 1);
+	ack(2);
+	assert_int_equal(flow()->probing, 0);
+	assert_int_equal(flow()->s.W_c, W_INIT);
+}
+
+static const struct CMUnitTest tests[] = {
+	MODULE_TEST(T_is_the_minimum_and_four_packets),
+	MODULE_TEST(T_is_of_the_slowest_link),
+	MODULE_TEST(T_may_be_fixed),
+	MODULE_TEST(T_follows_the_minimum),
+	MODULE_TEST(T_is_bounded),
+	MODULE_TEST(handshake_counts_without_its_queue),
+	MODULE_TEST(queue_that_no_SYN_waited_in),
+	MODULE_TEST(queue_counts_until_there_is_none),
+	MODULE_TEST(queue_counts_until_it_is_too_long),
+	MODULE_TEST(queue_counts_for_the_handshakes_minimum),
+	MODULE_TEST(queue_counts_for_a_SYN_only),
+	MODULE_TEST(longest_queue_is_of_bytes),
+	MODULE_TEST(slower_link_counts_at_once),
+	MODULE_TEST(slower_link_is_forgotten),
+	MODULE_TEST(W_max_is_an_eighth_more),
+	MODULE_TEST(W_min_is_of_min_rate),
+	MODULE_TEST(eta_and_stages_are_knobs),
+	MODULE_TEST(W_ai_by_the_rule_of_thumb),
+	MODULE_TEST(W_ai_is_12_thousandths_of_a_packet),
+	MODULE_TEST(W_c_is_set_once_in_a_round_trip),
+	MODULE_TEST(W_follows_each_ack),
+	MODULE_TEST(hold_after_a_decrease),
+	MODULE_TEST(no_hold_without_load),
+	MODULE_TEST(hold_counts_what_is_in_flight),
+	MODULE_TEST(wait_is_bounded_by_W_max),
+	MODULE_TEST(whatever_comes),
+	MODULE_TEST(cwnd_is_W_in_packets_and_one),
+	MODULE_TEST(pacing_is_of_payload),
+	MODULE_TEST(fq_stays_fq),
+	MODULE_TEST(bursts_are_a_part_of_W),
+	MODULE_TEST(wait_shrinks_as_the_rate_grows),
+	MODULE_TEST(wait_does_not_grow),
+	MODULE_TEST(wait_under_fq_is_fqs),
+	MODULE_TEST(wait_that_is_over_is_left),
+	MODULE_TEST(wait_stays_after_an_ack_of_ours),
+	MODULE_TEST(idle_flow_probes),
+	MODULE_TEST(probe_is_off),
+	MODULE_TEST(flow_with_packets_out_does_not_probe),
+	MODULE_TEST(probe_that_finds_a_full_link),
+	MODULE_TEST(probe_of_all_there_is),
+	MODULE_TEST(probe_without_an_answer),
+	MODULE_TEST(bound_ends_a_probe),
+};
+
+const struct tests path_tests = { tests, ARRAY_SIZE(tests) };

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rx-HPCC, section 6.2: what the agent is told, and windows that are obeyed. */
+#include "module_test.h"
+
+#define RATE_10G	hpccpp_rate_encode(10000000000)
+#define RATE_1G		hpccpp_rate_encode(1000000000)
+
+/* The first word of a request: T, stages and eta */
+static u32 request(void)
+{
+	return hpccpp_num_encode(T_BASE) << 12 | 5 << 8 | 95;
+}
+
+static void assert_told(u32 what, u32 W, u32 W_ai)
+{
+	assert_int_equal(w.told[0], HPCCPP_SOCK_TELL);
+	assert_int_equal(w.told[1], what);
+	assert_int_equal(w.told[2], what);
+	assert_int_equal(w.told[3], what ? (u32)hpccpp_num_encode(W) << 16 |
+			 hpccpp_num_encode(W_ai) : 0);
+}
+
+/* A flow that knows its path by records, and has told its agent */
+static void begin_told(void)
+{
+	begin_known(.5);
+	w.mail->rx = 1;
+	fill();
+	ack(1);
+	assert_int_equal(flow()->told, request());
+}
+
+/* With an ACK a window comes. */
+static void hear(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value)
+{
+	fill();
+	pass(T_BASE);
+	window(kind, serial, W, value);
+	ack(1);
+}
+
+static void agent_is_told_what_W_depends_on(void **state)
+{
+	u32 calls;
+
+	begin_told();
+	assert_told(request(), flow()->s.W, flow()->p.W_ai);
+	/* nothing has changed */
+	calls = w.calls;
+	ack(1);
+	assert_int_equal(w.calls, calls);
+	/* what is different is told */
+	knob("eta", 90);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 1);
+	assert_int_equal(w.told[1] & 0xff, 90);
+	knob("max_stage", 1000);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 2);
+	assert_int_equal(w.told[1] >> 8 & 15, 15);
+	w.tp.rtt_min = 200;
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 3);
+	assert_int_equal(w.told[1] >> 12, 205);
+	/* an eighth of W_ai, and no more */
+	knob("w_ai", 800);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 4);
+	knob("w_ai", 900);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 4);
+	knob("w_ai", 915);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 5);
+	knob("w_ai", 700);
+	round_trip(.5);
+	assert_int_equal(w.calls, calls + 6);
+}
+
+static void agent_without_receivers_is_not_told(void **state)
+{
+	begin_known(.5);
+	fill();
+	ack(1);
+	assert_int_equal(w.calls, w.announced);
+}
+
+static void agent_is_told_of_a_fallback(void **state)
+{
+	begin_told();
+	pass(9 * T_BASE);
+	while (steered())
+		ack(1);
+	assert_told(0, 0, 0);
+	assert_int_equal(flow()->told, 0);
+}
+
+static void window_is_obeyed(void **state)
+{
+	begin_told();
+	hear(HPCCPP_WINDOW_N, 1, 50000, 0);
+	assert_int_equal(flow()->s.W, hpccpp_num_decode(hpccpp_num_encode(50000)));
+	assert_int_equal(flow()->s.W_c, flow()->s.W);
+	assert_int_equal(counter("windows"), 1);
+	assert_int_equal(counter("int"), 3);
+	assert_int_equal(counter("updates"), 3);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
+	assert_int_equal(w.sk->sk_pacing_rate,
+			 (u64)flow()->s.W * 1000000 / T_BASE * (MSS - 16) / WIRE);
+	/* and it may rise */
+	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
+	assert_int_equal(flow()->s.W, hpccpp_num_decode(hpccpp_num_encode(100000)));
+	assert_int_equal(w.told[0], HPCCPP_SOCK_TELL);
+}
+
+static void window_is_bounded(void **state)
+{
+	begin_told();
+	hear(HPCCPP_WINDOW_N, 1, 10000000, 0);
+	assert_int_equal(flow()->s.W, W_MOST);
+	hear(HPCCPP_WINDOW_N, 1, 1, 0);
+	assert_int_equal(flow()->s.W, WIRE / 16);
+}
+
+/* One of no request is of no W of ours: it cannot raise it. */
+static void window_without_serial_cannot_raise_W(void **state)
+{
+	begin_told();
+	flow()->s.W = 60000;
+	hear(HPCCPP_WINDOW_N, 0, 100000, 0);
+	assert_int_equal(flow()->s.W, 60000);
+	hear(HPCCPP_WINDOW_N, 0, 30000, 0);
+	assert_near(flow()->s.W, 30000, 1000);
+}
+
+static void window_before_the_request_cannot_raise_W(void **state)
+{
+	begin_known(.5);
+	flow()->s.W = 60000;
+	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
+	assert_int_equal(flow()->s.W, 60000);
+}
+
+/* The receiver has not heard of a decrease: its window cannot raise W until it has. */
+static void window_after_a_decrease_cannot_raise_W(void **state)
+{
+	u32 W, calls;
+
+	begin_told();
+	calls = w.calls;
+	fill();
+	mark();
+	W = flow()->s.W;
+	assert_true(W < W_INIT * 6 / 10);
+	pass(T_BASE);
+	window(HPCCPP_WINDOW_N, 1, 100000, 0);
+	submit(1);
+	assert_int_equal(flow()->s.W, W);
+	/* it is told with the next ACK */
+	ack(1);
+	assert_int_equal(w.calls, calls + 1);
+	assert_told(request(), W, flow()->p.W_ai);
+	in_state(TCP_CA_Open);
+	hear(HPCCPP_WINDOW_N, 2, 100000, 0);
+	assert_near(flow()->s.W, 100000, 1000);
+}
+
+/* A flow that the agent has not told of windows is not told by a decrease either. */
+static void decrease_of_a_flow_without_windows(void **state)
+{
+	begin_known(.5);
+	fill();
+	mark();
+	ack(1);
+	assert_int_equal(flow()->told, 0);
+	assert_int_equal(w.calls, w.announced);
+}
+
+static void flow_enters_with_its_cwnd(void **state)
+{
+	begin(-1);
+	w.mail->rx = 1;
+	w.tp.snd_cwnd = 12;
+	submit(12);
+	pass(RTT);
+	/* B is not known yet */
+	window(HPCCPP_WINDOW_N, 0, 100000, 0);
+	ack(1);
+	assert_false(steered());
+	window(HPCCPP_WINDOW_B, 0, 100000, RATE_10G);
+	ack(1);
+	assert_true(steered());
+	/* Reno had let it grow by one */
+	assert_int_equal(flow()->s.W, 13 * WIRE);
+	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
+	assert_int_equal(flow()->told >> 12, T_BASE);
+	assert_int_equal(flow()->s.records, 1);
+}
+
+/* One B alone does not change a path that is known. */
+static void B_counts_when_it_is_told_twice(void **state)
+{
+	begin_told();
+	hear(HPCCPP_WINDOW_B, 1, 50000, RATE_1G);
+	assert_int_equal(flow()->min_B, 1250000000);
+	hear(HPCCPP_WINDOW_B, 1, 50000, RATE_10G);
+	hear(HPCCPP_WINDOW_B, 1, 50000, RATE_1G);
+	assert_int_equal(flow()->min_B, 1250000000);
+	hear(HPCCPP_WINDOW_B, 1, 50000, RATE_1G);
+	assert_int_equal(flow()->min_B, 125000000);
+	assert_int_equal(flow()->T, RTT + 49);
+	/* nor one that no link has */
+	hear(HPCCPP_WINDOW_B, 1, 50000, 1);
+	hear(HPCCPP_WINDOW_B, 1, 50000, 1);
+	assert_int_equal(flow()->min_B, 125000000);
+}
+
+static void U_is_told(void **state)
+{
+	begin_told();
+	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
+	assert_int_equal(flow()->s.U, HPCCPP_ONE / 2);
+	assert_int_equal(ca()->U, HPCCPP_ONE / 2);
+}
+
+static void flows_are_told(void **state)
+{
+	knob("flows", 0);
+	begin_told();
+	hear(HPCCPP_WINDOW_N, 1, 50000, 10);
+	assert_int_equal(flow()->N, 10);
+	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 1000);
+}
+
+/* No round trip was as short as T and the queue of now: the SYN's queue was not there. */
+static void U_tells_that_no_SYN_waited(void **state)
+{
+	begin_told();
+	flow()->syn_rtt = 1000;
+	flow()->syn_queue = 900;
+	w.tp.rtt_min = 1000;
+	flow()->T = 105;
+	/* 105 * 3 / 2 and U * 105 are less than 1000, but it may be more than can be said */
+	hear(HPCCPP_WINDOW_U, 1, 50000, 0xfff);
+	assert_int_equal(flow()->syn_queue, 900);
+	w.tp.rtt_min = 105 + 52 + 52;
+	flow()->syn_queue = 104;
+	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
+	assert_int_equal(flow()->syn_queue, 104);
+	w.tp.rtt_min++;
+	flow()->T = 105;
+	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
+	assert_int_equal(flow()->syn_queue, 0);
+}
+
+/* Lines 22 and 24 in the round trips of windows, and that stages begin anew */
+static void windows_commit_once_in_a_round_trip(void **state)
+{
+	u32 commits;
+
+	begin_told();
+	ack(w.tp.packets_out);
+	fill();
+	flow()->s.inc_stage = 3;
+	hear(HPCCPP_WINDOW_U, 1, 60000, 128);
+	assert_int_equal(flow()->s.inc_stage, 0);
+	commits = w.commits;
+	for (u32 left = w.tp.packets_out; left; left--) {
+		assert_int_equal(w.commits, commits);
+		hear(HPCCPP_WINDOW_U, 1, 60000, 128);
+	}
+	hear(HPCCPP_WINDOW_U, 1, 60000, 128);
+	assert_int_equal(w.commits, commits + 1);
+}
+
+static void round_trips_of(u32 rtt, u32 U, u32 n)
+{
+	while (n--) {
+		fill();
+		pass(rtt);
+		w.rtt = rtt;
+		window(HPCCPP_WINDOW_U, 1, 60000, U);
+		ack(w.tp.packets_out - 4);
+	}
+}
+
+/* U bounds the queue: here half of T */
+static void windows_may_be_blind(void **state)
+{
+	begin_told();
+	round_trips_of(105 + 26 + 20 + 52, 128, 20);
+	assert_true(steered());
+	round_trips_of(105 + 26 + 20 + 53, 128, 8);
+	assert_false(steered());
+	assert_int_equal(counter("blind"), 1);
+}
+
+static void windows_of_loaded_links_are_not_blind(void **state)
+{
+	begin_told();
+	round_trips_of(1000, 250, 20);
+	assert_true(steered());
+}
+
+/* Nothing is new: neither is used again. */
+static void window_is_used_once(void **state)
+{
+	begin_told();
+	hear(HPCCPP_WINDOW_N, 1, 50000, 0);
+	ack(1);
+	assert_int_equal(counter("windows"), 1);
+	assert_int_equal(flow()->silent, 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	MODULE_TEST(agent_is_told_what_W_depends_on),
+	MODULE_TEST(agent_without_receivers_is_not_told),
+	MODULE_TEST(agent_is_told_of_a_fallback),
+	MODULE_TEST(window_is_obeyed),
+	MODULE_TEST(window_is_bounded),
+	MODULE_TEST(window_without_serial_cannot_raise_W),
+	MODULE_TEST(window_before_the_request_cannot_raise_W),
+	MODULE_TEST(window_after_a_decrease_cannot_raise_W),
+	MODULE_TEST(decrease_of_a_flow_without_windows),
+	MODULE_TEST(flow_enters_with_its_cwnd),
+	MODULE_TEST(B_counts_when_it_is_told_twice),
+	MODULE_TEST(U_is_told),
+	MODULE_TEST(flows_are_told),
+	MODULE_TEST(U_tells_that_no_SYN_waited),
+	MODULE_TEST(windows_commit_once_in_a_round_trip),
+	MODULE_TEST(windows_may_be_blind),
+	MODULE_TEST(windows_of_loaded_links_are_not_blind),
+	MODULE_TEST(window_is_used_once),
+};
+
+const struct tests rx_tests = { tests, ARRAY_SIZE(tests) };

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the module as it is, compiled for a process: module_kernel.h is the
+ * kernel, this file the connection, and the tests are in module_*.c by what they are
+ * about. Time passes when a test says so.
+ */
+#include "module_test.h"
+
+struct world w;
+
+static const struct inet_connection_sock_af_ops ipv4 = { .net_header_len = 20 };
+static struct sk_buff *const unsent = (void *)&w;
+
+/* --- The agent and what it is called for --- */
+
+int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
+{
+	kernel_check(!kernel_rcu, "programs are called outside of RCU");
+	w.calls++;
+	w.announced += op == HPCCPP_SOCK_OP;
+	w.told[0] = op;
+	for (u32 i = 0; i < 3; i++)
+		w.told[1 + i] = i < nargs ? args[i] : 0;
+	if (op == HPCCPP_SOCK_OP && !w.deaf) {
+		sk->sk_bpf_storage = &w.storage;
+		w.mail->magic = HPCCPP_MAIL_MAGIC;
+		w.mail->governed = 1;
+	}
+	if (w.thief)
+		w.thief();
+	return 0;
+}
+
+int tcp_call_bpf_3arg(struct sock *sk, int op, u32 arg1, u32 arg2, u32 arg3)
+{
+	u32 args[3] = { arg1, arg2, arg3 };
+
+	return tcp_call_bpf(sk, op, 3, args);
+}
+
+/*
+ * Every update of every test: W and R are in bounds, and W_c is set once in a round
+ * trip at most (lines 22 and 24).
+ */
+void kernel_trace(const struct trace_hpccpp_update *entry)
+{
+	w.trace = *entry;
+	w.traces++;
+	assert_int_equal(entry->snd_una, w.tp.snd_una);
+	assert_int_equal(entry->snd_nxt, w.tp.snd_nxt);
+	if (!entry->used)
+		return;
+	assert_in_range(entry->W, 1, entry->W_max);
+	assert_int_equal(entry->R, (u64)entry->W * USEC_PER_SEC / entry->T);
+	if (!entry->update_wc)
+		return;
+	assert_int_equal(entry->W, entry->W_c);
+	if (w.commits)
+		assert_true(after(entry->snd_una, w.commit_nxt));
+	w.commits++;
+	w.commit_nxt = entry->snd_nxt;
+}
+
+struct hpccpp_int stamp(struct port *port, double load, u32 qlen)
+{
+	u64 now = w.tp.tcp_clock_cache;
+	double ns = now - port->stamped;
+
+	port->bytes += load * hpccpp_rate_decode(port->rate) / 8 * ns / 1e9;
+	port->stamped = now;
+	return (struct hpccpp_int) {
+		.link = port->id,
+		.rate = port->rate,
+		.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24,
+		.tx_bytes = port->bytes >> HPCCPP_TX_SHIFT & HPCCPP_MASK24,
+		.qlen = qlen >> HPCCPP_QLEN_SHIFT,
+		.U = min_t(u32, load * 64, HPCCPP_U_MAX),
+	};
+}
+
+void news_of(const struct hpccpp_int *rec, int n)
+{
+	memcpy(w.mail->rec, rec, n * sizeof(*rec));
+	w.mail->n = n;
+	w.mail->window = 0;
+	w.mail->gen++;
+	w.mail->unread++;
+}
+
+void news(double load, u32 qlen)
+{
+	struct hpccpp_int rec = stamp(&w.port, load, qlen);
+
+	news_of(&rec, 1);
+}
+
+void window(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value)
+{
+	w.mail->window = HPCCPP_WINDOW(kind, serial, hpccpp_num_encode(W), value);
+	w.mail->gen++;
+}
+
+/* --- Knobs and counters --- */
+
+int try_knob(const char *name, s64 value)
+{
+	const struct ctl_table *table = kernel_knobs->ctl_table_arg;
+
+	for (size_t i = 0; i < kernel_knobs->n; i++)
+		if (!strcmp(table[i].procname, name))
+			return table[i].proc_handler(&table[i], value);
+	fail_msg("no knob %s", name);
+	return 0;
+}
+
+void knob(const char *name, s64 value)
+{
+	assert_int_equal(try_knob(name, value), 0);
+}
+
+u64 counter(const char *name)
+{
+	struct seq_file seq = { .net = &init_net };
+	char line[64], *at;
+
+	kernel_proc_show(&seq, NULL);
+	snprintf(line, sizeof(line), "\n%s ", name);
+	/* the first line has none before it */
+	at = strstr(seq.text, line);
+	if (!at && !strncmp(seq.text, line + 1, strlen(line + 1)))
+		at = seq.text - 1;
+	if (!at)
+		fail_msg("/proc/net/hpccpp lacks %s", name);
+	return strtoull(at + strlen(line), NULL, 10);
+}
+
+/* --- The connection --- */
+
+int world_begin(void **state)
+{
+	memset(&w, 0, sizeof(w));
+	kernel_cpu = 0;
+	kernel_no_memory = false;
+	kernel_no_proc = false;
+	kernel_cc_error = 0;
+	kernel_allocated = 0;
+	kernel_rcu = 0;
+	assert_int_equal(kernel_module_init(), 0);
+
+	w.sk = &w.tp.icsk.sk;
+	w.sk->sk_net = &init_net;
+	w.sk->sk_max_pacing_rate = ~0UL;
+	w.sk->sk_pacing_shift = 10;
+	w.tp.icsk.icsk_af_ops = &ipv4;
+	w.tp.mss_cache = MSS;
+	w.tp.tcp_header_len = 32;
+	w.tp.snd_cwnd = TCP_INIT_CWND;
+	w.tp.snd_cwnd_clamp = ~0;
+	w.tp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	/* soon to wrap, as are most numbers of TCP */
+	w.tp.snd_una = -3 * MSS;
+	w.tp.snd_nxt = -3 * MSS;
+	w.tp.rtt_min = RTT;
+	w.tp.srtt_us = RTT << 3;
+	w.tp.segs_in = 1;
+	w.tp.segs_out = 1;
+	w.tp.tcp_clock_cache = 1000000000;
+	w.tp.send_head = unsent;
+	w.rtt = RTT;
+
+	/* another program's storage comes first in the socket's list */
+	w.map.map.value_size = sizeof(struct hpccpp_mail) + 40;
+	w.other_map.map.value_size = 8;
+	w.elem.sdata.smap = &w.map;
+	w.other.sdata.smap = &w.other_map;
+	w.other.snode.next = &w.elem.snode;
+	w.storage.list.first = &w.other.snode;
+	w.mail = (struct hpccpp_mail *)w.elem.sdata.data;
+	w.port = (struct port) { .id = 0x123, .rate = hpccpp_rate_encode(10000000000) };
+	w.second = (struct port) { .id = 0x456, .rate = hpccpp_rate_encode(40000000000) };
+	w.port.stamped = w.tp.tcp_clock_cache;
+	w.second.stamped = w.tp.tcp_clock_cache;
+	return 0;
+}
+
+int world_end(void **state)
+{
+	if (ops() && ops()->release)
+		finish();
+	assert_int_equal(kernel_rcu, 0);
+	kernel_module_exit();
+	assert_int_equal(kernel_allocated, 0);
+	assert_null(kernel_cc);
+	assert_null(kernel_knobs);
+	assert_null(kernel_proc_show);
+	return 0;
+}
+
+const struct tcp_congestion_ops *ops(void)
+{
+	return w.tp.icsk.icsk_ca_ops;
+}
+
+const struct hpccpp_sock *ca(void)
+{
+	return (void *)w.tp.icsk.icsk_ca_priv;
+}
+
+struct hpccpp_flow *flow(void)
+{
+	return ca()->flow;
+}
+
+bool steered(void)
+{
+	assert_int_equal(ca()->mode == HPCCPP_INT, ops() == kernel_cc);
+	return ops() == kernel_cc;
+}
+
+void pass(u64 us)
+{
+	w.tp.tcp_clock_cache += us * 1000;
+}
+
+void begin(double load)
+{
+	if (load >= 0)
+		news(load, 0);
+	w.tp.icsk.icsk_ca_ops = kernel_cc;
+	ops()->init(w.sk);
+}
+
+/* T has the four packets when B is known, so from the second record on. */
+void begin_known(double load)
+{
+	begin(load);
+	assert_true(steered());
+	round_trip(load);
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+void finish(void)
+{
+	ops()->release(w.sk);
+	w.tp.icsk.icsk_ca_ops = NULL;
+}
+
+void submit(u32 packets)
+{
+	if (ops()->min_tso_segs)
+		assert_int_equal(ops()->min_tso_segs(w.sk), 1);
+	if (!w.tp.packets_out) {
+#ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
+		if (ops()->cwnd_event_tx_start)
+			ops()->cwnd_event_tx_start(w.sk);
+#else
+		if (ops()->cwnd_event)
+			ops()->cwnd_event(w.sk, CA_EVENT_TX_START);
+#endif
+	}
+	w.tp.packets_out += packets;
+	w.tp.segs_out += packets;
+	w.tp.data_segs_out += packets;
+	w.tp.snd_nxt += packets * MSS;
+}
+
+void fill(void)
+{
+	if (w.tp.snd_cwnd > tcp_packets_in_flight(&w.tp))
+		submit(w.tp.snd_cwnd - tcp_packets_in_flight(&w.tp));
+}
+
+void ack(u32 packets)
+{
+	struct rate_sample rs = { .rtt_us = packets ? (long)w.rtt : -1, .acked_sacked = packets };
+
+	assert_in_range(packets, 0, w.tp.packets_out);
+	w.tp.snd_una += packets * MSS;
+	w.tp.packets_out -= packets;
+	w.tp.delivered += packets;
+	w.tp.segs_in++;
+	if (ops()->in_ack_event)
+		ops()->in_ack_event(w.sk, 0);
+#ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
+	if (ops()->cong_control)
+		ops()->cong_control(w.sk, w.tp.snd_una, 0, &rs);
+#else
+	if (ops()->cong_control)
+		ops()->cong_control(w.sk, &rs);
+#endif
+	else
+		ops()->cong_avoid(w.sk, w.tp.snd_una, packets);
+}
+
+/* All that is in flight is acked at once, with news; and as much is sent as may be. */
+void round_trip(double load)
+{
+	fill();
+	pass(w.rtt > T_BASE ? w.rtt : T_BASE);
+	news(load, 0);
+	ack(w.tp.packets_out);
+	fill();
+}
+
+/* As tcp_set_ca_state(): the module hears of it first. */
+void in_state(u8 state)
+{
+	if (ops()->set_state)
+		ops()->set_state(w.sk, state);
+	w.tp.icsk.icsk_ca_state = state;
+}
+
+void lose(u32 packets)
+{
+	w.tp.lost_out += packets;
+	w.tp.lost += packets;
+	in_state(TCP_CA_Recovery);
+}
+
+void mark(void)
+{
+	in_state(TCP_CA_CWR);
+}
+
+void timed_out(void)
+{
+	if (ops()->cwnd_event)
+		ops()->cwnd_event(w.sk, CA_EVENT_LOSS);
+	in_state(TCP_CA_Loss);
+}
+
+void assert_near(u64 a, u64 b, u64 part)
+{
+	if ((a > b ? a - b : b - a) > b / part)
+		fail_msg("%llu is not within 1/%llu of %llu", (long long)a, (long long)part,
+			 (long long)b);
+}
+
+int main(void)
+{
+	static const struct tests * const groups[] = {
+		&entry_tests, &path_tests, &loss_tests, &silence_tests, &rx_tests,
+	};
+	struct CMUnitTest all[200];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		if (n + groups[i]->n > ARRAY_SIZE(all))
+			abort();
+		memcpy(all + n, groups[i]->test, groups[i]->n * sizeof(all[0]));
+		n += groups[i]->n;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return _cmocka_run_group_tests("module", all, n, NULL, NULL);
+}

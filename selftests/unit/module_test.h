@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A connection of the module in a process, module_kernel.h: what TCP and the host
+ * agent do to the module, in words of TCP. The path, unless a test changes it, is one
+ * link of 10 Gbit/s and 100 us: T is 105 us, W_init 131250 bytes.
+ */
+#ifndef HPCCPP_MODULE_TEST_H
+#define HPCCPP_MODULE_TEST_H
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "module_kernel.h"
+#include "hpccpp_flow.h"
+#include "trace.h"
+
+/* cmocka hands every test a state, and few want one */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define RTT		100U		/* us, the path's */
+#define T_BASE		105U		/* and four packets at 10 Gbit/s, rounded up */
+#define WIRE		1514U		/* bytes of a packet on the wire */
+#define MSS		1448U
+#define W_INIT		131250U		/* 10 Gbit/s for T_BASE */
+#define W_MOST		147656U		/* and an eighth */
+#define ETA		(95U * HPCCPP_ONE / 100)
+
+/* A port that stamps. */
+struct port {
+	u16 id;
+	u16 rate;		/* code */
+	u64 bytes;		/* sent */
+	u64 stamped;		/* when, ns */
+};
+
+struct world {
+	struct tcp_sock tp;
+	struct sock *sk;
+	struct hpccpp_mail *mail;	/* the agent's */
+	struct port port, second;
+	u32 rtt;			/* of what is acked, us */
+	bool deaf;			/* the agent does not take flows */
+	void (*thief)(void);		/* another program, called like the agent */
+	u32 calls;			/* of the agent's program */
+	u32 announced;			/* of these, HPCCPP_SOCK_OP */
+	u32 told[4];			/* op and arguments of the last call */
+	struct trace_hpccpp_update trace;	/* the last */
+	u32 traces, commits;
+	u32 commit_nxt;			/* snd_nxt at the last commit */
+	struct bpf_local_storage storage;
+	struct bpf_local_storage_map map, other_map;
+	struct bpf_local_storage_elem elem, other;
+};
+
+extern struct world w;
+
+/* The module is there, and a socket with nothing sent; and all is gone again. */
+int world_begin(void **state);
+int world_end(void **state);
+
+void pass(u64 us);
+void knob(const char *name, s64 value);
+int try_knob(const char *name, s64 value);
+u64 counter(const char *name);
+
+/* The agent has news: of the one link, of n records, of a window, or a bound of U. */
+struct hpccpp_int stamp(struct port *port, double load, u32 qlen);
+void news(double load, u32 qlen);
+void news_of(const struct hpccpp_int *rec, int n);
+void window(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value);
+
+/* The connection: begin() as a client whose SYN-ACK had telemetry, if load >= 0. */
+void begin(double load);
+void begin_known(double load);	/* and has T and B by a second record */
+void finish(void);
+void submit(u32 packets);
+void fill(void);
+void ack(u32 packets);
+void round_trip(double load);
+void in_state(u8 state);
+void lose(u32 packets);
+void mark(void);
+void timed_out(void);
+bool steered(void);		/* by telemetry */
+struct hpccpp_flow *flow(void);
+const struct hpccpp_sock *ca(void);
+const struct tcp_congestion_ops *ops(void);
+
+/* a is within 1/part of b */
+void assert_near(u64 a, u64 b, u64 part);
+
+/* Tests of each file, with world_begin() and world_end() around each */
+#define MODULE_TEST(test) \
+	cmocka_unit_test_setup_teardown(test, world_begin, world_end)
+struct tests {
+	const struct CMUnitTest *test;
+	size_t n;
+};
+
+extern const struct tests entry_tests, path_tests, loss_tests, silence_tests, rx_tests;
+
+#endif /* HPCCPP_MODULE_TEST_H */
