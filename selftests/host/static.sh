@@ -70,6 +70,7 @@ ignored() # FILE: types that do not apply to it
 {
 	echo CONSTANT_COMPARISON LONG_LINE_STRING
 	[[ $1 != *.bpf.c && $1 != tools/bpf/host_flow.h ]] || echo VOLATILE
+	[[ $1 != */cnp_maps.h ]] || echo MACRO_ARG_REUSE
 	[[ $1 != */module_kernel.h ]] || echo VOLATILE MEMORY_BARRIER TRAILING_SEMICOLON \
 		COMPLEX_MACRO MACRO_ARG_REUSE
 	[[ $1 != */port.bpf.c ]] || echo AVOID_EXTERNS MACRO_ARG_PRECEDENCE

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The host agent, compiled into a user-space test unchanged: one socket, its storage,
+ * and TCP's calls. The test includes bpf_shim.h and host.bpf.c before this.
+ */
+
+static struct bpf_sock_ops skops;
+static struct flow the_flow;
+static struct rx the_rx;
+static bool has_flow, has_rx;
+static struct link_flows the_link;
+static bool has_link;
+
+/* The agent's maps but the prefixes, of which each test has its own */
+static void *host_lookup(void *map, const void *key)
+{
+	if (map == &host)
+		return &the_host;
+	if (map == &host_keys)
+		return &the_keys;
+	if (map == &host_stats)
+		return &stats[HPCCPP_PS_MAX + *(const __u32 *)key];
+	if (map == &host_links)
+		return has_link ? &the_link : NULL;
+	return NULL;
+}
+
+static long host_update(void *map, const void *key, const void *value,
+			__u64 flags)
+{
+	TRUE_OR_TRAP(map == &host_links && key && flags == BPF_NOEXIST);
+	__builtin_memcpy(&the_link, value, sizeof(the_link));
+	has_link = true;
+	return 0;
+}
+
+static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
+{
+	TRUE_OR_TRAP(sk && !value);
+	if (map == &host_rx) {
+		if (!has_rx && !flags)
+			return NULL;
+		if (!has_rx)
+			__builtin_memset(&the_rx, 0, sizeof(the_rx));
+		has_rx = true;
+		return &the_rx;
+	}
+	TRUE_OR_TRAP(map == &host_sk);
+	if (!has_flow && !flags)
+		return NULL;
+	if (!has_flow)
+		__builtin_memset(&the_flow, 0, sizeof(the_flow));
+	has_flow = true;
+	return &the_flow;
+}
+
+static long sk_storage_delete(void *map, void *sk)
+{
+	TRUE_OR_TRAP(map == &host_sk && sk);
+	if (!has_flow)
+		return -ENOENT;
+	has_flow = false;
+	return 0;
+}
+
+/* A socket that no program has seen */
+static void new_socket(void)
+{
+	static struct bpf_sock sk;
+
+	has_flow = false;
+	has_rx = false;
+	has_link = false;
+	__builtin_memset(&the_flow, 0, sizeof(the_flow));
+	__builtin_memset(&skops, 0, sizeof(skops));
+	skops.sk = &sk;
+	skops.skb_data = packet;
+	skops.mss_cache = 1448;
+}
+
+/* Call the agent; and what must hold after, whatever was called for */
+static void call_host(__u32 op, __u32 arg)
+{
+	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
+	__u64 before = *ok;
+	__u32 gen = has_flow ? the_flow.mail.gen : 0;
+
+	skops.op = op;
+	skops.args[0] = arg;
+	hpccpp_host(&skops);
+	TRUE_OR_TRAP(!has_rx || (the_rx.p.T && the_rx.p.T <= HPCCPP_T_MAX));
+	TRUE_OR_TRAP(!has_rx || !the_rx.s.W ||
+		     (the_rx.p.W_min && the_rx.s.W >= the_rx.p.W_min &&
+		      the_rx.s.W <= HPCCPP_W_LIMIT));
+	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
+	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
+	/* nothing new without a right tag, where it is required */
+	if (tags && the_keys.require && has_flow && the_flow.mail.gen &&
+	    the_flow.mail.gen != gen)
+		TRUE_OR_TRAP(*ok != before);
+}
+
+/* The segment that arrives ends behind its options */
+static void end_packet(__u32 options_len)
+{
+	packet_len = sizeof(struct tcphdr) + options_len;
+	skops.skb_data_end = packet + packet_len;
+}
+
+static void put_ack(__u32 ack)
+{
+	((struct tcphdr *)packet)->ack_seq = bpf_htonl(ack);
+}
+
+/* The tag of the segment's echo, with one of the keys; nobody finds it by chance */
+static void put_tag(const struct hpccpp_key *key)
+{
+	int len, n;
+	struct hpccpp_signed s;
+	struct opt o = {};
+
+	skops.op = BPF_SOCK_OPS_PARSE_HDR_OPT_CB;
+	len = load_any(&skops, &o, HPCCPP_EXID_TAG, 0);
+	n = len == 32 ? 2 : 1;
+	if (len != HPCCPP_TAGGED_LEN(n) || !what_is_signed(&skops, false, &s, &o, n))
+		return;
+	((__be32 *)&o)[len / 4 - 1] = hpccpp_tag(key, &s, n);
+	__builtin_memcpy(loaded, &o, len);
+}
+
+/* TCP computes its MSS. Sets "reserved". */
+static void compute_mss(void)
+{
+	skops.skb_tcp_flags = 0;
+	skops.skb_len = 0;
+	reserved = 0;
+	stored = 0;
+	/* without the flag TCP calls nobody */
+	if (skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
+		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB,
+			  BPF_WRITE_HDR_TCP_CURRENT_MSS);
+}
+
+/* TCP builds a segment: reserve, write what was reserved, no more and no less */
+static void build_segment(__u32 flags, __u32 len)
+{
+	skops.skb_tcp_flags = flags;
+	skops.skb_len = len;
+	reserved = 0;
+	stored = 0;
+	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		return;
+	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_WRITE_HDR_TCP_CURRENT_MSS + 1);
+	if (reserved)
+		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, 0);
+	TRUE_OR_TRAP(stored == reserved);
+	/* who pauses its calls hears when to resume them */
+	TRUE_OR_TRAP(!the_flow.paused_len ||
+		     (skops.bpf_sock_ops_cb_flags & HPCCPP_RESUME_FLAGS) ==
+		     HPCCPP_RESUME_FLAGS);
+}
