@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The host agent, call by call: the unit tests of host_*_test.c, plain and under the
+# sanitizers. A table of faults that they notice is in ../mutants.
+#
+# place: host
+# timeout: 300
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+bin=$(realpath -m "$HPCCPP_BIN")
+programs=("$bin"/host_{ask,echo,tag,window}_test{,-san})
+
+echo TAP version 13
+check "they are built" make -C "$top/selftests" O="$bin" CFLAGS="-O1 -g -Werror" "${programs[@]}"
+for program in "${programs[@]}"; do
+	cmocka "$program"
+done
+ktap_finish
