@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of the port agent on a clock and with maps of the test's own: what it does
+ * over time, and what becomes of the copies that it sends and of the packets that it takes.
+ * What it does with one segment is tested as the kernel runs it, in progs_test.c.
+ */
+#include "bpf_shim.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "port.bpf.c"
+#include "port_maps.h"
+#include "frames.h"
+
+/* cmocka hands every test a state, and few want one */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define ROOM(a)		(sizeof(a) / sizeof((a)[0]))
+#define MS		1000000ULL		/* ns */
+#define SECOND		(1000 * MS)
+#define T_NS		(the_port.cfg.base_rtt * 1000ULL)
+#define DEVICE		3
+
+static void *map_lookup(void *map, const void *key)
+{
+	return port_lookup(map, key);
+}
+
+/* 200 Mbit/s, T 1 ms; responds, and takes responses from ADDR4 and ADDR6 */
+#define ADDR4		{ 10, 9, 9, 1 }
+#define ADDR6		{ 0xfd, 9, [15] = 1 }
+static int reset(void **state)
+{
+	static const struct hpccpp_prefix from[] = {
+		{ 128, { [10] = 0xff, 0xff, 10, 9, 9, 1 } }, { 128, ADDR6 },
+	};
+
+	now = 6 * SECOND;
+	memset(stats, 0, sizeof(stats));
+	memset(answered_bits, 0, sizeof(answered_bits));
+	memset(&copy, 0, sizeof(copy));
+	memcpy(prefixes, from, sizeof(from));
+	n_prefixes = ROOM(from);
+	the_sk.state = BPF_TCP_ESTABLISHED;
+	the_port = (struct hpccpp_port) { .cfg = {
+		.rate = 200000000, .rate_code = hpccpp_rate_encode(200000000),
+		.base_rtt = 1000, .link = 0x123, .queue = HPCCPP_QUEUE_VIRTUAL,
+		.queues = 1, .mark = MARK, .respond = 1,
+	} };
+	the_response = (struct hpccpp_port_response) {
+		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
+		.accepts = ROOM(from), .addr4 = ADDR4, .addr6 = ADDR6,
+	};
+	the_roce = (struct hpccpp_port_roce) {
+		.source = ADDR6, .type1 = HPCCPP_FCNP_TYPE1,
+		.type2 = HPCCPP_FCNP_TYPE2, .cnp = 1,
+	};
+	return 0;
+}
+
+/* --- The virtual queue ------------------------------------------------------- */
+
+static const __u64 rates[] = {
+	10000, 10000000, 100000000, 1000000000, 10000000000, 25000000000,
+	100000000000, 400000000000, 4000000000000,
+};
+
+static const __u64 pauses[] = {
+	0, 1, 1000, 100000, 999999, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, 20 * MS,
+	100 * MS, 268 * MS, 1 * SECOND, 10 * SECOND, (1ULL << 36) - 1,
+};
+
+/* What B bytes/s are in ns, in 1/256 bytes */
+static __u64 sent_in(__u64 B, __u64 ns)
+{
+	return (__int128)B * ns * 256 / 1000000000;
+}
+
+/* At B, to a byte in pauses of 16 ms and to 1/1000 in longer ones */
+static void queue_drains_at_the_rate(void **state)
+{
+	__u64 B, gone, slack, tx, qlen, held, r, i;
+
+	for (r = 0; r < ROOM(rates); r++) {
+		for (i = 0; i < ROOM(pauses); i++) {
+			struct hpccpp_port p = { .v_now = now, .v_last = 1000 << 8 };
+
+			B = rates[r] / 8;
+			gone = sent_in(B, pauses[i]);
+			slack = pauses[i] < 1 << 24 ? 0 : gone / 1000;
+			held = 2 * gone + (5000 << 8);
+			p.v_qlen = held;
+			p.v_in = held + (7000 << 8);
+			virtual_queue(&p, B, now + pauses[i], 1500, &tx, &qlen);
+			assert_in_range(tx, (7000 * 256 + gone - slack) >> 8,
+					(7000 * 256 + gone + slack) >> 8);
+			assert_in_range(qlen, (held - gone - slack - (1000 << 8)) >> 8,
+					(held - gone + slack - (1000 << 8)) >> 8);
+			/* then the packet joins */
+			assert_int_equal(p.v_now, now + pauses[i]);
+			assert_int_equal(p.v_last, 1500 << 8);
+			assert_int_equal(p.v_in, held + (8500 << 8));
+			assert_in_range(p.v_qlen, held - gone - slack + (1500 << 8),
+					held - gone + slack + (1500 << 8));
+		}
+	}
+}
+
+static void queue_is_empty_after_a_pause(void **state)
+{
+	static const __u64 long_after[] = { 1ULL << 36, 100 * SECOND, 1ULL << 50 };
+	__u64 tx, qlen, r, i;
+
+	for (r = 1; r < ROOM(rates); r++) {
+		for (i = 0; i < ROOM(pauses) + ROOM(long_after); i++) {
+			__u64 ns = i < ROOM(pauses) ? pauses[i] :
+				   long_after[i - ROOM(pauses)];
+			__u64 held = sent_in(rates[r] / 8, ns) / 2;
+			struct hpccpp_port p = {
+				.v_now = now, .v_qlen = held, .v_in = held,
+			};
+
+			virtual_queue(&p, rates[r] / 8, now + ns, 100, &tx, &qlen);
+			assert_int_equal(tx, held >> 8);
+			assert_int_equal(qlen, 0);
+			assert_int_equal(p.v_qlen, 100 << 8);
+			assert_int_equal(p.v_now, now + ns);
+		}
+	}
+}
+
+/* CPUs read the clock before they take the lock, and come in another order. */
+static void queue_keeps_its_time(void **state)
+{
+	struct hpccpp_port p = {
+		.v_now = now, .v_qlen = 3000 << 8, .v_in = 9000 << 8,
+		.v_last = 1000 << 8,
+	};
+	__u64 tx, qlen;
+
+	virtual_queue(&p, 25000000, now - 5000, 700, &tx, &qlen);
+	assert_int_equal(tx, 6000);
+	assert_int_equal(qlen, 2000);
+	assert_int_equal(p.v_now, now);
+	/* 1250 bytes in these 50 us, no more */
+	virtual_queue(&p, 25000000, now + 50000, 700, &tx, &qlen);
+	assert_int_equal(tx, 7250);
+	assert_int_equal(qlen, 3700 - 1250 - 700);
+}
+
+/* Packets and pauses at random: what is sent is what came or what B allows. */
+static void queue_loses_nothing(void **state)
+{
+	__u64 B, tx, qlen, in, last, begin, n, r;
+	struct hpccpp_port p;
+	__u32 len;
+
+	for (r = 1; r < ROOM(rates); r++) {
+		B = rates[r] / 8;
+		in = 0;
+		last = 0;
+		begin = now;
+		p = (struct hpccpp_port) { .v_now = now };
+		for (n = 0; n < 20000; n++) {
+			len = 64 + rnd() % 65000;
+			/* 3/4 of what B takes; each 1000th a longer one */
+			now += sent_in(B, 0) + len * 1500000000ULL / B * (rnd() % 1000) / 1000;
+			if (n % 1000 == 999)
+				now += pauses[rnd() % ROOM(pauses)];
+			virtual_queue(&p, B, now, len, &tx, &qlen);
+			assert_in_range(tx, last, in);
+			assert_in_range(tx + qlen, tx, in);
+			assert_true(tx <= (sent_in(B, now - begin) >> 8) * 1001 / 1000 + 1);
+			last = tx;
+			in += len;
+		}
+		assert_int_equal(p.v_in, in << 8);
+	}
+}
+
+/* --- A port's load over time ------------------------------------------------- */
+
+static struct __sk_buff skb;
+
+static void put_packet(const struct frame *f)
+{
+	assert_true(f->len <= sizeof(packet));
+	memcpy(packet, f->b, f->len);
+	packet_len = f->len;
+	skb = (struct __sk_buff) {
+		.len = f->len, .wire_len = f->len, .ingress_ifindex = 1,
+		.hash = 0x1234567,
+	};
+	memcpy(&skb.protocol, packet + 12, 2);
+}
+
+/* A packet of so many bytes passes: the record that it brings home */
+static struct hpccpp_int stamped(__u32 wire_len)
+{
+	struct hpccpp_int r;
+	struct frame f;
+	__be32 w[3];
+
+	collect(&f, false, 1, 20);
+	put_packet(&f);
+	skb.wire_len = wire_len;
+	assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
+	memcpy(w, packet + f.tcp + TCP_LEN + HPCCPP_OPT_HDR, sizeof(w));
+	hpccpp_int_decode(&r, bpf_ntohl(w[0]), bpf_ntohl(w[1]), bpf_ntohl(w[2]));
+	assert_int_equal(r.link, 0x123);
+	assert_int_equal(r.rate, the_port.cfg.rate_code);
+	assert_int_equal(r.ts, now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24);
+	return r;
+}
+
+/* So many packets of 1250 bytes, a part of the link's rate in percent */
+static struct hpccpp_int load_link(int n, int percent)
+{
+	struct hpccpp_int r = {};
+
+	while (n--) {
+		now += 1250 * 8 * SECOND / the_port.cfg.rate * 100 / percent;
+		r = stamped(1250);
+	}
+	return r;
+}
+
+static void load_is_averaged_over_T(void **state)
+{
+	struct hpccpp_int r;
+
+	/* 20 packets of 50 us are T: (1 - 1/20)^20 of the old load is left */
+	assert_in_range(load_link(200, 100).U, 63, 64);
+	assert_in_range(load_link(200, 50).U, 31, 32);
+	assert_in_range(load_link(10, 100).U, 42, 46);
+	assert_in_range(load_link(200, 25).U, 15, 16);
+	/*
+	 * What the link does not take waits, B T in each T, and counts: U is 1.09 and 2.03
+	 * then. Of 80 packets, with the one before, half are gone, and one is on the wire.
+	 */
+	assert_in_range(load_link(40, 200).U, 66, 71);
+	r = load_link(40, 200);
+	assert_in_range(r.U, 124, 132);
+	assert_int_equal(r.qlen, (80 * 625 - 1250) / 64);
+	assert_int_equal(load_link(200, 50).qlen, 0);
+}
+
+/* A load of long ago is none, however long ago: ts alone would wrap in 268 ms. */
+static void load_is_none_after_a_pause(void **state)
+{
+	static const __u64 idle[] = {
+		9 * MS, 50 * MS, 130 * MS, 140 * MS, 268 * MS, 270 * MS, 300 * MS,
+		537 * MS, 1 * SECOND, 3 * SECOND, 60 * SECOND, 1000 * SECOND,
+	};
+	size_t i;
+
+	for (i = 0; i < ROOM(idle); i++) {
+		assert_in_range(load_link(200, 100).U, 63, 64);
+		now += idle[i];
+		assert_int_equal(stamped(1250).U, 0);
+		assert_in_range(load_link(20, 100).U, 38, 64);
+	}
+	/* less than 8 T ago it is a measurement: one packet in 2 T is 1/40 */
+	assert_in_range(load_link(200, 100).U, 63, 64);
+	now += 2 * MS;
+	assert_in_range(stamped(1250).U, 1, 2);
+}
+
+/* Whose clock is behind brings no measurement, and takes none away. */
+static void load_takes_no_step_back(void **state)
+{
+	struct hpccpp_link last;
+
+	load_link(200, 50);
+	last = the_port.last;
+	now -= 100000;
+	assert_in_range(stamped(1250).U, 31, 32);
+	assert_memory_equal(&last, &the_port.last, sizeof(last));
+}
+
+/* --- Whom a port answers, and how often -------------------------------------- */
+
+static void only_of(__u32 flow, __u32 period)
+{
+	memset(answered_bits, 0, sizeof(answered_bits));
+	answered(flow, period);
+}
+
+static void each_flow_once_in_a_period(void **state)
+{
+	__u32 flow, period, shared = 0, n;
+
+	/* longer than the filter has entries: it has to forget */
+	for (period = 1; period <= 20000; period++) {
+		assert_false(answered(0xdecade, period));
+		assert_true(answered(0xdecade, period));
+	}
+	/* 32 flows set 64 bits of 4096: one in thousands finds both set */
+	for (; period <= 21000; period++) {
+		for (flow = 0; flow < 32; flow++)
+			shared += answered(flow * 0x01000193, period);
+	}
+	assert_in_range(shared, 0, 32);
+	/* and two that share theirs in one period do not in the next ones */
+	assert_false(answered(0xdecade, ++period));
+	for (flow = 1; !answered(flow, period) && flow < 1000000; flow++)
+		only_of(0xdecade, period);
+	assert_true(flow < 1000000);
+	shared = 0;
+	for (n = 0; n < 100; n++) {
+		assert_false(answered(0xdecade, ++period));
+		shared += answered(flow, period);
+	}
+	assert_in_range(shared, 0, 2);
+}
+
+static void as_many_as_the_limit(void **state)
+{
+	struct hpccpp_port_response *c = &the_response;
+	int i, n;
+
+	c->interval = 10 * MS;
+	for (i = 0; i < 3; i++) {
+		/* 100 ms of its rate at once, and the one that is due */
+		for (n = 0; !over_limit(&c->lock, &c->next, c->interval); n++)
+			;
+		assert_int_equal(n, 11);
+		/* then one in 10 ms */
+		for (n = 0; n < 50; n++) {
+			now += 10 * MS - 1;
+			assert_true(over_limit(&c->lock, &c->next, c->interval));
+			now += 1;
+			assert_false(over_limit(&c->lock, &c->next, c->interval));
+			assert_true(over_limit(&c->lock, &c->next, c->interval));
+		}
+		/* no pause saves up more */
+		now += 1000 * SECOND;
+	}
+}
+
+static __u64 counted(void)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		sum += stats[i];
+	return sum;
+}
+
+static void answer_counts_why_not(void **state)
+{
+	int i;
+
+	now -= now % T_NS;
+	assert_true(may_answer(&the_response, &the_port, 5));
+	assert_int_equal(counted(), 0);
+	assert_false(may_answer(&the_response, &the_port, 5));
+	assert_int_equal(stats[HPCCPP_PS_SUPPRESSED], 1);
+	now += T_NS - 1;
+	assert_false(may_answer(&the_response, &the_port, 5));
+	assert_int_equal(stats[HPCCPP_PS_SUPPRESSED], 2);
+	now += 1;
+	assert_true(may_answer(&the_response, &the_port, 5));
+	the_response.next = now + SECOND;
+	assert_false(may_answer(&the_response, &the_port, 6));
+	assert_int_equal(stats[HPCCPP_PS_LIMITED], 1);
+	assert_int_equal(counted(), 3);
+	/* of 30 flows at once as many as the limit allows */
+	the_response.next = 0;
+	the_response.interval = 10 * MS;
+	for (i = 0; i < 30; i++)
+		may_answer(&the_response, &the_port, 100 + i);
+	assert_int_equal(stats[HPCCPP_PS_LIMITED], 1 + 30 - 11);
+}
+
+/* A load of U, or where nothing has been measured the queue's and the link's own */
+static void congested_from_the_threshold(void **state)
+{
+	const __u64 bdp = 25000;
+	struct load l = {};
+
+	assert_false(congested(&the_port, 63, &l, 64));
+	assert_true(congested(&the_port, 64, &l, 64));
+	assert_true(congested(&the_port, 65, &l, 64));
+	assert_false(congested(&the_port, 0, &l, 1));
+	l.qlen = 1;		/* the link is full then, and more */
+	assert_true(congested(&the_port, 0, &l, 64));
+	assert_false(congested(&the_port, 0, &l, 65));
+	assert_false(congested(&the_port, 1, &l, 64));
+	l.qlen = bdp - 1;
+	assert_false(congested(&the_port, 0, &l, 128));
+	l.qlen = bdp;
+	assert_true(congested(&the_port, 0, &l, 128));
+}
+
+#include "port_test_answers.h"
+
+/* --- What packets have in common --------------------------------------------- */
+
+static void sums_are_folded(void **state)
+{
+	static const __u64 sums[] = {
+		0, 1, 0xffff, 0x10000, 0x1ffff, 0xffffffff, 0x100000000, 0x1ffffffff,
+		0xffff0000ffff, 0xffffffff00010000, 0xffffffff0000, 0xfffffffffffe, 0xffffffffffff,
+	};
+	__u64 sum;
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		sum = i < (int)ROOM(sums) ? sums[i] : (__u64)rnd() << (rnd() % 17) | rnd();
+		assert_int_equal(fold16(sum), folded(sum));
+	}
+}
+
+/* The command shows counters by these names, in this order. */
+static void counters_have_their_names(void **state)
+{
+	static const char * const names[] = HPCCPP_PORT_STAT_NAMES;
+	static const struct { int stat; const char *name; } is[] = {
+		{ HPCCPP_PS_STAMPED, "stamped" }, { HPCCPP_PS_REPLACED, "replaced" },
+		{ HPCCPP_PS_KEPT, "kept" }, { HPCCPP_PS_PASSED, "passed" },
+		{ HPCCPP_PS_QUIET, "quiet" }, { HPCCPP_PS_UNSUBSCRIBED, "unsubscribed" },
+		{ HPCCPP_PS_BAD, "bad" }, { HPCCPP_PS_ERROR, "error" },
+		{ HPCCPP_PS_RESPONDED, "responded" }, { HPCCPP_PS_SUPPRESSED, "suppressed" },
+		{ HPCCPP_PS_LIMITED, "limited" }, { HPCCPP_PS_ACCEPTED, "accepted" },
+		{ HPCCPP_PS_DENIED, "denied" }, { HPCCPP_PS_UNKNOWN, "unknown" },
+		{ HPCCPP_PS_OUTSIDE, "outside" }, { HPCCPP_PS_DAMAGED, "damaged" },
+		{ HPCCPP_PS_CNP_SENT, "cnp_sent" }, { HPCCPP_PS_CNP_CUT, "cnp_cut" },
+		{ HPCCPP_PS_CNP_MARKED, "cnp_marked" }, { HPCCPP_PS_TRACED, "traced" },
+		{ HPCCPP_PS_TRACE_FULL, "trace_full" }, { HPCCPP_PS_TRACE_BAD, "trace_bad" },
+		{ HPCCPP_PS_BORDER_IN, "border_in" }, { HPCCPP_PS_BORDER_OUT, "border_out" },
+	};
+	size_t i;
+
+	assert_int_equal(ROOM(names), HPCCPP_PS_MAX);
+	assert_int_equal(ROOM(is), HPCCPP_PS_MAX);
+	for (i = 0; i < ROOM(is); i++)
+		assert_string_equal(names[is[i].stat], is[i].name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(queue_drains_at_the_rate, reset),
+		cmocka_unit_test_setup(queue_is_empty_after_a_pause, reset),
+		cmocka_unit_test_setup(queue_keeps_its_time, reset),
+		cmocka_unit_test_setup(queue_loses_nothing, reset),
+		cmocka_unit_test_setup(load_is_averaged_over_T, reset),
+		cmocka_unit_test_setup(load_is_none_after_a_pause, reset),
+		cmocka_unit_test_setup(load_takes_no_step_back, reset),
+		cmocka_unit_test_setup(each_flow_once_in_a_period, reset),
+		cmocka_unit_test_setup(as_many_as_the_limit, reset),
+		cmocka_unit_test_setup(answer_counts_why_not, reset),
+		cmocka_unit_test_setup(congested_from_the_threshold, reset),
+		cmocka_unit_test_setup(answers_data_that_it_forwards, reset),
+		cmocka_unit_test_setup(answers_nobody_of_its_own, reset),
+		cmocka_unit_test_setup(copies_do_not_leave, reset),
+		cmocka_unit_test_setup(responses_are_as_specified, reset),
+		cmocka_unit_test_setup(responses_have_a_sum, reset),
+		cmocka_unit_test_setup(responses_that_cannot_leave, reset),
+		cmocka_unit_test_setup(takes_what_is_in_flight, reset),
+		cmocka_unit_test_setup(receiver_takes_what_may_come, reset),
+		cmocka_unit_test_setup(takes_none_of_no_connection, reset),
+		cmocka_unit_test_setup(takes_none_that_is_damaged, reset),
+		cmocka_unit_test_setup(takes_from_whom_is_listed, reset),
+		cmocka_unit_test_setup(leaves_what_is_no_response, reset),
+		cmocka_unit_test_setup(cnps_without_a_trace, reset),
+		cmocka_unit_test_setup(cnps_with_a_trace, reset),
+		cmocka_unit_test_setup(cnps_of_a_port_that_is_no_node, reset),
+		cmocka_unit_test_setup(cnps_have_a_sum, reset),
+		cmocka_unit_test_setup(cnps_about_data_only, reset),
+		cmocka_unit_test_setup(cnps_to_one_host_only, reset),
+		cmocka_unit_test_setup(cnps_of_finished_sums, reset),
+		cmocka_unit_test_setup(sums_are_folded, reset),
+		cmocka_unit_test_setup(counters_have_their_names, reset),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
