@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The draft's lines 1-27, each alone and all in lockstep with the reference. */
+#include "algo_test.h"
+
+static void line_02_u_starts_at_0(void **state)
+{
+	struct pair x;
+
+	/* an idle link that was loaded: nothing of the old u stays */
+	pair_init(&x, 1, RATE_100G, 10);
+	x.port[0].U = 64;
+	pair_first(&x, 100000);
+	assert_int_equal(x.s.U, HPCCPP_ONE);
+	advance(&x, 0, 625, 0, 0);
+	assert_true(pair_ack(&x, true));
+	assert_int_equal(x.s.u, 0);
+	assert_int_equal(x.s.U, 0);
+	assert_int_equal(x.s.bottleneck, 100);
+}
+
+static void line_03_every_link(void **state)
+{
+	struct pair x;
+	int i;
+
+	/* each link in turn is the only loaded one */
+	for (i = 0; i < 3; i++) {
+		pair_init(&x, 3, RATE_100G, 10);
+		pair_first(&x, 100000);
+		advance(&x, 0, 625, 100, 0);
+		advance(&x, 1, 625, 100, 0);
+		advance(&x, 2, 625, 100, 0);
+		x.port[i].tx_bytes += 1500;
+		assert_true(pair_ack(&x, true));
+		assert_pair(&x);
+		assert_int_equal(x.s.bottleneck, 100 + i);
+		assert_int_equal(x.s.records, 3);
+	}
+}
+
+static void line_04_tx_rate(void **state)
+{
+	struct pair x;
+
+	/* 125,000 B in 10 us are 100 Gbit/s; both counters wrap here */
+	pair_init(&x, 1, RATE_100G, 10);
+	pair_first(&x, 100000);
+	advance(&x, 0, 625, 125000 / 64, 0);
+	assert_true(pair_ack(&x, true));
+	assert_near(x.s.u * STEP, 125000 / 64 * 64 / 125000.0, 2 * STEP);
+	assert_pair(&x);
+	advance(&x, 0, 625, 125000 / 64 / 2, 0);
+	assert_true(pair_ack(&x, true));
+	assert_near(x.s.u * STEP, 0.5, 64 / 125000.0);
+	assert_pair(&x);
+}
+
+static void line_05_min_qlen(void **state)
+{
+	struct pair x;
+
+	/* B * T is 125,000 B, 1000 units of qlen are 64,000 B */
+	pair_init(&x, 1, RATE_100G, 10);
+	x.port[0].qlen = 1000;
+	pair_first(&x, 100000);
+	advance(&x, 0, 625, 0, 3000);
+	assert_true(pair_ack(&x, true));
+	assert_near(x.s.u * STEP, 0.512, 2 * STEP);	/* the earlier */
+	assert_pair(&x);
+	advance(&x, 0, 625, 0, 500);
+	assert_true(pair_ack(&x, true));
+	assert_near(x.s.u * STEP, 0.256, 2 * STEP);	/* the later */
+	assert_pair(&x);
+	advance(&x, 0, 625, 1953, 500);
+	assert_true(pair_ack(&x, true));
+	assert_near(x.s.u * STEP, 1.256, 0.001);		/* both terms */
+	assert_pair(&x);
+}
+
+static void line_06_max_over_links(void **state)
+{
+	struct pair x;
+
+	/* the slower link, not the one with more bytes, is the fuller */
+	pair_init(&x, 2, RATE_100G, 10);
+	x.port[1].rate = RATE_10G;
+	pair_first(&x, 100000);
+	advance(&x, 0, 625, 1000, 0);
+	advance(&x, 1, 625, 180, 0);
+	assert_true(pair_ack(&x, true));
+	assert_int_equal(x.s.bottleneck, 101);
+	assert_pair(&x);
+	/* equal: the first stays, as line 6 says > */
+	advance(&x, 0, 625, 1000, 0);
+	advance(&x, 1, 625, 100, 0);
+	assert_true(pair_ack(&x, true));
+	assert_int_equal(x.s.bottleneck, 100);
+	assert_pair(&x);
+}
+
+static void line_07_tau_of_that_link(void **state)
+{
+	struct pair x;
+
+	pair_init(&x, 3, RATE_100G, 10);
+	pair_first(&x, 100000);
+	advance(&x, 0, 100, 100, 0);
+	advance(&x, 1, 200, 500, 0);
+	advance(&x, 2, 300, 300, 0);
+	assert_true(pair_ack(&x, true));
+	assert_int_equal(x.s.bottleneck, 101);
+	assert_int_equal(x.s.tau, 200);
+	assert_near(x.d.tau, 200 * TICK, EPSILON);
+	assert_pair(&x);
+}
+
+static void line_08_tau_at_most_T(void **state)
+{
+	struct pair x;
+
+	pair_init(&x, 1, RATE_100G, 10);
+	x.port[0].U = 128;
+	pair_first(&x, 100000);
+	advance(&x, 0, 3 * 625, 3000, 0);
+	assert_true(pair_ack(&x, true));
+	assert_int_equal(x.s.U, x.s.u);		/* nothing of the old U */
+	assert_pair(&x);
+	/* also where T is no multiple of 16 ns, and tau is T itself */
+	assert_int_equal(hpccpp_ewma(HPCCPP_ONE, 7, 63, 1), 7);
+	pair_init(&x, 1, RATE_100G, 1);
+	x.port[0].U = 128;
+	x.s.U = 5 * HPCCPP_ONE;
+	pair_first(&x, 100000);
+	assert_int_equal(x.s.U, 2 * HPCCPP_ONE);
+}
+
+static void line_09_ewma(void **state)
+{
+	struct pair x;
+	int i;
+
+	/* a quarter of T each: 1 - (3/4)^4 of the way after one T */
+	pair_init(&x, 1, RATE_100G, 16);
+	pair_first(&x, 100000);
+	for (i = 0; i < 4; i++) {
+		advance(&x, 0, 250, 780, 0);
+		assert_true(pair_ack(&x, true));
+		assert_pair(&x);
+	}
+	assert_near(x.s.U * STEP, 0.68 * 0.9984, 0.01);
+	assert_int_equal(hpccpp_ewma(1000, 2000, 250, 16), 1250);
+	assert_int_equal(hpccpp_ewma(2000, 1000, 250, 16), 1750);
+	assert_int_equal(hpccpp_ewma(1000, 2000, 0, 16), 1000);
+}
+
+static void line_09_ewma_does_not_lock_away(void **state)
+{
+	static const __u32 T[] = { 8, 20, 100, 1000, 4000, HPCCPP_T_MAX };
+	static const __u32 parts[] = { 1, 3, 10, 100, 500, 2000 };
+	size_t i, j;
+	int dir, n;
+
+	/* U comes within T / (2 tau) steps of a steady u, from both sides */
+	for (i = 0; i < ARRAY_SIZE(T); i++)
+		for (j = 0; j < ARRAY_SIZE(parts); j++)
+			for (dir = 0; dir < 2; dir++) {
+				__u32 tau = T[i] * 1000ULL / parts[j] / 16;
+				__u32 U = dir ? 2 * HPCCPP_ONE : 0;
+				double off;
+
+				if (!tau)
+					continue;
+				for (n = 0; n < 40000; n++)
+					U = hpccpp_ewma(U, ETA_95, tau, T[i]);
+				off = fabs((double)U - ETA_95);
+				if (off > T[i] * 1000.0 / (tau * 16.0) / 2 + 1)
+					fail_msg("T %u tau %u: off by %g", T[i],
+						 tau, off);
+				if (off > 0.0011 * ETA_95)
+					fail_msg("bias %g", off / ETA_95);
+			}
+}
+
+static void line_10_nothing_usable_returns_false(void **state)
+{
+	struct pair x;
+	struct hpccpp_state before;
+
+	pair_init(&x, 1, RATE_100G, 10);
+	pair_first(&x, 100000);
+	before = x.s;
+	assert_false(hpccpp_new_ack(&x.s, &x.p, NULL, 0, x.now, true));
+	before.records = 0;
+	before.hit = 0;
+	assert_memory_equal(&before, &x.s, sizeof(before));
+}
+
+static void line_12_U_at_eta(void **state)
+{
+	struct hpccpp_state s;
+
+	/* >=, not >: at eta itself the branch of line 13, which resets */
+	wind(&s, &params_95, ETA_95, 10000, 3, true);
+	assert_int_equal(s.inc_stage, 0);
+	assert_int_equal(s.W, 10080);
+	wind(&s, &params_95, ETA_95 - 1, 10000, 3, true);
+	assert_int_equal(s.inc_stage, 4);
+	assert_int_equal(s.W, 10080);
+}
+
+static void line_12_inc_stage_at_max_stage(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s;
+
+	assert_int_equal(wind(&s, &p, ETA_95 / 2, 10000, 4, true), 10080);
+	assert_int_equal(s.inc_stage, 5);
+	assert_int_equal(wind(&s, &p, ETA_95 / 2, 10000, 5, true), 20080);
+	assert_int_equal(s.inc_stage, 0);
+	p.max_stage = 0;	/* always line 13 */
+	assert_int_equal(wind(&s, &p, ETA_95 / 2, 10000, 0, true), 20080);
+	assert_int_equal(s.inc_stage, 0);
+	p.max_stage = ~0U;
+	assert_int_equal(wind(&s, &p, 0, 10000, ~0U - 1, true), 10080);
+	assert_int_equal(s.inc_stage, ~0U);
+}
+
+static void line_13_multiplicative(void **state)
+{
+	struct hpccpp_state s;
+
+	/* 10,000 / (1.9 / .95) + 80 and 10,000 / (.475 / .95) + 80 */
+	assert_in_range(wind(&s, &params_95, 2 * ETA_95, 10000, 0, true),
+			5079, 5080);
+	assert_in_range(wind(&s, &params_95, ETA_95 / 2, 10000, 5, true),
+			20080, 20081);
+}
+
+static void line_14_15_reference_follows(void **state)
+{
+	struct hpccpp_state s;
+
+	wind(&s, &params_95, 2 * ETA_95, 10000, 3, true);
+	assert_int_equal(s.W_c, s.W);
+	assert_int_equal(s.inc_stage, 0);
+	wind(&s, &params_95, 2 * ETA_95, 10000, 3, false);
+	assert_int_equal(s.W_c, 10000);
+	assert_int_equal(s.inc_stage, 3);
+}
+
+static void line_16_17_additive(void **state)
+{
+	struct hpccpp_state s;
+	int i;
+
+	wind(&s, &params_95, 0, 10000, 0, true);
+	for (i = 1; i <= 5; i++) {
+		assert_int_equal(s.W, 10000 + 80 * i);
+		assert_int_equal(s.inc_stage, i);
+		if (i == 5)
+			s.U = ETA_95 / 2;	/* the sixth is line 13 */
+		hpccpp_compute_wind(&s, &params_95, true);
+	}
+	assert_in_range(s.W, 2 * 10400 + 80, 2 * 10400 + 81);
+	assert_int_equal(s.inc_stage, 0);
+}
+
+static void line_18_19_reference_follows(void **state)
+{
+	struct hpccpp_state s;
+
+	wind(&s, &params_95, 0, 10000, 3, true);
+	assert_int_equal(s.W_c, 10080);
+	assert_int_equal(s.inc_stage, 4);
+	wind(&s, &params_95, 0, 10000, 3, false);
+	assert_int_equal(s.W, 10080);
+	assert_int_equal(s.W_c, 10000);
+	assert_int_equal(s.inc_stage, 3);
+}
+
+/* W_c as a part of the link's bdp, 125000 bytes, joins the U of others */
+static void resume_counts_its_own_load(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s = {
+		.W_c = 62500, .inc_stage = 3, .bottleneck = 7,
+		.L[2] = { .B = 1250000000, .seen = 1, .id = 7 },
+		.L[0] = { .B = 125000000, .seen = 1, .id = 1 },
+		.L[1] = { .B = 125000000, .seen = 1, .id = 2 },
+	};
+
+	p.T = 100;
+	s.U = HPCCPP_ONE / 2;			/* and a half of its own */
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, 62500 * 95 / 100 + p.W_ai - 1,
+			62500 * 95 / 100 + p.W_ai + 1);
+	assert_int_equal(s.W_c, s.W);
+	assert_int_equal(s.U, HPCCPP_ONE / 2);
+
+	s.U = 0;				/* nobody else: there is room */
+	s.W_c = 62500;
+	hpccpp_resume(&s, &p);
+	assert_int_equal(s.W, 62500 + p.W_ai);
+	assert_int_equal(s.inc_stage, 1);
+
+	s.bottleneck = 8;			/* not a link that we know */
+	s.W_c = 62500;
+	s.U = p.eta * 2;
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, 31250 + p.W_ai - 1, 31250 + p.W_ai + 1);
+
+	s.bottleneck = 7;			/* the widest everything */
+	s.W_c = ~0U;
+	s.U = HPCCPP_U_LIMIT;
+	s.L[2].B = 1;
+	hpccpp_resume(&s, &p);
+	assert_in_range(s.W, p.W_min, p.W_max);
+	assert_int_equal(s.U, HPCCPP_U_LIMIT);
+}
+
+static void line_20_W_is_bounded(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s;
+
+	assert_int_equal(wind(&s, &p, 0, 500000, 5, true), 1000000);
+	assert_int_equal(s.W_c, 1000000);
+	p.W_ai = 0;
+	assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, 1000, 0, true), 64);
+	assert_int_equal(wind(&s, &p, 0, 0, 0, true), 64);	/* W_c 0 */
+	/* the widest everything */
+	p = (struct hpccpp_params) { .T = 1, .eta = ~0U, .W_ai = ~0U,
+				     .W_min = 1, .W_max = HPCCPP_W_LIMIT };
+	assert_int_equal(wind(&s, &p, 0, ~0U, 0, true), HPCCPP_W_LIMIT);
+	assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, ~0U, 0, true),
+			 HPCCPP_W_LIMIT);
+}
+
+/* Small windows move both ways: no dead zone by rounding, whatever W_ai. */
+static void line_20_small_W_moves(void **state)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s;
+	__u32 W_c, W_ai;
+
+	for (W_ai = 1; W_ai <= 60; W_ai++)
+		for (W_c = 64; W_c < 3000; W_c++) {
+			p.W_ai = W_ai;
+			p.W_min = 1;
+			/* with room: grows at once, and by the sixth ACK */
+			wind(&s, &p, ETA_95 - 1, W_c, 0, true);
+			assert_true(s.W > W_c);
+			wind(&s, &p, ETA_95 - 1, W_c, 5, true);
+			assert_true(s.W > W_c);
+			/* where the draft's W is less than W_c, ours is */
+			if (W_c <= W_ai)
+				continue;
+			wind(&s, &p, (__u64)ETA_95 * W_c / (W_c - W_ai) + 1,
+			     W_c, 0, true);
+			assert_true(s.W < W_c);
+		}
+	/* from the floor itself, with the least W_ai that hpccpp uses */
+	p = params_95;
+	p.W_ai = 60;
+	wind(&s, &p, 4 * ETA_95, 64, 0, true);
+	assert_int_equal(s.W, 76);
+	wind(&s, &p, ETA_95 / 2, 64, 0, true);
+	assert_int_equal(s.W, 124);
+}
+
+static void line_21_26_once_per_round_trip(void **state)
+{
+	struct pair x;
+	__u32 W[4];
+	int i;
+
+	/*
+	 * A round trip of four ACKs over a full link, the same load in each:
+	 * line 23 reacts once, line 26 from the same W_c again and again.
+	 */
+	pair_init(&x, 1, RATE_100G, 10);
+	x.port[0].U = 128;
+	x.port[0].qlen = 2000;
+	pair_first(&x, 200000);
+	for (i = 0; i < 4; i++) {
+		advance(&x, 0, 156, 487, 2000);
+		assert_true(pair_ack(&x, !i));
+		assert_pair(&x);
+		W[i] = x.s.W;
+		assert_int_equal(x.s.W_c, W[0]);
+		assert_near(W[i], x.d.W, 1 + x.d.W * (x.d.error + STEP) * 1.1);
+	}
+	/* not 2^-4 of it: about half of W_c every time */
+	assert_in_range(W[0], 90000, 101000);
+	assert_in_range(W[3], W[0] * 9 / 20, W[0] * 11 / 20);
+}
+
+static void line_27_R_and_L(void **state)
+{
+	struct pair x;
+	int i;
+
+	pair_init(&x, 3, RATE_100G, 10);
+	pair_first(&x, 100000);
+	for (i = 0; i < 3; i++)
+		advance(&x, i, 100 + i, 50 + i, 7 + i);
+	assert_true(pair_ack(&x, true));
+	for (i = 0; i < 3; i++) {
+		struct hpccpp_int rec = stamp(&x.port[i]);
+		const struct hpccpp_link *l = hpccpp_find_link(&x.s, 100 + i);
+
+		assert_int_equal(l->id, rec.link);
+		assert_int_equal(l->ts, rec.ts);
+		assert_int_equal(l->tx_bytes, rec.tx_bytes);
+		assert_int_equal(l->qlen, rec.qlen);
+		assert_int_equal(l->rate, rec.rate);
+		assert_int_equal(l->B, 12500000000ULL);
+		assert_int_equal(l->seen, x.now);
+	}
+	assert_int_equal(hpccpp_rate(125000, 10), 12500000000ULL);
+	assert_int_equal(hpccpp_rate(~0U, 1), 4294967295000000ULL);
+	assert_int_equal(hpccpp_rate(64, HPCCPP_T_MAX), 16);
+}
+
+/* Both run freely for thousands of ACKs: errors must not add up. */
+static void lines_01_27_in_lockstep(void **state)
+{
+	static const __u32 T[] = { 8, 20, 100, 1000 };
+	size_t t;
+	int n, i;
+
+	for (t = 0; t < ARRAY_SIZE(T); t++) {
+		double bound = 0, U = 0;
+		__u32 min_tau = ~0U;
+		struct pair x;
+
+		pair_init(&x, 3, RATE_100G, T[t]);
+		pair_first(&x, 100000);
+		for (n = 0; n < 20000; n++) {
+			__u32 dts = 1 + rnd_below(T[t] * 30);
+
+			for (i = 0; i < 3; i++)
+				advance(&x, i, dts, dts * 200 / 64 *
+					rnd_below(101) / 100, rnd_below(500));
+			assert_true(pair_ack(&x, !(n % 16)));
+			assert_pair(&x);
+			/* U once more, from its own past and the exact u */
+			if (dts * TICK > x.d.T)
+				U = x.d.u;
+			else
+				U += dts * TICK / x.d.T * (x.d.u - U);
+			if (dts < min_tau)
+				min_tau = dts;
+			bound = fmax(bound, x.d.error);
+			assert_near(x.s.U * STEP, U, bound + EPSILON + STEP *
+				    x.d.T / (2 * min_tau * TICK));
+		}
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(line_02_u_starts_at_0),
+	cmocka_unit_test(line_03_every_link),
+	cmocka_unit_test(line_04_tx_rate),
+	cmocka_unit_test(line_05_min_qlen),
+	cmocka_unit_test(line_06_max_over_links),
+	cmocka_unit_test(line_07_tau_of_that_link),
+	cmocka_unit_test(line_08_tau_at_most_T),
+	cmocka_unit_test(line_09_ewma),
+	cmocka_unit_test(line_09_ewma_does_not_lock_away),
+	cmocka_unit_test(line_10_nothing_usable_returns_false),
+	cmocka_unit_test(line_12_U_at_eta),
+	cmocka_unit_test(line_12_inc_stage_at_max_stage),
+	cmocka_unit_test(line_13_multiplicative),
+	cmocka_unit_test(line_14_15_reference_follows),
+	cmocka_unit_test(line_16_17_additive),
+	cmocka_unit_test(line_18_19_reference_follows),
+	cmocka_unit_test(line_20_W_is_bounded),
+	cmocka_unit_test(resume_counts_its_own_load),
+	cmocka_unit_test(line_20_small_W_moves),
+	cmocka_unit_test(line_21_26_once_per_round_trip),
+	cmocka_unit_test(line_27_R_and_L),
+	cmocka_unit_test(lines_01_27_in_lockstep),
+};
+
+const struct tests lines_tests = { tests, ARRAY_SIZE(tests) };

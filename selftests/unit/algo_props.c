@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Properties that hold for all inputs, on random ones; and a closed loop of flows. */
+#include "algo_test.h"
+
+static void random_params(struct hpccpp_params *p)
+{
+	p->T = rnd_log(1, HPCCPP_T_MAX);
+	p->eta = HPCCPP_ONE / 10 + rnd_below(HPCCPP_ONE * 19ULL / 10 + 1);
+	p->max_stage = rnd_below(8);
+	p->W_ai = rnd_log(0, HPCCPP_W_LIMIT);
+	p->W_min = rnd_log(1, HPCCPP_W_LIMIT);
+	p->W_max = p->W_min + rnd_below(HPCCPP_W_LIMIT + 1ULL - p->W_min);
+}
+
+static void prop_W_does_not_grow_with_U(void **state)
+{
+	struct hpccpp_params p;
+	struct hpccpp_state s;
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		__u32 W_c = rnd_log(0, HPCCPP_W_LIMIT);
+		__u32 U1 = rnd_log(0, HPCCPP_U_LIMIT);
+		__u32 U2 = U1 + rnd_below(HPCCPP_U_LIMIT + 1ULL - U1);
+		__u32 stage = rnd_below(8);
+		__u32 W1, W2;
+
+		random_params(&p);
+		if (!(n % 4)) {			/* around eta */
+			U1 = p.eta - 1;
+			U2 = U1 + rnd_below(3);
+		}
+		W1 = wind(&s, &p, U1, W_c, stage, true);
+		W2 = wind(&s, &p, U2, W_c, stage, true);
+		assert_true(W1 >= W2);
+		assert_true(W2 >= p.W_min && W1 <= p.W_max);
+	}
+}
+
+static void prop_W_is_exact_to_a_byte(void **state)
+{
+	struct hpccpp_params p;
+	struct hpccpp_state s;
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		__u32 W_c = rnd_log(0, HPCCPP_W_LIMIT);
+		__u32 U = rnd_log(1, HPCCPP_U_LIMIT);
+		__u32 stage = rnd_below(8);
+		struct draft d = { 0 };
+		double W;
+
+		random_params(&p);
+		d.eta = p.eta * STEP;
+		d.W_ai = p.W_ai;
+		d.max_stage = p.max_stage;
+		d.W_c = W_c;
+		d.inc_stage = stage;
+		W = draft_compute_wind(&d, U * STEP, n & 1);
+		W = fmax(p.W_min, fmin(p.W_max, W));
+		assert_near(wind(&s, &p, U, W_c, stage, n & 1), W, 1.001);
+		assert_int_equal(s.inc_stage, d.inc_stage);
+	}
+}
+
+/* hpccpp_link_u() over its whole range, against 128 bits and the true value */
+static void prop_u_never_overflows(void **state)
+{
+	static const int n_cases = 1000000;
+	int n, measured = 0;
+
+	for (n = 0; n < n_cases; n++) {
+		unsigned __int128 want, could, bdp, most;
+		struct hpccpp_link old = { 0 }, cur = { 0 };
+		__u32 T = rnd_log(1, HPCCPP_T_MAX);
+		__u32 dts = rnd_log(1, HPCCPP_MASK24);
+		__u64 B = rnd_log(HPCCPP_RATE_MIN / 8, HPCCPP_RATE_MAX / 8);
+		__u32 dtx = rnd_log(0, HPCCPP_MASK24);
+		double rate, queue;
+		long u;
+
+		could = (unsigned __int128)B * dts * 16 * 32 / G1;
+		bdp = (unsigned __int128)B * T / 1000000;
+		most = (could + could / 8) / 32 + HPCCPP_BURST;
+		if (n & 1 && (__u64)(most / 64) < dtx)	/* plausible more often */
+			dtx = most / 64;
+		old.B = B;
+		old.rate = 1;
+		cur.B = B;
+		cur.rate = 1;
+		old.ts = rnd() & HPCCPP_MASK24;
+		old.tx_bytes = rnd() & HPCCPP_MASK24;
+		old.qlen = rnd_log(0, HPCCPP_QLEN_MAX);
+		old.seen = 1 + rnd_below(1ULL << 60);
+		cur.ts = (old.ts + dts) & HPCCPP_MASK24;
+		cur.tx_bytes = (old.tx_bytes + dtx) & HPCCPP_MASK24;
+		cur.qlen = rnd_log(0, HPCCPP_QLEN_MAX);
+		cur.seen = old.seen + dts * 16ULL;
+		u = hpccpp_link_u(&old, &cur, T);
+		if (dts * 16ULL > T * 8000ULL) {
+			assert_int_equal(u, -HPCCPP_G_STALE);
+			continue;
+		}
+		if (most >= 1 << 30) {
+			assert_int_equal(u, -HPCCPP_G_WRAP);
+			continue;
+		}
+		if (dtx * 64ULL > most) {
+			assert_int_equal(u, -HPCCPP_G_RATE);
+			continue;
+		}
+		measured++;
+		if (cur.qlen > old.qlen)
+			cur.qlen = old.qlen;
+		want = ((unsigned __int128)cur.qlen << 26) / (bdp ? bdp : 1);
+		want += ((unsigned __int128)dtx << 31) / (could ? could : 1);
+		if (want > HPCCPP_U_LIMIT)
+			want = HPCCPP_U_LIMIT;
+		assert_true(u == (long)want);
+		if (could && bdp && want < HPCCPP_U_LIMIT) {
+			rate = dtx * 64.0 / (B * (dts * TICK));
+			queue = cur.qlen * 64.0 / (B * (T * US));
+			assert_near(u * STEP, rate + queue,
+				    2 * STEP + rate / (double)could +
+				    queue / (double)bdp + EPSILON);
+		}
+	}
+	assert_true(measured > n_cases / 8);
+}
+
+static void prop_ewma_rounds_to_nearest(void **state)
+{
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		long double a;
+		__u32 U = rnd_log(0, HPCCPP_U_LIMIT);
+		__u32 u = rnd_log(0, HPCCPP_U_LIMIT);
+		__u32 T = rnd_log(1, HPCCPP_T_MAX);
+		__u32 tau = rnd_log(0, T * 125ULL);	/* up to 2 T */
+		__u32 got = hpccpp_ewma(U, u, tau, T);
+
+		a = fminl(1, tau * 16.0L / (T * 1000.0L));
+		assert_true(fabsl(got - ((1 - a) * U + a * u)) <= 0.5001L);
+		assert_true(got <= (U > u ? U : u));
+		assert_true(got >= (U < u ? U : u));
+	}
+}
+
+/* Counters that wrap anywhere give what counters from 0 give. */
+static void prop_wraps_do_not_show(void **state)
+{
+	int n, i, k;
+
+	for (n = 0; n < 50000; n++) {
+		struct hpccpp_state a = { 0 }, b = { 0 };
+		struct port pa[3] = { 0 }, pb[3];
+		struct hpccpp_params p;
+		__u64 now = 1;
+
+		random_params(&p);
+		for (i = 0; i < 3; i++) {
+			pa[i].id = i;
+			pa[i].rate = RATE_100G;
+			pb[i] = pa[i];
+			/* wraps some time in the next few records */
+			pb[i].ts = HPCCPP_MASK24 - rnd_log(0, 200000);
+			pb[i].tx_bytes = HPCCPP_MASK24 - rnd_log(0, 200000);
+		}
+		for (k = 0; k < 8; k++) {
+			struct hpccpp_int ra[3], rb[3];
+			__u32 dts = rnd_log(1, 100000);
+
+			now += 16ULL * dts;
+			for (i = 0; i < 3; i++) {
+				__u32 tx = rnd_below(dts * 25ULL / 8 + 1);
+
+				pa[i].ts += dts;
+				pb[i].ts += dts;
+				pa[i].tx_bytes += tx;
+				pb[i].tx_bytes += tx;
+				pa[i].U = rnd();
+				pb[i].U = pa[i].U;
+				pa[i].qlen = rnd_log(0, HPCCPP_QLEN_MAX);
+				pb[i].qlen = pa[i].qlen;
+				ra[i] = stamp(&pa[i]);
+				rb[i] = stamp(&pb[i]);
+			}
+			hpccpp_new_ack(&a, &p, ra, 3, now, k & 1);
+			hpccpp_new_ack(&b, &p, rb, 3, now, k & 1);
+			assert_int_equal(a.U, b.U);
+			assert_int_equal(a.W, b.W);
+		}
+		assert_memory_equal(a.guards, b.guards, sizeof(a.guards));
+	}
+}
+
+/* Records in any order give the same, unless two links are equally full. */
+static void prop_order_does_not_matter(void **state)
+{
+	int n, i, k, ties = 0;
+
+	for (n = 0; n < 50000; n++) {
+		struct hpccpp_state a = { 0 }, b = { 0 };
+		struct port port[3] = { 0 };
+		struct hpccpp_params p;
+		__u64 now = 1;
+
+		random_params(&p);
+		p.T = rnd_log(8, 4000);
+		for (k = 0; k < 8; k++) {
+			static const int order[6][3] = {
+				{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+				{ 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+			const int *o = order[rnd_below(6)];
+			struct hpccpp_int ra[3], rb[3];
+			__u32 dts = rnd_log(1, 20000);
+
+			now += 16ULL * dts;
+			for (i = 0; i < 3; i++) {
+				port[i].id = i;
+				port[i].rate = RATE_100G;
+				port[i].ts += 1 + rnd_below(2 * dts);
+				port[i].tx_bytes += rnd_below(dts * 4ULL);
+				port[i].U = rnd();
+				port[i].qlen = rnd_log(0, 2000);
+				ra[i] = stamp(&port[i]);
+			}
+			for (i = 0; i < 3; i++)
+				rb[i] = ra[o[i]];
+			hpccpp_new_ack(&a, &p, ra, 3, now, true);
+			hpccpp_new_ack(&b, &p, rb, 3, now, true);
+			assert_int_equal(a.u, b.u);
+			if (a.bottleneck != b.bottleneck) {
+				ties++;		/* tau may differ: stop */
+				break;
+			}
+			assert_int_equal(a.U, b.U);
+			assert_int_equal(a.W, b.W);
+		}
+	}
+	assert_true(ties < 50000 / 4);
+}
+
+static void prop_garbage_stays_in_bounds(void **state)
+{
+	struct hpccpp_params p = { 0 };
+	struct hpccpp_state s = { 0 };
+	__u64 now = 1;
+	__u64 used = 0;
+	int n, i;
+
+	for (n = 0; n < 1000000; n++) {
+		struct hpccpp_int rec[3];
+		__u32 guards[HPCCPP_G_MAX];
+		int count = rnd_below(4);
+		__u32 more = 0;
+
+		if (!(n % 64))
+			random_params(&p);
+		if (!(n % 4096))
+			memset(&s, 0, sizeof(s));
+		for (i = 0; i < count; i++) {
+			__u64 r = rnd();
+
+			hpccpp_int_decode(&rec[i], r, r >> 32, rnd());
+			rec[i].link %= 12;
+			if (r >> 63)		/* decent rates, now and then */
+				rec[i].rate = RATE_100G;
+			if (r >> 62 & 1)
+				rec[i].ts = now / 16 & HPCCPP_MASK24;
+		}
+		now += rnd_log(0, 300000000);
+		if (!(n % 1000))
+			now = 1 + rnd();	/* even a clock gone mad */
+		now += !now;
+		memcpy(guards, s.guards, sizeof(guards));
+		if (hpccpp_new_ack(&s, &p, rec, count, now, n & 1)) {
+			used++;
+			assert_in_range(s.W, p.W_min, p.W_max);
+			assert_true(s.u <= HPCCPP_U_LIMIT);
+		}
+		assert_true(s.U <= HPCCPP_U_LIMIT);
+		for (i = 0; i < HPCCPP_G_MAX; i++)
+			more += s.guards[i] - guards[i];
+		assert_true(more <= (__u32)count);
+		assert_true(hpccpp_min_B(&s, 0, NULL, 0, p.T, now) <= HPCCPP_RATE_MAX / 8);
+		assert_true(hpccpp_rate(s.W, p.T) <=
+			    (__u64)HPCCPP_W_LIMIT * 1000000);
+	}
+	assert_true(used > 100000);
+}
+
+/*
+ * A closed loop: one link, n flows that obey W, each step an ACK for each of
+ * them with the record of one T ago. A fluid, so without packets' noise.
+ */
+#define MODEL_FLOWS	16
+#define MODEL_STEPS	32	/* in T */
+
+struct model {
+	int flows;
+	__u64 B;		/* bytes/s */
+	double q, tx;		/* bytes */
+	__u64 step;
+	struct hpccpp_params p;
+	struct hpccpp_state s[MODEL_FLOWS];
+	__u64 next[MODEL_FLOWS];	/* step that ends the round trip */
+	struct hpccpp_int past[MODEL_STEPS];
+};
+
+static void model_set_W(struct model *m, int i, __u32 W)
+{
+	m->s[i].W = W;
+	m->s[i].W_c = W;
+}
+
+static void model_init(struct model *m, int flows, __u64 bps, __u32 T,
+		       __u32 W_ai)
+{
+	__u32 W_init = hpccpp_bdp(bps / 8, T);
+	int i;
+
+	memset(m, 0, sizeof(*m));
+	m->flows = flows;
+	m->B = bps / 8;
+	m->p = (struct hpccpp_params) {
+		.T = T, .eta = ETA_95, .max_stage = 5, .W_ai = W_ai,
+		.W_min = 64, .W_max = W_init,
+	};
+	for (i = 0; i < flows; i++)
+		model_set_W(m, i, W_init);	/* line rate, all at once */
+}
+
+static void model_step(struct model *m)
+{
+	double dt = m->p.T * US / MODEL_STEPS;
+	struct hpccpp_int *rec = &m->past[m->step % MODEL_STEPS];
+	double rtt = m->p.T * US + m->q / m->B;
+	double in = m->q, out = m->B * dt;
+	__u64 now = 1 + (__u64)(m->step * dt * 1e9);
+	int i;
+
+	for (i = 0; i < m->flows; i++) {
+		if (m->step >= MODEL_STEPS)
+			if (hpccpp_new_ack(&m->s[i], &m->p, rec, 1, now,
+					   m->step >= m->next[i]) &&
+			    m->step >= m->next[i])
+				m->next[i] = m->step + rtt / dt;
+		in += m->s[i].W / rtt * dt;
+	}
+	out = fmin(in, out);
+	m->q = in - out;
+	m->tx += out;
+	*rec = (struct hpccpp_int) {
+		.link = 1,
+		.rate = hpccpp_rate_encode(m->B * 8),
+		.ts = (now >> HPCCPP_TS_SHIFT) & HPCCPP_MASK24,
+		.tx_bytes = (__u64)(m->tx / 64) & HPCCPP_MASK24,
+		.qlen = fmin(m->q / 64, HPCCPP_QLEN_MAX),
+		.U = fmin(255, 64 * (m->q / (m->B * m->p.T * US) +
+				     out / (m->B * dt))),
+	};
+	m->step++;
+}
+
+static void model_run(struct model *m, int round_trips)
+{
+	int i;
+
+	for (i = 0; i < round_trips * MODEL_STEPS; i++)
+		model_step(m);
+}
+
+static double model_jain(const struct model *m)
+{
+	double sum = 0, squares = 0;
+	int i;
+
+	for (i = 0; i < m->flows; i++) {
+		sum += m->s[i].W;
+		squares += (double)m->s[i].W * m->s[i].W;
+	}
+	return sum * sum / (m->flows * squares);
+}
+
+/* Section 5: near eta, next to no queue, within a few round trips */
+static void model_incast_settles(void **state)
+{
+	static const struct { int flows; __u64 gbit; __u32 T; } cases[] = {
+		{ 1, 10, 20 }, { 1, 100, 8 }, { 2, 100, 8 }, { 4, 10, 50 },
+		{ 16, 100, 20 }, { 16, 400, 8 }, { 16, 25, 100 },
+	};
+	struct model m;
+	size_t c;
+	int i;
+
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		double bdp = cases[c].gbit * 125.0 * cases[c].T;
+		double U, tx, queue = 0;
+
+		model_init(&m, cases[c].flows, cases[c].gbit * G1, cases[c].T,
+			   60);
+		model_run(&m, 40);
+		if (m.q > 0.05 * bdp)
+			fail_msg("case %zu: queue %g of %g", c, m.q, bdp);
+		model_run(&m, 400);
+		tx = m.tx;
+		for (i = 0; i < 100 * MODEL_STEPS; i++) {
+			model_step(&m);
+			queue = fmax(queue, m.q);
+		}
+		/* the equilibrium of lines 12-17: N W_ai above eta, in W */
+		U = 0.95 + cases[c].flows * 60 / bdp;
+		assert_near(m.s[0].U * STEP, U, 0.03);
+		assert_near((m.tx - tx) / (100 * bdp), U, 0.03);
+		assert_true(queue <= 64 + 0.01 * bdp);
+	}
+}
+
+static void model_two_flows_share_fairly(void **state)
+{
+	struct model m;
+
+	model_init(&m, 2, 100 * G1, 8, 500);
+	model_set_W(&m, 0, 90000);
+	model_set_W(&m, 1, 5000);
+	assert_true(model_jain(&m) < 0.6);
+	model_run(&m, 2000);
+	if (model_jain(&m) < 0.99)
+		fail_msg("Jain %g: %u %u", model_jain(&m), m.s[0].W, m.s[1].W);
+	assert_near(m.s[0].U * STEP, 0.95, 0.03);
+	assert_true(m.q < 1000);
+}
+
+static void model_room_is_taken(void **state)
+{
+	struct model m;
+	double tx;
+
+	/* from a hundredth of the link up: lines 12-13 after five stages */
+	model_init(&m, 1, 100 * G1, 8, 60);
+	model_set_W(&m, 0, 1000);
+	model_run(&m, 20);
+	tx = m.tx;
+	model_run(&m, 10);
+	assert_true((m.tx - tx) / (10 * 100000.0) > 0.9);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(prop_W_does_not_grow_with_U),
+	cmocka_unit_test(prop_W_is_exact_to_a_byte),
+	cmocka_unit_test(prop_u_never_overflows),
+	cmocka_unit_test(prop_ewma_rounds_to_nearest),
+	cmocka_unit_test(prop_wraps_do_not_show),
+	cmocka_unit_test(prop_order_does_not_matter),
+	cmocka_unit_test(prop_garbage_stays_in_bounds),
+	cmocka_unit_test(model_incast_settles),
+	cmocka_unit_test(model_two_flows_share_fairly),
+	cmocka_unit_test(model_room_is_taken),
+};
+
+const struct tests props_tests = { tests, ARRAY_SIZE(tests) };

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The codes and records of hpccpp_wire.h, and the ICRC of RoCEv2. */
+#include "algo_test.h"
+
+static void wire_rate_of_every_code(void **state)
+{
+	int code;
+
+	for (code = 0; code <= 0xfff; code++) {
+		__u64 bps = hpccpp_rate_decode(code);
+		__u16 back = hpccpp_rate_encode(bps);
+
+		assert_true(back <= 0xfff);
+		assert_int_equal(hpccpp_rate_decode(back), bps);
+		assert_int_equal(!back, !bps);
+	}
+	assert_int_equal(hpccpp_rate_decode(CODE(25, 3)), 25000);
+	assert_int_equal(hpccpp_rate_decode(0xfff), 255000000000000000ULL);
+	assert_int_equal(hpccpp_rate_encode(0), 0);
+	assert_int_equal(hpccpp_rate_encode(~0ULL), 0xfff);
+	assert_int_equal(hpccpp_rate_encode(255000000000000001ULL), 0xfff);
+}
+
+static __u64 recoded(__u64 bps)
+{
+	return hpccpp_rate_decode(hpccpp_rate_encode(bps));
+}
+
+static void wire_rate_of_ports_is_exact(void **state)
+{
+	static const __u32 mbit[] = {
+		1, 2, 5, 10, 20, 25, 50, 100, 150, 155, 200, 250, 500, 1000,
+		2500, 5000, 10000, 20000, 25000, 40000, 50000, 56000, 80000,
+		100000, 200000, 240000, 400000, 800000, 1600000, 3200000,
+	};
+	__u64 bps, pow;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mbit); i++) {
+		bps = mbit[i] * 1000000ULL;
+		assert_int_equal(recoded(bps), bps);
+	}
+	for (pow = 1; pow <= 1000000000000ULL; pow *= 10)
+		for (bps = pow; bps <= 255 * pow; bps += pow)
+			assert_int_equal(recoded(bps), bps);
+}
+
+static void wire_rate_error(void **state)
+{
+	double worst = 0;
+	__u64 bps;
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		bps = rnd_log(1, 255000000000000000ULL);
+		if (n < 100000)
+			bps = n + 1;
+		worst = fmax(worst, fabs((double)recoded(bps) - bps) / bps);
+	}
+	assert_true(worst <= 0.5 / 26);
+	assert_true(worst > 0.018);	/* so is the statement a tight one */
+}
+
+/* The tie rule compares codes: they must order as the rates do. */
+static void wire_rate_codes_are_ordered(void **state)
+{
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		__u64 a = rnd_log(1, 255000000000000000ULL);
+		__u64 b = n & 1 ? a + 1 : rnd_log(1, a);
+
+		if (a < b)
+			assert_true(hpccpp_rate_encode(a) <=
+				    hpccpp_rate_encode(b));
+		else
+			assert_true(hpccpp_rate_encode(a) >=
+				    hpccpp_rate_encode(b));
+	}
+}
+
+/* Exact up to 2047, rounded down by less than 1/1024 from there */
+static void wire_num_error(void **state)
+{
+	for (int i = 0; i < 100000; i++) {
+		__u32 num = rnd_log(0, ~0U);
+		__u64 got = hpccpp_num_decode(hpccpp_num_encode(num));
+
+		if (got > num || (num < 2048 && got != num) ||
+		    (__u64)(num - got) * 1024 > num)
+			fail_msg("%u is told as %llu", num, (unsigned long long)got);
+	}
+}
+
+static void wire_record_round_trip(void **state)
+{
+	int n;
+
+	for (n = 0; n < 1000000; n++) {
+		__u32 w0 = rnd(), w1 = rnd(), w2 = rnd();
+		struct hpccpp_int r;
+
+		hpccpp_int_decode(&r, w0, w1, w2);
+		assert_true(r.link <= HPCCPP_LINK_MAX && r.rate <= 0xfff);
+		assert_true(r.ts <= HPCCPP_MASK24);
+		assert_true(r.tx_bytes <= HPCCPP_MASK24);
+		assert_int_equal(hpccpp_int_w0(&r), w0);
+		assert_int_equal(hpccpp_int_w1(&r), w1);
+		assert_int_equal(hpccpp_int_w2(&r), w2);
+	}
+}
+
+static void wire_record_layout(void **state)
+{
+	struct hpccpp_int r = { .link = 0xabc, .rate = 0x1a2, .U = 0x9d,
+				.ts = 0x123456, .tx_bytes = 0x789abc,
+				.qlen = 0xdef0 };
+
+	assert_int_equal(hpccpp_int_w0(&r), 0xabc1a29d);
+	assert_int_equal(hpccpp_int_w1(&r), 0x123456de);
+	assert_int_equal(hpccpp_int_w2(&r), 0x789abcf0);
+	assert_int_equal(HPCCPP_OPT_LEN(1), 16);
+	assert_int_equal(HPCCPP_OPT_LEN(2), 28);
+	assert_int_equal(HPCCPP_OPT_LEN(HPCCPP_REC_MAX), 40);
+}
+
+/* --- ICRC --- */
+
+static __u32 crc32(const __u8 *p, __u32 n)
+{
+	__u32 crc = ~0U, i;
+
+	for (i = 0; i < 8 * n; i++) {
+		crc ^= p[i / 8] >> i % 8 & 1;
+		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+static void icrc_change(__u32 before, __u32 len)
+{
+	static __u8 data[1 << 17];
+	__u32 i, crc;
+	__u16 bits;
+
+	for (i = 0; i < before + len; i++)
+		data[i] = rnd();
+	crc = crc32(data, before + len);
+	bits = rnd();
+	for (i = 0; i < sizeof(bits); i++)
+		data[before + i] ^= ((__u8 *)&bits)[i];
+	crc ^= crc32(data, before + len);
+	assert_int_equal(hpccpp_icrc_change(bits, len), HPCCPP_LE32(crc));
+}
+
+static void icrc_changes_as_a_crc_of_all(void **state)
+{
+	__u32 len;
+
+	assert_int_equal(crc32((const __u8 *)"123456789", 9), 0xcbf43926);
+	for (len = 2; len < 300; len++)
+		icrc_change(rnd_below(100), len);
+	for (len = 512; len < 65536; len *= 2) {
+		icrc_change(0, len - 1);
+		icrc_change(48, len);
+		icrc_change(1, len + rnd_below(len));
+	}
+	icrc_change(48, 65535);
+	assert_int_equal(hpccpp_icrc_change(0, 1024), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(wire_rate_of_every_code),
+	cmocka_unit_test(wire_rate_of_ports_is_exact),
+	cmocka_unit_test(wire_rate_error),
+	cmocka_unit_test(wire_rate_codes_are_ordered),
+	cmocka_unit_test(wire_num_error),
+	cmocka_unit_test(wire_record_round_trip),
+	cmocka_unit_test(wire_record_layout),
+	cmocka_unit_test(icrc_changes_as_a_crc_of_all),
+};
+
+const struct tests wire_tests = { tests, ARRAY_SIZE(tests) };
