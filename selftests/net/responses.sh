@@ -161,12 +161,24 @@ snmps() # what of both ends' TCP should not have changed
 {
 	local name ns
 	for ns in "$h1" "$r"; do
-		for name in TcpInErrs TcpExtTCPFastRetrans TcpRetransSegs UdpInErrors UdpNoPorts; do
+		# not TcpRetransSegs: on a busy machine a timer sends some again
+		for name in TcpInErrs TcpExtTCPFastRetrans UdpInErrors UdpNoPorts; do
 			echo "$ns $name $(snmp "$ns" $name)"
 		done
 	done
 }
 challenges() { snmp "$taker" TcpExtTCPChallengeACK; }
+# What TCP answers that has sent nothing: once in 500 ms; since "began"
+now_ms() { date +%s%3N; }
+answers_allowed() { echo $((1 + ($(now_ms) - began) / 500)); }
+# ... where responses go to; a sender has sent
+answers_in_way()
+{
+	case $1 in
+	sender)		echo 0 ;;
+	receiver)	answers_allowed ;;
+	esac
+}
 
 # --- From port to sender -----------------------------------------------------------
 
@@ -191,6 +203,7 @@ way()
 		acceptor 10.1.0.0/16 fd00:1::/32
 		snmps >"$tmp/before"
 		answers=$(challenges)
+		began=$(now_ms)
 		echoes=$(more_echoes)
 		capture "$taker" back "udp port 18512"
 		back=$!
@@ -223,8 +236,7 @@ way()
 			"$(grep -cxFf "$tmp/segments" "$tmp/responses")" "$sent"
 		assert_eq "$name: whose UDP checksum is right" "$(grep -c 'udp sum ok' "$tmp/back.text")" "$sent"
 		snmps >"$tmp/after"
-		# who has sent nothing: once in 500 ms
-		assert_le "$name: answers of TCP" $(($(challenges) - answers)) "$([[ $1 == sender ]] && echo 0 || echo 2)"
+		assert_le "$name: answers of TCP" $(($(challenges) - answers)) "$(answers_in_way "$1")"
 		check "$name: no other trace in TCP" diff "$tmp/before" "$tmp/after"
 	done; done
 }
@@ -283,16 +295,32 @@ done
 
 no_ports() { echo $(($(snmp "$h1" UdpNoPorts) + $(snmp "$h1" Udp6NoPorts))); }
 
-# say ADDRESS NO-CHECKSUM HEX: from s1, that as UDP's payload
+# say ADDRESS none|wrong|"" HEX: from s1, that as UDP's payload, with such a checksum
 say()
 {
 	# shellcheck disable=SC2016 # perl's
 	nsenter --net="/run/netns/$s1" perl -e '
 		use IO::Socket::IP;
-		($address, $no_sum, $payload) = @ARGV;
+		use Socket qw(:all);
+		($address, $how, $payload) = @ARGV;
+		$payload = pack "H*", $payload;
 		$s = IO::Socket::IP->new(Proto => "udp", PeerAddr => $address, PeerPort => 18512) or die $!;
-		setsockopt $s, 1, 11, pack "i", 1 or die $! if $no_sum;	# SO_NO_CHECK
-		send $s, pack("H*", $payload), 0' "$@"
+		$family = $s->sockdomain;
+		$v6 = $family == AF_INET6;
+		if ($how ne "wrong") {
+			# SO_NO_CHECK, UDP_NO_CHECK6_TX
+			setsockopt $s, $v6 ? 17 : 1, $v6 ? 101 : 11, pack "i", 1 or die $! if $how eq "none";
+			send $s, $payload, 0;
+			exit;
+		}
+		($from, $to) = map { inet_pton $family, $_ } $s->sockhost, $s->peerhost;
+		$len = 8 + length $payload;
+		$udp = pack("n4", $s->sockport, 18512, $len, 0) . $payload;
+		$sum += $_ for unpack "n*", $from . $to . pack("n2", 17, $len) . $udp;
+		$sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
+		substr $udp, 6, 2, pack "n", (~$sum & 0xffff) ^ 1;
+		socket $raw, $family, SOCK_RAW, 17 or die $!;
+		send $raw, $udp, 0, $v6 ? pack_sockaddr_in6(0, $to) : pack_sockaddr_in(0, $to) or die $!' "$@"
 }
 judged() { [[ $(stats "$taker" eth0 accepted denied unknown outside damaged) == "$1" ]]; } # NUMBERS
 
@@ -325,15 +353,17 @@ for family in 4 6; do
 	segs=$(snmp "$h1" TcpInSegs) udp=$(no_ports)
 	say "${own[$family]}" "" "$good"
 	check "$name: a replay is dropped as outside" busywait 5 judged "$accepted 0 0 $((outside + 1)) 0"
-	ahead=$(((seq + 0x40000000) & 0xffffffff))
-	say "${own[$family]}" "" "${good/$(printf %08x "$seq")/$(printf %08x $ahead)}"
-	check "$name: so is what has not been sent" busywait 5 judged "$accepted 0 0 $((outside + 2)) 0"
+	for ahead in 0x10000000 0x40000000; do
+		: $((++outside))
+		say "${own[$family]}" "" "${good/$(printf %08x "$seq")/$(printf %08x $(((seq + ahead) & 0xffffffff)))}"
+		check "$name: so is what has not been sent, $ahead ahead" busywait 5 judged "$accepted 0 0 $((outside + 1)) 0"
+	done
 	say "${own[$family]}" "" "4852ffff${good:8}"
-	check "$name: no such connection" busywait 5 judged "$accepted 0 1 $((outside + 2)) 0"
-	if [[ $family == 4 ]]; then
-		say "${own[$family]}" 1 "$good"
-		check "$name: a wrong checksum" busywait 5 judged "$accepted 0 1 $((outside + 2)) 1"
-	fi
+	check "$name: no such connection" busywait 5 judged "$accepted 0 1 $((outside + 1)) 0"
+	say "${own[$family]}" wrong "$good"
+	check "$name: a wrong checksum" busywait 5 judged "$accepted 0 1 $((outside + 1)) 1"
+	say "${own[$family]}" none "$good"
+	check "$name: no checksum" busywait 5 judged "$accepted 0 1 $((outside + 1)) 2"
 	assert_eq "$name: none of these came to TCP" "$(snmp "$h1" TcpInSegs)" "$segs"
 	# another id, a byte less, a byte more, nothing
 	for payload in "4853${good:4}" "${good:2}" "$good"00 ""; do
@@ -401,12 +431,13 @@ for family in 4 6; do
 	response() { printf '4844%04x%08x0000%04x%s%s' "$sport" $(((seq + $1) & 0xffffffff)) $port "$record" "${peer[$family]}"; } # AHEAD
 	collected=$(host_stat "$r" collected)
 	sent=$(snmp "$r" TcpOutSegs)
+	began=$(now_ms)
 	say "${!address}" "" "$(response 0)"
 	check "$name: accepted, of the next data" busywait 5 judged "1 0 0 0 0"
 	say "${!address}" "" "$(response 10000)"
 	check "$name: and of that behind" busywait 5 judged "2 0 0 0 0"
 	assert_eq "$name: collected" $(($(host_stat "$r" collected) - collected)) 2
-	assert_le "$name: ... of which TCP, that has sent nothing, answers" $(($(snmp "$r" TcpOutSegs) - sent)) 1
+	assert_le "$name: ... of which TCP, that has sent nothing, answers" $(($(snmp "$r" TcpOutSegs) - sent)) "$(answers_allowed)"
 
 	kill -USR1 $listener
 	acked() { ss -N "$r" -Hti state established "sport = :$port" | grep -q 'bytes_acked:100 '; }
@@ -428,10 +459,10 @@ for family in 4 6; do
 	check "$name: no such connection" busywait 5 judged "3 0 2 2 0"
 	say "${!address}" "" "${good/$record/000000400000100000002003}"
 	check "$name: an empty record" busywait 5 judged "3 0 2 2 1"
-	if [[ $family == 4 ]]; then
-		say "${!address}" 1 "$good"
-		check "$name: a wrong checksum" busywait 5 judged "3 0 2 2 2"
-	fi
+	say "${!address}" wrong "$good"
+	check "$name: a wrong checksum" busywait 5 judged "3 0 2 2 2"
+	say "${!address}" none "$good"
+	check "$name: no checksum" busywait 5 judged "3 0 2 2 3"
 	assert_eq "$name: collected of these" $(($(host_stat "$r" collected) - collected)) 3
 	say "${!address}" "" "$(response $(((1 << 30) - 1)))"
 	beyond() { [[ $(stat "$taker" eth0 accepted) -eq 4 ]]; }
