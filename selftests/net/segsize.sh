@@ -117,6 +117,8 @@ ladder() # TIMESTAMPS RECORDS
 	# which losses there are is chance: again when no three were apart
 	for ((try = 0; try < 4; try++)); do
 		ask_for "$2"
+		# nor is a FIN seen here of the transfer before, sent again as its ACK was lost
+		busywait 10 no_sockets "$r"
 		segs_start "$r" eth0
 		tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 2m"
 		segs_stop

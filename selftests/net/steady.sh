@@ -84,7 +84,8 @@ join_and_leave() # FAMILY
 	settled "$(jq .end "$tmp/joins")" >>"$tmp/left"
 }
 
-# Where in its round trip a flow comes decides, so five times: the median.
+# The bound is of a usual join. Where in the others' round trip a flow comes decides by how
+# many round trips it is early or late, so it is of the median of five.
 joins_and_leaves() # FAMILY
 {
 	local i

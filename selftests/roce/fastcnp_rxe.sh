@@ -62,8 +62,9 @@ congest()
 		"$mean_bytes" "$p99_bytes" "$late_bytes" "$drops" "$late_drops" "$shares"
 }
 
-# holds: what does of any of them, on the whole; shares are of half of the time, so
-# that a few hundred packets of each flow have to do when it is short
+# holds: what does of any of them, on the whole. Shares are of half of the time: with LONG=1
+# within a tenth. In a short run a flow has a few hundred packets in that, and a single
+# decrease shows: within a fifth.
 holds()
 {
 	assert_eq "$name: drops after two round trips" "$late_drops" 0
