@@ -393,6 +393,11 @@ static void set_sysctls(const struct node *n)
 		set_sysctl("net/ipv6/conf/default/accept_dad", "0", true);
 		set_sysctl("net/ipv6/conf/all/forwarding",
 			   n->host ? "0" : "1", true);
+		/*
+		 * "all" has a switch forward. Its ports are no routers: they
+		 * would join a group, and MLD repeat that at a random time.
+		 */
+		set_sysctl("net/ipv6/conf/default/forwarding", "0", true);
 		set_sysctl("net/ipv6/fib_multipath_hash_policy", "3", false);
 		set_sysctl("net/ipv6/fib_multipath_hash_fields", HASH_FIELDS,
 			   false);

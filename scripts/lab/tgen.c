@@ -52,7 +52,7 @@
  * -n BYTES	TCP_NOTSENT_LOWAT (256k): what is not sent yet at most
  * -L BYTES	SO_RCVLOWAT (256k): wake for so much. Needs a tcp_rmem of 32 MB
  *		not to change anything, and saves most of the run's wall time.
- * -t NS	wait so long before time 0 of the run (10 ms)
+ * -t NS	wait so long before time 0 of the run (10 ms), and to a whole ms
  * -z FILE	write that time, ns of CLOCK_MONOTONIC, to FILE
  *
  * Every time is of CLOCK_MONOTONIC by timerfd, which has no slack. Source ports
@@ -282,8 +282,12 @@ static void run(void)
 	struct epoll_event evs[64];
 	int i, n;
 
-	t0 = now() + wait_ns;
-	t0 -= t0 % 1000;
+	/*
+	 * What ran before took a little longer or shorter, as the paths that it
+	 * looked up are. When time stamps (of 16 ns) and timers (of ticks) are
+	 * rounded from here on must not depend on it.
+	 */
+	t0 = (now() + wait_ns) / TICK_NS * TICK_NS + TICK_NS;
 	next_sample = interval ? 0 : NEVER;
 	set_timer();
 	while (!ended && (flows_left || (to != NEVER && now() - t0 < to))) {

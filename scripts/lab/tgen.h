@@ -15,6 +15,7 @@
 #define ETH_IP_TCP	66		/* headers of a segment, with timestamps */
 #define MAX_FLOWS	(65536 - FIRST_SPORT)	/* of a host: a port each */
 #define MAX_NS		1000000000000ULL	/* of the run */
+#define TICK_NS		1000000ULL	/* of a jiffy, at the lab's HZ */
 #define MAX_SIZE	1e12
 #define MAX_FILES	1048576		/* as much as the kernel lets root have */
 

@@ -10,7 +10,8 @@
 # and waiting costs nothing. Nothing else gets in: of the environment it has the
 # names in "pass" below, its random numbers are those of --seed, and it runs on one
 # CPU, --cpu of this machine. So two runs of one command are the same to the byte,
-# as far as it reads what is the same.
+# as far as it reads what is the same. Longer paths take some ns longer to look up:
+# the traffic (tgen.c) begins with a tick. selftests/lab/repeat.sh is the proof.
 #
 # --debug: in the kernel that checks itself, of kernel.sh --debug.
 #
@@ -85,7 +86,7 @@ if [ "$1" != in-root ]; then
 	mount -t tmpfs -o mode=1777 tmpfs tmp
 	mkdir -p run/netns run/uml/share
 	mount -t hostfs -o "$share" share run/uml/share || fail "mounting $share"
-	for dir in "$cwd" "$results"; do
+	for dir in "$cwd" "$results" "$cache"; do
 		case $dir in
 		/tmp/*)
 			mkdir -p ".$dir"
@@ -129,8 +130,8 @@ echo "$status" >/run/uml/share/status
 exec /run/uml/busybox poweroff -f
 END
 chmod +x "$tmp/initramfs/init"
-printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" debug "${debug[*]}" \
-	>"$tmp/initramfs/config"
+printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" cache "$cache" \
+	debug "${debug[*]}" >"$tmp/initramfs/config"
 guest_command "$@" >"$tmp/initramfs/command"
 ( cd "$tmp/initramfs" && find . | sort | cpio --quiet --reproducible -o -H newc ) >"$tmp/initramfs.cpio"
 

@@ -11,14 +11,15 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 lab=${HPCCPP_LAB:-$HPCCPP_BIN}
-ktap_plan 37
+ktap_plan 39
 
 # 8 hosts of 10 Gbit/s; and apart from them a port without a buffer.
 insmod "$lab/link/sch_lablink.ko"
 "$lab/testbed" up leafspine 2 2 4 rate 10g rto_min_us 5000 \
 	link h9 s9 link s9 r1 port s9 r1 rate 100m buffer 0
 # The second run takes ports that are in TIME_WAIT, whose stamps are of seconds.
-sleep 1
+sleep 10
+assert_eq "packets of the network's own in 10 s" "$(awk '{ n += $6 } END { print n }' /proc/lablink)" 0
 "$lab/testbed" paths | awk '$1 != "h9" && $1 != "r1"' >"$tmp/paths"
 
 run() # LINE OPTION...: the connections in $tmp/out
@@ -50,8 +51,9 @@ seconds=20
 poisson="poisson 1000000 $((seconds * 1000000000 + 1000000))"
 mean_size='{ n += size } END { print n / NR }'
 
-list "$poisson 50 websearch 7 cubic"
+run "$poisson 50 websearch 7 cubic" -e 0 -z "$tmp/zero"
 cp "$tmp/out" "$tmp/first"
+assert_eq "time 0 is beyond a whole ms by" $(($(<"$tmp/zero") % 1000000)) 0 ns
 close_to "offered at 50 %, websearch" "$(figure '{ n += size } END { print n * 8e-9 / '$seconds' / 8 }')" \
 	5 3 "Gbit/s a host"
 close_to "its mean size" "$(figure "$mean_size")" 1711250 3 bytes
