@@ -9,8 +9,8 @@
 # follows rates flent's data files in results/lab/flent/ (../flent.sh). What is there
 # from this module, kernel and plan is not run again, but with FORCE=1.
 # CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
-# that lines of the plan match. RESULTS_LAB is another place for the results. Ends
-# with 1 when a bound does not hold.
+# that lines of the plan match. RESULTS_LAB is another place for the results. Ends as
+# judge.sh does: known.bounds lists the bounds that are known not to hold.
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../common.sh
@@ -144,10 +144,4 @@ started=()
 while read -r scenario name _; do
 	cat "$results/$scenario/$name.json"
 done <<<"$plan" | jq -s . >"$tmp/all.json"
-jq -r -f "$here/bounds.jq" "$tmp/all.json" >"$results/bounds"
-RESULTS=$results "$here/report.sh" "$tmp/all.json" "$results/bounds"
-sort -s -k 1,1r "$results/bounds"
-echo
-[[ -s $results/bounds ]] || echo "nothing to judge: the bounds are of hpccpp, some beside dctcp"
-echo "$(grep -c '^ok' "$results/bounds" || true) of $(grep -vc '^note' "$results/bounds" || true) bounds hold; all figures: $results/report.html"
-! grep -q '^not ok' "$results/bounds"
+RESULTS=$results "$here/judge.sh" "$tmp/all.json"

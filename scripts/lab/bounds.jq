@@ -1,32 +1,83 @@
 # SPDX-License-Identifier: GPL-2.0
-# What hpccpp has to show in the lab: from an array of all runs' JSON, a line for
-# each bound, "ok|not ok  FIGURE (OP BOUND)  what, run". A figure that is only
-# reported says "note". Runs that are not there are not judged.
+# Judge the lab's runs: from an array of their JSON, a line for each bound,
+#
+#	WORD  FIGURE (OP BOUND[, listed FIGURE])  WHAT, SCENARIO NAME
+#
+# $known is the text of known.bounds, the list of bounds that are known not to hold.
+#
+#	ok		the bound holds
+#	known		it does not, as the list says
+#	new		it does not, and is not in the list
+#	worse		it does not, by more than the list says and $margin of that
+#	holds		it is in the list, but holds
+#	gone		it is in the list, but the run has no such bound
+#	unjudged	the run that the bound is relative to is not there
+#	note		a figure without a bound
+
+include "known";
 
 def r4: if type == "number" then . * 10000 | round / 10000 else . end;
-def line($word; $figure; $op; $bound; $what):
-	"\($word)  \($figure | r4)\(if $op then " (\($op) \($bound | r4))" else "" end)  \($what)";
 def check($figure; $op; $bound; $what):
-	(($figure | type == "number") and
+	(($figure | type == "number") and ($bound | type == "number") and
 	 (if $op == ">=" then $figure >= $bound elif $op == ">" then $figure > $bound else $figure <= $bound end)) as $ok |
-	line(if $ok then "ok    " else "not ok" end; $figure; $op; $bound; $what);
-def note($figure; $what): line("note  "; $figure; null; null; $what);
+	{ word: (if $ok then "ok" else "new" end), figure: ($figure | r4), $op, bound: ($bound | r4), $what };
+def note($figure; $what): { word: "note", figure: ($figure | r4), $what };
 def list: if type == "array" then .[] else . end;
 def worst: [list] | max;
+def less($a; $b): if ($a | type) == "number" and ($b | type) == "number" then $a - $b else null end;
 def over($a; $b): if ($a | type) == "number" and ($b | type) == "number" and $b != 0 then $a / $b else null end;
+
+# The list compares figures of runs that give the same bytes each time. A hundredth is
+# for what another compiler or a kernel of the same series may change.
+def margin: 0.01;
+def judged($list):
+	$list[.what] as $listed |
+	if $listed == null or .word == "note" then .
+	else
+		.listed = $listed |
+		if .word == "ok" then .word = "holds"
+		elif .figure | type != "number" then .word = "worse"
+		else
+			((if .op == "<=" then .figure - $listed else $listed - .figure end) >
+				margin * ($listed | fabs)) as $beyond |
+			.word = if $beyond then "worse" else "known" end
+		end
+	end;
+# the run that a line of the list, or a bound, is of
+def run_of: .what | split(" ")[-2:] | join(" ");
+def verdicts($all):
+	. as $lines |
+	(known_bounds($known) | map({ key: .what, value: .figure }) | from_entries) as $list |
+	($all | map({ key: "\(.scenario) \(.name)", value: true }) | from_entries) as $made |
+	($lines | map({ key: .what, value: true }) | from_entries) as $said |
+	($lines | map(select(.word == "unjudged") | { key: run_of, value: true }) | from_entries) as $unjudged |
+	($lines[] | judged($list)),
+	(known_bounds($known)[] | select($made[run_of] and ($said[.what] or $unjudged[run_of] | not)) |
+		{ word: "gone", figure: "-", listed: .figure, what });
+def line:
+	([if .op then "\(.op) \(.bound)" else empty end, if .listed then "listed \(.listed)" else empty end] |
+		if . == [] then "" else " (\(join(", ")))" end) as $beside |
+	"\(.word + "        " | .[:8])  \(.figure)\($beside)  \(.what)";
 
 . as $all |
 def runs($scenario): $all[] | select(.scenario == $scenario);
 def same($a; $b; $keys): all($keys[]; . as $k | $a.params[$k] == $b.params[$k]);
-# the run that differs by nothing but its congestion control
-def rival($run; $cc):
-	first($all[] | select(.scenario == $run.scenario and .cc == $cc and
-		same(.; $run; ["flows", "mbit", "rtt", "mtu", "size", "buffer", "shape", "load", "sizes"])));
 def name: "\(.scenario) \(.name)";
+# beside(BASE; WHAT; BOUNDS): bounds of a run relative to another, which is their .base
+def beside(base; $what; bounds):
+	[base][0] as $base |
+	if $base then .base = $base | bounds
+	else { word: "unjudged", figure: "-", what: "no run \($what), \(name)" } end;
+# the run that differs by nothing but its congestion control
+def rival($cc): . as $run |
+	$all[] | select(.scenario == $run.scenario and .cc == $cc and
+		same(.; $run; ["flows", "mbit", "rtt", "mtu", "size", "buffer", "shape", "load", "sizes"]));
 
-# What a prototype reached where the pipe is short, research/dynamics.md, 1: by
-# link, N of W_ai and flows.
-{
+# The utilisation where the pipe is short: a packet of slack in the window is a seventh of
+# the BDP of 10 Gbit/s and 8 us, so that eta is out of reach. What is in reach was found with
+# a prototype of the algorithm on the same TCP, before this module: by link, N of W_ai and
+# flows (1, 2, 4, 16, 64).
+[{
 	"10000 8 flows": [1.000, .971, .957, .912, .865], "10000 8 64": [.951, .935, .901, .857, .865],
 	"10000 20 flows": [1.000, .983, .972, .950, .921], "10000 20 64": [.951, .952, .934, .911, .921]
 } as $prototype |
@@ -49,15 +100,18 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 		 else note($m.utilisation; "utilisation, \(name)") end),
 		note($m.queue_p99; "queue p99, packets, \(name)")
 	end,
+	# With a smaller W_ai a step is lost in the noise of U, and unequal shares stay: 31 bytes
+	# gave a Jain of .88 with four flows, 62 gave .998.
 	if .params.mbit == 100000 or w_ai >= 60 then check($m.jain; ">="; 0.98; "Jain, \(name)")
 	else note($m.jain; "Jain, \(name)") end,
 	check($m.drops; "<="; 0; "drops, \(name)"),
-	(select(.params.mtu == 1500 and .params.flows > 1 and $m.bdp >= 40 and $m.queue_mean > 0) |
-		rival($run; "dctcp") as $dctcp |
-		check(over($dctcp.metrics.queue_mean; $m.queue_mean); ">="; 20; "DCTCP's mean queue over ours, \(name)"))),
+	(select(.scenario == "long" and .params.mtu == 1500 and .params.flows > 1 and $m.bdp >= 40 and $m.queue_mean > 0) |
+		beside(rival("dctcp"); "of DCTCP";
+			check(over(.base.metrics.queue_mean; $m.queue_mean); ">="; 20; "DCTCP's mean queue over ours, \(name)")))),
 
 (runs("step") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.join_queue_back | worst; "<="; 5; "queue back under 5 packets after connect(), RTTs, \(name)"),
+	# 5 additive steps come before a multiplicative one with the default stage
 	check($m.leave_back | worst; "<="; (if .params.stage == 0 then 5 else 10 end);
 		"utilisation back after a leave, RTTs, \(name)"),
 	note($m.join_queue_last | worst; "queue over 5 packets for the last time in 20 RTTs after connect(), \(name)"),
@@ -66,6 +120,7 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 (runs("incast") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	if .params.buffer == 32000000 then
+		# of 200 flows the first round trip alone is 20 MB
 		(select(.params.flows <= 60) | check($m.drops; "<="; 0; "drops, \(name)")),
 		check($m.completion_over_ideal; "<="; 1.2; "completion over ideal, \(name)"),
 		(select(.params.size == 500000) |
@@ -78,40 +133,37 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	end),
 
 (runs("int-response") | select(.params.respond != 0) | . as $run | .metrics as $m |
-	first(runs("int-response") | select(same(.; $run; ["flows", "buffer", "mode"]) and .params.respond == 0)) as $without |
-	# to the receiver they take room in the data's queue, and of a FIFO are of no use
-	(if .params.mode == "receiver" then 1.02 else 1 end) as $room |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
-	check($m.queue_peak; "<="; $without.metrics.queue_peak * $room; "queue peak, packets, that without responses\(if $room > 1 then " and 2 %" else "" end), \(name)"),
-	# ... also where the buffer is full anyway
-	if $room > 1 and .params.prio == 0 and $without.metrics.drops > 0 then
-		note($m.drops; "drops, \($without.metrics.drops) without responses, \(name)")
-	else check($m.drops; "<="; $without.metrics.drops; "drops, those without responses, \(name)") end,
-	check($m.completion_over_ideal; "<="; $without.metrics.completion_over_ideal + 0.02;
-		"completion over ideal, that without responses and 0.02, \(name)"),
-	if .params.mode == "receiver" then
-		note($m.reaction_first; "RTTs until the first flow reacts, \(name)"),
-		note($m.reaction_median; "RTTs until half of them have, \(name)")
-	else
-	check($m.reaction_first; "<="; $without.metrics.reaction_first; "RTTs until the first flow reacts, those without responses, \(name)"),
-	check($m.reaction_median; "<="; $without.metrics.reaction_median; "RTTs until half of them have, those without responses, \(name)") end),
+	beside(runs("int-response") | select(same(.; $run; ["flows", "buffer", "mode"]) and .params.respond == 0);
+		"without responses";
+		.base.metrics as $without |
+		check($m.queue_peak; "<="; $without.queue_peak; "queue peak, packets, that without responses, \(name)"),
+		check($m.drops; "<="; $without.drops; "drops, those without responses, \(name)"),
+		check($m.completion_over_ideal; "<="; $without.completion_over_ideal + 0.02;
+			"completion over ideal, that without responses and 0.02, \(name)"),
+		check($m.reaction_first; "<="; $without.reaction_first;
+			"RTTs until the first flow reacts, those without responses, \(name)"),
+		check($m.reaction_median; "<="; $without.reaction_median;
+			"RTTs until half of them have, those without responses, \(name)"))),
 
 (runs("probe") | select(.params.probe != 0) | . as $run | .metrics as $m |
-	first(runs("probe") | select(same(.; $run; ["flows", "busy"]) and .params.probe == 0)) as $without |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	check($m.drops; "<="; 0; "drops, \(name)"),
-	check($m.resumed_last_us; "<="; $without.metrics.resumed_last_us + 5 * .params.rtt;
-		"us until all that resumed is there, that without a probe and 5 RTTs, \(name)"),
-	if .params.busy != 0 then
-		check($m.queue_peak; "<="; $without.metrics.queue_peak * 0.6; "queue peak, packets, 0.6 of that without a probe, \(name)")
-	else note($m.queue_peak; "queue peak, packets, on a link that was idle, \(name)") end),
+	beside(runs("probe") | select(same(.; $run; ["flows", "busy"]) and .params.probe == 0);
+		"without a probe";
+		check($m.resumed_last_us; "<="; .base.metrics.resumed_last_us + 5 * .params.rtt;
+			"us until all that resumed is there, that without a probe and 5 RTTs, \(name)"),
+		(select(.params.busy != 0) |
+			check($m.queue_peak; "<="; .base.metrics.queue_peak * 0.6;
+				"queue peak, packets, 0.6 of that without a probe, \(name)"))),
+	(select(.params.busy == 0) | note($m.queue_peak; "queue peak, packets, on a link that was idle, \(name)"))),
 
-(runs("fabric"), runs("clos") | select(.cc | startswith("hpccpp")) | . as $run | .metrics as $m |
+(runs("fabric"), runs("clos") | select(.cc | startswith("hpccpp")) | .metrics as $m |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
-	(rival($run; "dctcp") as $dctcp |
-		check(over($m.smallest_p99; $dctcp.metrics.smallest_p99); "<="; 0.5;
+	beside(rival("dctcp"); "of DCTCP";
+		check(over($m.smallest_p99; .base.metrics.smallest_p99); "<="; 0.5;
 			"p99 slowdown of the smallest 20 %, over DCTCP's, \(name)"),
-		check(over($m.largest_p99; $dctcp.metrics.largest_p99); "<="; 2;
+		check(over($m.largest_p99; .base.metrics.largest_p99); "<="; 2;
 			"p99 slowdown of the largest 5 %, over DCTCP's, \(name)")),
 	note($m.smallest_p99; "p99 slowdown of the smallest 20 %, \(name)")),
 
@@ -137,10 +189,12 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 
 # What a lie may gain or spoil is bounded as kmod/hpccpp_wire.rst says.
 (runs("integrity") | .metrics as $m |
-	first(runs("integrity") | select(.params.lie == "none" and .params.key == 0)) as $open |
 	if .params.lie == "none" and .params.key == 1 then
-		check($m.utilisation; ">="; $open.metrics.utilisation - 0.01; "utilisation, that without a key less 0.01, \(name)"),
-		check($m.queue_p99; "<="; $open.metrics.queue_p99 + 2; "queue p99, packets, that without a key and 2, \(name)")
+		beside(runs("integrity") | select(.params.lie == "none" and .params.key == 0); "without a key";
+			check($m.utilisation; ">="; .base.metrics.utilisation - 0.01;
+				"utilisation, that without a key less 0.01, \(name)"),
+			check($m.queue_p99; "<="; .base.metrics.queue_p99 + 2;
+				"queue p99, packets, that without a key and 2, \(name)"))
 	elif .params.lie == "full" and .params.key == 0 then
 		check($m.shares_mbit[0]; ">="; 0.85 * .params.mbit; "goodput of the honest flow, Mbit/s, \(name)")
 	elif .params.lie != "none" then
@@ -152,16 +206,20 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	note(($m.shares_mbit | map(tostring) | join(" ")); "goodput of the honest flow and the other, Mbit/s, \(name)")),
 
 (runs("sparse") | select(.params.every != 1) | . as $run | .metrics as $m |
-	first(runs("sparse") | select(same(.; $run; ["flows", "mbit", "rtt"]) and .params.every == 1)) as $dense |
-	check($dense.metrics.utilisation - $m.utilisation; "<="; 0.02; "utilisation less than with every segment, \(name)"),
-	check($m.queue_p99 - $dense.metrics.queue_p99; "<="; 8; "queue p99 more than with every segment, packets, \(name)"),
+	beside(runs("sparse") | select(same(.; $run; ["flows", "mbit", "rtt"]) and .params.every == 1);
+		"with every segment";
+		check(less(.base.metrics.utilisation; $m.utilisation); "<="; 0.02;
+			"utilisation less than with every segment, \(name)"),
+		check(less($m.queue_p99; .base.metrics.queue_p99); "<="; 8;
+			"queue p99 more than with every segment, packets, \(name)")),
 	note($m.jain; "Jain, \(name)")),
 
 (runs("flows-n") | select(.params.n == 0) | . as $run | .metrics as $m |
-	first(runs("flows-n") | select(same(.; $run; ["flows"]) and .params.n != 0)) as $fixed |
-	check($m.jain - $fixed.metrics.jain; ">="; -0.002; "Jain more than with N fixed, \(name)"),
-	(select(.params.flows > $fixed.params.n) |
-		check($m.queue_mean; "<="; $fixed.metrics.queue_mean; "queue mean, packets, that with N fixed too small, \(name)"))),
+	beside(runs("flows-n") | select(same(.; $run; ["flows"]) and .params.n != 0); "with N fixed";
+		check(less($m.jain; .base.metrics.jain); ">="; -0.002; "Jain more than with N fixed, \(name)"),
+		(select(.params.flows > .base.params.n) |
+			check($m.queue_mean; "<="; .base.metrics.queue_mean;
+				"queue mean, packets, that with N fixed too small, \(name)")))),
 
 # Stable: nothing is lost, no flow is without bytes, the queue stays within a
 # bandwidth-delay product and a packet of each flow, and the link is in use.
@@ -174,8 +232,9 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	check($m.utilisation; ">="; 0.8; "utilisation, \(name)")),
 
 (runs("scale") | select(.cc == "hpccpp" and .params.flows == 10000) | .metrics as $m |
-	first(runs("scale") | select(.cc == "hpccpp" and .params.flows == 100)) as $few |
-	first(runs("scale") | select(.cc == "hpccpp" and .params.flows == 1)) as $one |
-	("bytes_per_flow", "instructions_per_ack", "instructions_tcp_ack") as $key |
-	($few, $one) as $base |
-	check(over($m[$key]; $base.metrics[$key]); "<="; 1.1; "\($key) with 10,000 flows, over that with \($base.params.flows)"))
+	(1, 100) as $few |
+	beside(runs("scale") | select(.cc == "hpccpp" and .params.flows == $few); "of \($few) flows";
+		("bytes_per_flow", "instructions_per_ack", "instructions_tcp_ack") as $key |
+		check(over($m[$key]; .base.metrics[$key]); "<="; 1.1;
+			"\($key) with 10,000 flows, over that with \($few), \(name)")))
+] | verdicts($all) | line

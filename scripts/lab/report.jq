@@ -5,8 +5,10 @@
 #	@plot NAME		gnuplot's commands, up to @end
 #	@trace KIND FILE RUN ARGUMENT...	in a plot: what it reads from a run's traces
 #
-# $bounds is the text of what bounds.jq says. A run or a metric that is not there
-# leaves a dash or nothing.
+# $bounds is the text of what bounds.jq says, $known that of known.bounds. A run or a
+# metric that is not there leaves a dash or nothing.
+
+include "known";
 
 # --- Numbers and tables --------------------------------------------------------
 
@@ -34,7 +36,7 @@ def least: if type == "array" then min else . end;
 
 def is_text: type == "string";
 def cell:
-	if . == "not ok" then "<td class=\"t no\">not ok" elif is_text then "<td class=t>\(@html)" elif type == "object" then "<td>\(.n | @html)"
+	if IN("known", "new", "worse", "holds", "gone", "unjudged") then "<td class=\"t no\">\(.)" elif is_text then "<td class=t>\(@html)" elif type == "object" then "<td>\(.n | @html)"
 	else "<td>\(sig | @html)" end;
 # $groups: [title, columns] above the heads, or none; a head is aligned as its column
 def table($groups; $heads; $rows):
@@ -129,48 +131,27 @@ def intro:
 
 # --- 2. Bounds -------------------------------------------------------------------
 
-# What is known of bounds that do not hold: which, why, and what was tried. All figures
-# are of this lab.
-def known: [
-	["^Jain, long .*mtu9000", "Packets are large beside the pipe",
-	 "The BDP is 3 to 11 packets of 9000 bytes, and a flow’s part of it often less than one: it hears of its path once in several T, and W_ai, 5 % of the BDP over N, is a hundredth of a packet, so that flows approach their shares slowly. Tried: W_ai of 1.2 % of a packet at least and T with the time of four packets (4 flows, 10 Gbit/s, 20 µs, 1500 bytes: .44 → .99; both are in), and counting the stages of such flows by T (64 flows, 25 Gbit/s, 20 µs: .90 → .94, but the link is used at .71 instead of .87)."],
-	["^queue (mean|p99), packets, (long|rx|flows-n)", "64 flows and the hold",
-	 "64 additive increases a round trip, answered a round trip late. Without the hold (difference 9) the flows swing with a period of 9 T, and with a base RTT of 50 µs 12.6 packets wait; with a longer one joins take longer."],
-	["^queue back under 5 packets", "The hold, again",
-	 "After the first decrease W_c waits for half a window more. Tried: no hold (4.2 to 5.6 round trips, but the queues above); W_c from the largest U of the round trip (4.7 to 5.2, but 12.2 after a leave, and 64 flows at 10 Gbit/s under their bound); no second decrease of W in that time (5.3)."],
-	["^utilisation back after a leave", "Two leaves of forty",
-	 "What is left over is taken in up to maxStage additive steps before a multiplicative one, by each flow for itself; the sender's other leaves take up to 8.7, and with max_stage 0 all are under 5. The receiver's is with a BDP of 8 packets, which windows wait for to leave with an ACK."],
-	["^the queue drains at", "Data arrives while it drains",
-	 "The figure is what the queue loses, over what the link carries: the rest is new data, of flows that have come down to two packets or a packet in 16 T, or, with 8 senders and 8 packets each, of the round trip that it takes to hear. The link itself is busy throughout (“load until drained”). INT responses take a fifth off the peak (int-response)."],
-	["^longest stall", "The end of a flow is lost",
-	 "A tail loss probe is lost too, and then the least retransmission timeout has to pass, or a SYN is (1 s, which no option changes). dctcp and cubic wait as long with 1 MB. With INT responses nothing is lost at 60:1 (int-response)."],
-	["^back after the others left", "A flow at the floor hears rarely",
-	 "Beside flows that fill the queue W is at its floor, a packet in 16 T, and it takes maxStage answers, so 80 round trips, until W grows by more than W_ai. Tried: counting stages by T (36 and 26 round trips, but 64 flows at 10 Gbit/s and 8 µs use .72 of the link instead of .87); no stages under an eighth of eta (32 and 26, but incast into 1 MB takes 4.7 of ideal instead of 3.2). Do not mix: a queue of its own is the way to share a port."],
-	["^(utilisation less|queue p99 more) than with every segment", "Fewer answers for 64 flows",
-	 "The sum of 64 additive increases goes on until the next answer. “congested” asks rarely only where there is nothing to hear, and costs none of this."],
-	["^Jain more than with N fixed", "A larger W_ai swings more",
-	 "N as counted makes W_ai 16 times what 64 makes of it with 4 flows: they are fair on the long run, and less still in between."],
-	["^queue p99, packets, sweep 1000flows", "A longer queue than a record can tell",
-	 "qlen ends at 4 MiB, 2,770 packets. Flows that join a longer queue take what is beyond for a part of their path, ask for more by it, and keep it standing. 256 flows do not get there."],
-	["^instructions_per_ack with 10,000", "More of the dearer ACKs",
-	 "An ACK that begins a round trip sets parameters and W_c (711 instructions in the median), another does not (510). Of 10,000 flows more are of the first kind; neither grows with the flows."]
-];
-
 def summary:
 	[$bounds | split("\n")[] | select(. != "") |
-		capture("^(?<word>not ok|ok|note) +(?<figure>.*?)(?: \\((?<bound>[<>]=? [^)]*)\\))?  (?<what>.*)$") //
-		{ word: "?", figure: "", bound: null, what: . } |
-		[.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | gsub("<="; "≤") | gsub(">="; "≥") }, .what]] as $lines |
+		capture("^(?<word>\\w+) +(?<figure>.*?)(?: \\((?<bound>[<>]=? [^,)]*)?(?:, )?(?:listed (?<listed>[^)]*))?\\))?  (?<what>.*)$") |
+		[.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | gsub("<="; "≤") | gsub(">="; "≥") },
+		 { n: (.listed // "") }, .what]] as $lines |
 	def of($words): [$lines[] | select(.[0] as $w | $words | index($w))];
-	["", "figure", "bound", "what, run"] as $heads |
+	def count($words; $text): of($words) | length | select(. > 0) | "\(.) \($text)";
+	["", "figure", "bound", "as listed", "what, run"] as $heads |
 	section("bounds"; "Bounds"),
 	(if $lines == [] then p("None was judged.") else
-		p("<strong>\(of(["ok"]) | length) of \(of(["ok", "not ok"]) | length)</strong> bounds set for hpccpp hold" +
-			(if of(["not ok", "?"]) == [] then "." else "; these do not:" end)),
-		table([]; $heads; of(["not ok", "?"])),
-		(known[] as [$which, $title, $text] | select(any(of(["not ok"])[][3]; test($which))) |
-			p("<strong>\($title).</strong> \($text)")),
-		folded("All \(of(["ok", "not ok"]) | length) bounds, and \(of(["note"]) | length) figures that have none";
+		p("<strong>\(of(["ok", "holds"]) | length) of \(of(["ok", "holds", "known", "new", "worse"]) | length)</strong> bounds set for hpccpp hold" +
+			([count(["known"]; "are known not to, and are below with the reason"), count(["new"]; "do not hold and are new"),
+			  count(["worse"]; "are worse than is known"), count(["holds"]; "hold and are still listed as not holding"),
+			  count(["gone"]; "are listed and exist no more"),
+			  count(["unjudged"]; "could not be judged for want of another run")] | map("; " + .) | add // "") + "."),
+		table([]; $heads; of(["new", "worse", "holds", "gone", "unjudged"])),
+		(known_groups($known)[] | (.bounds | map(.what)) as $its |
+			[of(["known", "worse"])[] | select(.[4] as $what | $its | index($what))] as $rows |
+			select($rows != []) |
+			p("<strong>\(.title | @html).</strong> \(.reason | @html)"), table([]; $heads; $rows)),
+		folded("All \(of(["ok", "holds", "known", "new", "worse"]) | length) bounds, and \(of(["note"]) | length) figures that have none";
 			table([]; $heads; $lines))
 	end);
 

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # Make one page of the lab's runs, $RESULTS/report.html, that needs nothing else:
 #
-#	report.sh ALL.json BOUNDS
+#	report.sh ALL.json BOUNDS KNOWN
 #
-# ALL.json is an array of runs' JSON, BOUNDS what bounds.jq says of them. Traces of
-# the runs are in $RESULTS/SCENARIO/NAME/; plots of traces that are not there are
-# left out. The same input makes the same bytes.
+# ALL.json is an array of runs' JSON, BOUNDS what bounds.jq says of them, KNOWN the
+# list that it had (known.bounds). Traces of the runs are in $RESULTS/SCENARIO/NAME/;
+# plots of traces that are not there are left out. The same input makes the same bytes.
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$here/../common.sh"
 
-[[ $# -eq 2 && -n ${RESULTS-} ]] || bad "usage: RESULTS=DIR report.sh ALL.json BOUNDS"
+[[ $# -eq 3 && -n ${RESULTS-} ]] || bad "usage: RESULTS=DIR report.sh ALL.json BOUNDS KNOWN"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export LC_ALL=C.UTF-8
 
-jq -r --rawfile bounds "$2" -f "$here/report.jq" "$1" >"$tmp/draft"
+jq -r -L "$here" --rawfile bounds "$2" --rawfile known "$3" -f "$here/report.jq" "$1" >"$tmp/draft"
 
 # --- Traces: hundreds of thousands of lines, made hundreds of points ---------------
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A part of the lab's suite, of runs whose bounds hold, with all that is asserted of
-# them; and that bench.sh goes on where it stopped, says what does not hold, and
-# refuses what it does not know.
+# A part of the lab's suite, with all that is asserted of its runs: those that hold, and
+# those that do not as scripts/lab/known.bounds lists them. And that bench.sh goes on
+# where it stopped, and refuses what it does not know. selftests/lab/report.sh has what it
+# says of runs that differ from the list.
 #
 # place: host
 # timeout: 900
@@ -23,31 +24,40 @@ flent_has() # SERIES FILE [SERIES FILE]...
 }
 export RESULTS_LAB=$top/.build/check/lab
 
-# Of each scenario that needs no more than seconds, runs that between them have
-# every kind of bound.
+# Runs of few hosts and little traffic, which between them have every kind of bound but
+# those below. Of step and incast some are known not to hold.
 part=(
-	'long (hpccpp|dctcp)-((1|2|16|64)x100g-8us|(1|2|16)x100g-20us)-mtu1500-n64'
-	'long hpccpp-(4|16)x(10g-20|25g-50)us-mtu1500-n64'
-	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
-	'step hpccpp-pair-10g-8us-stage0'
-	'step hpccpp-rx-pair-100g-8us'
-	'incast hpccpp-(8|60)x10k-32mb'
-	'incast hpccpp-(8|32)x500k-[14]mb'
-	'int-response 60x500k-4mb-'
-	'probe (1|4)flows-busy4'
+	'long (hpccpp|dctcp)-16x100g-8us-mtu1500-n64'
+	'long hpccpp-4x10g-20us-mtu1500-n64'
+	'step hpccpp-pair-10g-(8us-stage0|20us-stage5)'
+	'step hpccpp-rx-pair-10g-8us'
+	'incast hpccpp-8x(10k-32|500k-(32|1))mb'
+	'incast hpccpp-rx-8x500k-32mb'
+	'probe 1flows-busy4'
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
-	'parking hpccpp-(asymmetric|receiver|nic)'
-	'layout hpccpp'
+	'parking hpccpp-asymmetric'
 	'blind-hop bare'
+	'sparse 16x25g-20us-every-(1|rtt) '
+	'flows-n 2flows'
+	'sweep (eta100-stage5-2flows|rtt1000us-stage5)'
+)
+# An incast of 60, links that are full for 80 ms, and 100 hosts with agents take as long
+# as all of these.
+[[ -z ${LONG-} ]] || part+=(
+	'long (hpccpp|dctcp)-((1|2|64)x100g-8us|(1|2|16)x100g-20us)-mtu1500-n64'
+	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
+	'int-response 60x500k-4mb-'
+	'parking hpccpp-(receiver|nic)'
+	'layout hpccpp'
+	'mixed'
 	'integrity (none|full-key0)'
-	'sparse 16x25g-'
 	'rx receiver-16flows'
 	'flows-n 200flows'
-	'sweep (eta90|eta100|rtt1000us|64flows|400000mbit).*stage5'
+	'sweep (64flows|400000mbit).*stage5'
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric parking layout blind-hop integrity sparse rx flows-n sweep"
+scenarios="long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words
@@ -61,15 +71,17 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 10))
+ktap_plan $((${#bounds[@]} + 11))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
-	*)	ktap_not_ok "${line#not ok }" ;;
+	known*)	ktap_ok "known not to hold: ${line#known }" ;;
+	*)	ktap_not_ok "$line" ;;
 	esac
 done
-assert_ge "bounds" "${#bounds[@]}" 80
-assert_eq "bench.sh: status" "$status" "$(grep -c -m 1 '^not ok' "$tmp/bounds" || true)"
+assert_ge "bounds" "${#bounds[@]}" 50
+assert_ge "bounds that are known not to hold" "$(grep -c '^known' "$tmp/bounds")" 2
+assert_eq "bench.sh: status" "$status" 0
 # shellcheck disable=SC2086 # words
 "$bench" $scenarios >"$tmp/again" 2>&1 || true
 check "what is there is not run again" grep -q ' runs, 0 to do$' "$tmp/again"
@@ -83,10 +95,8 @@ assert_eq "runs that follow rates, without flent's files" "$(wc -l <"$tmp/withou
 check "... flent's summary has the queue and the rates of a run" flent_has \
 	"qdisc-stats::backlog_bytes" "$RESULTS_LAB/flent/$name-queue.flent.gz" \
 	"TCP upload::8" "$RESULTS_LAB/flent/$name-flows.flent.gz"
-# another bound of this run does not hold
-ONLY='incast hpccpp-rx-8x500k-32mb' RESULTS_LAB=$tmp/rx "$bench" incast >/dev/null 2>&1 || true
 assert_le "W by the receiver, one queue is answered once: completion over ideal" \
-	"$(jq .metrics.completion_over_ideal "$tmp/rx/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
+	"$(jq .metrics.completion_over_ideal "$RESULTS_LAB/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
 
 refuses() # NAME TEXT COMMAND...
 {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The page that the lab's report.sh makes of runs: all of them are in it, nothing
 # else is needed to read it, it is the same each time, and what is missing does no
-# harm. The runs are made up, a few of each scenario.
+# harm. The runs are made up, a few of each scenario. And what judge.sh says of runs
+# and a list of known bounds that differ in one way.
 #
 # place: host
 # timeout: 120
@@ -70,14 +71,16 @@ traces() # RESULTS
 report() # RESULTS [JQ-CONDITION]: with the runs of all for which it holds
 {
 	jq "map(select(${2-true}))" "$tmp/all.json" >"$1/all.json" &&
-		jq -r -f "$lab/bounds.jq" "$1/all.json" >"$1/bounds" &&
-		RESULTS=$1 "$lab/report.sh" "$1/all.json" "$1/bounds"
+		jq -r -L "$lab" --rawfile known "$tmp/known" -f "$lab/bounds.jq" "$1/all.json" >"$1/bounds" &&
+		RESULTS=$1 "$lab/report.sh" "$1/all.json" "$1/bounds" "$tmp/known"
 }
 
 count() { grep -c "$1" "${2-$page}" || true; } # PATTERN [FILE]
 
 page=$tmp/a/report.html
-mkdir "$tmp"/{a,b,c,d,e}
+mkdir "$tmp"/{a,b,c,d,e,judged}
+printf '%s\n' '# What this file is.' '' '# A title' '# What was' '# tried.' \
+	'40  back after the others left, RTTs, mixed with-dctcp' >"$tmp/known"
 runs >"$tmp/all.json"
 traces "$tmp/a"
 cp -r "$tmp/a/." "$tmp/b"
@@ -105,9 +108,11 @@ unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | 
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
 	[ "$(count '<figure>') $(count 'no trace to plot')" = "$(($(count '<svg role="img"') + 1)) 1" ]
-failing=$(count '^not ok' "$tmp/a/bounds")
+failing=$(count '^\(new\|known\|unjudged\) ' "$tmp/a/bounds")
 check "what does not hold is shown, by itself and among all" \
 	[ "$failing:$(count 'class="t no"')" = "$failing:$((2 * (failing ? failing : 1)))" ]
+check "... with the reason of what is known" \
+	[ "$(count '<p><strong>A title.</strong> What was tried.')" -eq 1 ]
 check "figures have four digits at most" [ "$(count 0.951234)" -eq 0 ]
 
 # --- What is missing -----------------------------------------------------------
@@ -120,7 +125,7 @@ check "without traces: a word in place of their plots" no_traces
 no_metrics()
 {
 	jq 'map(.metrics |= {})' "$tmp/all.json" >"$tmp/d/all.json"
-	RESULTS=$tmp/d "$lab/report.sh" "$tmp/d/all.json" /dev/null
+	RESULTS=$tmp/d "$lab/report.sh" "$tmp/d/all.json" /dev/null "$tmp/known"
 }
 check "without metrics and bounds" no_metrics
 one() # JQ-CONDITION: the page of these runs alone
@@ -134,6 +139,92 @@ check "one congestion control alone" one '.cc == "dctcp"'
 check "no run" one false
 wrong() { "$lab/report.sh" "$tmp/all.json"; [[ $? -eq 2 ]]; }
 check "a wrong call is a usage error" wrong
+
+# --- Runs and the list ------------------------------------------------------------
+
+# A run that does not hold its bound of Jain alone, and DCTCP's beside it.
+run=hpccpp-64x100g-8us-mtu1500-n64
+jq -n --arg name "$run" '
+	{ scenario: "long", $name, cc: "hpccpp", seed: 1, kernel: "7.3.4", module: "0.1 0123456789ab",
+	  params: { flows: 64, mbit: 100000, rtt: 8, mtu: 1500, n: 64, eta: 95 },
+	  metrics: { bdp: 66, utilisation: 0.95, queue_mean: 1, queue_p99: 3, jain: 0.9, drops: 0 } } |
+	[., (.cc = "dctcp" | .name |= sub("hpccpp"; "dctcp") | .metrics.queue_mean = 600)]' >"$tmp/judged/all.json"
+# judged STATUS LINE RUNS [FIGURE WHAT]...: with these in the list
+judged()
+{
+	local want=$1 line=$2 runs=$3 status=0 known=$tmp/judged/known
+	shift 3
+	printf '# A title\n# A reason.\n' >"$known"
+	while [[ $# -gt 0 ]]; do
+		printf '%s  %s, long %s\n' "$1" "$2" "$run" >>"$known"
+		shift 2
+	done
+	jq "$runs" "$tmp/judged/all.json" >"$tmp/judged/runs"
+	RESULTS=$tmp/judged "$lab/judge.sh" "$tmp/judged/runs" "$known" >"$tmp/said" 2>&1 || status=$?
+	if [[ $status -ne $want ]] || ! grep -qxF -e "$line" "$tmp/said"; then
+		cat "$tmp/said"
+		return 1
+	fi
+}
+metrics() { echo "map(if .cc == \"hpccpp\" then .metrics += $1 else . end)"; } # JSON
+check "a bound that does not hold, as listed" judged 0 \
+	"known     0.9 (>= 0.98, listed 0.9)  Jain, long $run" . 0.9 Jain
+check "... and by no more than a hundredth worse" judged 0 \
+	"known     0.9 (>= 0.98, listed 0.908)  Jain, long $run" . 0.908 Jain
+check "... of bounds from above" judged 0 \
+	"known     6 (<= 5, listed 5.95)  queue mean, packets, long $run" \
+	"$(metrics '{ jain: 1, queue_mean: 6 }')" 5.95 "queue mean, packets"
+check "one that is not listed" judged 1 \
+	"new       0.9 (>= 0.98)  Jain, long $run" .
+check "one that is worse" judged 1 \
+	"worse     0.9 (>= 0.98, listed 0.91)  Jain, long $run" . 0.91 Jain
+check "... of bounds from above" judged 1 \
+	"worse     6 (<= 5, listed 5.9)  queue mean, packets, long $run" \
+	"$(metrics '{ jain: 1, queue_mean: 6 }')" 5.9 "queue mean, packets"
+check "one without a figure is no known one" judged 1 \
+	"worse     null (>= 0.98, listed 0.9)  Jain, long $run" "$(metrics '{ jain: null }')" 0.9 Jain
+check "one that holds, and is listed" judged 1 \
+	"holds     0.99 (>= 0.98, listed 0.9)  Jain, long $run" "$(metrics '{ jain: 0.99 }')" 0.9 Jain
+check "one that is listed, and is not of the run" judged 1 \
+	"gone      - (listed 3)  fairness, long $run" . 0.9 Jain 3 fairness
+check "a run that is not there has no say" judged 0 \
+	"0 of 0 bounds hold, 0 known not to ($tmp/judged/known); all figures: $tmp/judged/report.html" \
+	'map(select(.cc == "dctcp"))' 0.9 Jain
+check "a baseline that is not there" judged 2 \
+	"unjudged  -  no run of DCTCP, long $run" 'map(select(.cc == "hpccpp"))' 0.9 Jain
+# of each scenario that has baselines
+jq 'map(. as { scenario: $s, params: $p } | select(.cc == "dctcp" or
+	$s == "int-response" and $p.respond == 0 or $s == "probe" and $p.probe == 0 or
+	$s == "sparse" and $p.every == 1 or $s == "flows-n" and $p.n != 0 or
+	$s == "integrity" and $p.lie == "none" and $p.key == 0 or $s == "scale" and $p.flows != 10000 | not))' \
+	"$tmp/all.json" >"$tmp/judged/runs"
+unjudged()
+{
+	jq -r -L "$lab" --rawfile known /dev/null -f "$lab/bounds.jq" "$tmp/judged/runs" |
+		sed -n 's/^unjudged .*, \([a-z-]*\) [^ ]*$/\1/p' | sort -u | xargs
+}
+check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n int-response integrity probe scale sparse" ]
+wrong_list() # TEXT
+{
+	printf '%s\n' "$@" >"$tmp/judged/known"
+	! RESULTS=$tmp/judged "$lab/judge.sh" "$tmp/judged/all.json" "$tmp/judged/known" >"$tmp/said" 2>&1 &&
+		grep -q "known.bounds: " "$tmp/said"
+}
+check "a list with a line that is no bound" wrong_list '# A title' '# A reason' 'Jain, long x'
+check "... one twice" wrong_list '# A title' '# A reason' '1  Jain, long x' '2  Jain, long x'
+check "... without a reason" wrong_list '# A title' '1  Jain, long x'
+
+listed_runs()
+{
+	local scenario
+	grep '^[-0-9]' "$lab/known.bounds" | awk '{ print $(NF - 1), $NF }' | sort -u >"$tmp/listed"
+	cut -d ' ' -f 1 "$tmp/listed" | sort -u | while read -r scenario; do
+		"$lab/plan.sh" "$scenario"
+	done | cut -d ' ' -f 1,2 | sort | comm -13 - "$tmp/listed" >"$tmp/none"
+	[[ -s $tmp/listed && ! -s $tmp/none ]] || { echo "no such runs: $(<"$tmp/none")"; return 1; }
+}
+check "known.bounds is about runs of the plan" listed_runs
+check "README says how many it has" grep -q "^.*\b$(grep -c '^[-0-9]' "$lab/known.bounds") bounds that do not hold" "$top/README.md"
 
 # --- A browser -----------------------------------------------------------------
 
