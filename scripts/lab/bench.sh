@@ -7,7 +7,9 @@
 #
 # Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/, and one that
 # follows rates flent's data files in results/lab/flent/ (../flent.sh). What is there
-# from this module, kernel and plan is not run again, but with FORCE=1.
+# from this module, kernel and plan is not run again, but with FORCE=1. Stopped by a
+# signal it makes the report of what is there.
+#
 # CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
 # that lines of the plan match. RESULTS_LAB is another place for the results. Ends as
 # judge.sh does: known.bounds lists the bounds that are known not to hold.
@@ -105,43 +107,85 @@ one() # CPU SCENARIO NAME ARGUMENT...
 	fi
 }
 
-# Workers take the next run that nobody has, so that both end at about the same time.
+judge() # the runs of the plan that are there
+{
+	while read -r scenario name args; do
+		! is_run "$scenario" "$name" "$args" || cat "$results/$scenario/$name.json"
+	done <<<"$plan" | jq -s . >"$tmp/all.json"
+	RESULTS=$results "$here/judge.sh" "$tmp/all.json"
+}
+
 begin=$SECONDS
 tmp=$(mktemp -d)
+echo 0 >"$tmp/done"
 started=()
+# shellcheck disable=SC2317 # a trap calls it
 finish()
 {
-	[[ ${#started[@]} -eq 0 ]] || kill "${started[@]}" 2>/dev/null || true
+	trap - EXIT INT TERM
+	[[ ${#started[@]} -eq 0 ]] || kill -- "${started[@]/#/-}" 2>/dev/null || true
 	wait
+	if [[ $1 -gt 128 ]]; then
+		judge >"$tmp/judged" 2>&1 || true
+		echo "stopped after $(($(wc -l <"$tmp/done") - 1)) of ${#due[@]} runs; 'make bench' goes on from here." >&2
+		echo "$results/report.html is of $(jq length "$tmp/all.json") of $(wc -l <<<"$plan") runs" >&2
+	fi
 	rm -rf "$tmp"
+	exit "$1"
 }
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'finish $?' EXIT
+trap 'finish 130' INT
+trap 'finish 143' TERM
+
+mapfile -t weights < <(printf '%s\n' "${due[@]}" | "$here/plan.sh" --weights)
+total=$(printf '%s\n' "${weights[@]}" | awk '{ n += $1 } END { print n }')
+
+# progress: where we are, at most every 20 s
+progress()
+{
+	local said
+	said=$(cat "$tmp/said" 2>/dev/null || echo -20)
+	((SECONDS - said >= 20)) || return 0
+	echo "$SECONDS" >"$tmp/said"
+	awk -v total="$total" -v runs=${#due[@]} -v passed=$((SECONDS - begin)) '
+		FILENAME ~ /done$/ { sum += $1; n = FNR - 1; next }
+		{ running = running (running ? ", " : "") $0 }
+		END {
+			printf "  %d of %d runs in %d s", n, runs, passed
+			if (sum)
+				printf ", about %d s to go", passed * (total - sum) / sum
+			print "; now " running
+		}' "$tmp/done" "$tmp"/at.* 2>/dev/null || true # the other may just have ended
+}
+
+# Workers take the next run that nobody has, so that both end at about the same time.
 worker() # CPU
 {
-	local i said=0
+	local i scenario name
+	set +m
 	for i in "${!due[@]}"; do
 		mkdir "$tmp/$i" 2>/dev/null || continue
+		read -r scenario name _ <<<"${due[i]}"
+		echo "$scenario $name" >"$tmp/at.$1"
+		progress
 		# shellcheck disable=SC2086 # the words of a run
 		one "$1" ${due[i]} || { echo "failed: ${due[i]}" >&2; touch "$tmp/failed"; }
-		if ((SECONDS - said >= 20)); then
-			said=$SECONDS
-			echo "  $((i + 1)) of ${#due[@]} runs in $((SECONDS - begin)) s, about $(((SECONDS - begin) * (${#due[@]} - i - 1) / (i + 1))) s to go"
-		fi
+		echo "${weights[i]}" >>"$tmp/done"
 	done
+	rm -f "$tmp/at.$1"
 }
+# in process groups of their own, so that nothing of a run stays when it is stopped
+set -m
 for ((cpu = 0; cpu < $(nproc); cpu++)); do
 	worker "$cpu" &
 	started+=($!)
 done
+set +m
 for pid in "${started[@]}"; do
 	wait "$pid"
 done
 started=()
+status=0
+judge || status=$?
 [[ ! -e $tmp/failed ]] || die "runs failed (above); what has been run stays"
-
-while read -r scenario name _; do
-	cat "$results/$scenario/$name.json"
-done <<<"$plan" | jq -s . >"$tmp/all.json"
-RESULTS=$results "$here/judge.sh" "$tmp/all.json"
+exit "$status"

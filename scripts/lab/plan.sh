@@ -3,6 +3,7 @@
 # The runs of the lab's scenarios, a line each:
 #
 #	plan.sh SCENARIO...	SCENARIO NAME KEY=VALUE...
+#	plan.sh --weights	of such lines, how long each takes: CPU seconds, about
 #
 # KEYs are run.sh's; "scale" is scale.sh's own. What differs between the runs of a
 # scenario is in their names.
@@ -258,6 +259,43 @@ plan_scale()
 		done
 	done
 }
+
+# A run takes time to start, for each host, more where that has agents, and for each packet.
+weights()
+{
+	awk '
+		function packets(us) { return p["mbit"] * us / 8 / p["mtu"] }
+		{
+			split("", p)
+			p["cc"] = "hpccpp"; p["mbit"] = 100000; p["rtt"] = 8; p["mtu"] = 1500; p["flows"] = 1
+			for (i = 3; i <= NF; i++)
+				if (split($i, word, "=") == 2)
+					p[word[1]] = word[2]
+			hosts = p["flows"] < 100 ? p["flows"] : 100
+			us = p["ms"] ? p["ms"] * 1000 : p["rtt"] * 2000 > 20000 ? p["rtt"] * 2000 : 20000
+			n = packets(us)
+			if ($1 == "step")
+				n = packets(2 * p["flows"] * p["rtt"] * (p["flows"] == 2 ? 600 : 150))
+			else if ($1 == "incast" || $1 == "int-response") {
+				hosts = p["flows"]
+				n = hosts * p["size"] / p["mtu"]
+			} else if ($1 == "probe")
+				hosts += p["busy"]
+			else if ($1 == "fabric" || $1 == "clos") {
+				hosts = $1 == "clos" ? 320 : 16
+				n = packets(us) * hosts * p["load"] / 100 * ($1 == "clos" ? 2 : 1.2)
+			} else if ($1 == "parking" || $1 == "layout") {
+				hosts = 12
+				n = packets(p["rtt"] * 4000) * 2
+			}
+			hpccpp = p["cc"] ~ /^hpccpp/
+			print $1 == "scale" ? 60 : 1 + (hpccpp ? 0.19 : 0.01) * hosts + (hpccpp ? 27e-6 : 20e-6) * n
+		}'
+}
+if [[ ${1-} == --weights ]]; then
+	weights
+	exit
+fi
 
 for scenario; do
 	declare -F "plan_$scenario" >/dev/null || {

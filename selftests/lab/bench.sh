@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # A part of the lab's suite, with all that is asserted of its runs: those that hold, and
 # those that do not as scripts/lab/known.bounds lists them. And that bench.sh goes on
-# where it stopped, and refuses what it does not know. selftests/lab/report.sh has what it
-# says of runs that differ from the list.
+# where it stopped, reports what is there when it is stopped, and refuses what it does
+# not know. selftests/lab/report.sh has what it says of runs that differ from the list.
 #
 # place: host
 # timeout: 900
@@ -71,7 +71,7 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 11))
+ktap_plan $((${#bounds[@]} + 12))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
@@ -97,6 +97,24 @@ check "... flent's summary has the queue and the rates of a run" flent_has \
 	"TCP upload::8" "$RESULTS_LAB/flent/$name-flows.flent.gz"
 assert_le "W by the receiver, one queue is answered once: completion over ideal" \
 	"$(jq .metrics.completion_over_ideal "$RESULTS_LAB/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
+
+# With results of its own, stopped when its first run is at work and one has ended.
+stopped()
+{
+	local pid status=0
+	ONLY='incast (cubic|dctcp)-8x10k-1mb|long hpccpp-64x100g-50us-mtu1500-n64' RESULTS_LAB=$tmp/stopped \
+		"$bench" incast long >"$tmp/stopped.out" 2>&1 &
+	pid=$!
+	busywait 120 test -e "$tmp/stopped/incast/dctcp-8x10k-1mb/measured" -a \
+		-e "$tmp/stopped/incast/cubic-8x10k-1mb/measured" || return
+	kill -TERM "$pid"
+	wait "$pid" || status=$?
+	cat "$tmp/stopped.out"
+	[[ $status -eq 143 && -s $tmp/stopped/report.html ]] &&
+		grep -qxF "$tmp/stopped/report.html is of 2 of 3 runs" "$tmp/stopped.out" &&
+		grep -qE '^  0 of 3 runs in [0-9]+ s; now incast (cubic|dctcp)-8x10k-1mb' "$tmp/stopped.out"
+}
+check "stopped, it reports the runs that are there, and names those at work" stopped
 
 refuses() # NAME TEXT COMMAND...
 {
