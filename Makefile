@@ -10,7 +10,9 @@ q := $(if $(V),,@)
 # Kernels that the module must build for, wherever the tests run.
 kernels := 6.1 6.12
 # Where demo and check run: "native", the VM's kernel, "lab" or "lab-debug".
-place = $(shell PLACE=$(PLACE) scripts/place.sh --print)
+# What is more than a word is what is wrong.
+place = $(call word_or_error,$(shell PLACE=$(PLACE) KERNEL=$(KERNEL) scripts/place.sh --print 2>&1))
+word_or_error = $(if $(word 2,$1),$(error $1),$1)
 
 all: modules tools
 
