@@ -38,6 +38,12 @@ done | sort -s -rn -k1,1 | cut -d' ' -f2)
 dir=${CHECK_DIR:-.build/check}
 rm -rf "$dir"
 mkdir -p "$dir"
+
+# what is fetched in a VM does not stay
+if [[ " ${runs[*]} " == *" operate "* ]]; then
+	PROMTOOL=$(scripts/promtool.sh) || true
+	export PROMTOOL
+fi
 skips()
 {
 	local name count

@@ -11,8 +11,6 @@ set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
-# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
-. "$top/scripts/common.sh"
 HPCCPP=$top/.build/6.1/tools/hpccpp
 
 echo TAP version 13
@@ -102,26 +100,6 @@ same "a cgroup begun" "$(completed host add cgroup /pro)" /proc
 
 # --- Agents: check and Prometheus ----------------------------------------------------------------
 
-# promtool is part of a package with a daemon, which is not wanted on this machine:
-# only this file of it, fetched once.
-promtool=$cache/promtool/promtool
-get_promtool()
-{
-	local got
-	[[ ! -x $promtool ]] || return 0
-	mkdir -p "$cache" && got=$(mktemp -d "$cache/tmp.XXXXXX") || return
-	(
-		private_apt_init "$got/apt" bookworm &&
-			private_apt apt-get update &&
-			cd "$got" && private_apt apt-get download prometheus &&
-			dpkg-deb --fsys-tarfile prometheus_*.deb |
-			tar -xO ./usr/bin/promtool >promtool && chmod 755 promtool &&
-			mkdir -p "${promtool%/*}" && mv promtool "$promtool"
-	)
-	rm -rf "$got"
-	[[ -x $promtool ]]
-}
-
 promtool_takes() { "$promtool" check metrics <"$1" >"$tmp/said" 2>&1 && [[ ! -s $tmp/said ]]; }
 
 setup_ns box
@@ -182,7 +160,8 @@ check "... and why" grep -q '(you are not root)' "$tmp/nobody"
 "$HPCCPP" -o prom show netns "$box" >"$tmp/prom"
 check "samples of port and host" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
 check "rates in bytes/s" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev="p0".*} 6250000$' "$tmp/prom"
-check "promtool can be had" get_promtool
+check "promtool can be had" "$top/scripts/promtool.sh"
+promtool=$("$top/scripts/promtool.sh")
 check "promtool has nothing to say of them" promtool_takes "$tmp/prom"
 sed 's/_total/_count_s/' "$tmp/prom" >"$tmp/bad"
 refuses() { ! promtool_takes "$1"; }

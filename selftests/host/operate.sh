@@ -163,11 +163,10 @@ prom_valid()
 check "-o prom is Prometheus' format" prom_valid "$tmp/prom"
 sed '/^# TYPE .*_links/d' "$tmp/prom" >"$tmp/bad"
 check "... a line that is missing is found" bash -c "$(declare -f prom_valid); ! prom_valid '$tmp/bad'"
-promtool=${XDG_CACHE_HOME:-$HOME/.cache}/hpccpp/promtool/promtool
-if [[ -x $promtool ]]; then
-	check "promtool takes it" "$promtool" check metrics <"$tmp/prom"
+if [[ -n ${PROMTOOL-} ]]; then
+	check "promtool takes it" "$PROMTOOL" check metrics <"$tmp/prom"
 else
-	ktap_skip "promtool takes it" "manual.sh has not fetched it yet"
+	ktap_skip "promtool takes it" "scripts/check.sh has not fetched it"
 fi
 sample() { awk -v m="$1{" 'index($0, m) == 1 { print $NF }' "$tmp/prom_flow"; } # METRIC
 assert_eq "seconds: T" "$(sample hpccpp_flow_base_rtt_seconds)" "$(jq '.[0].T / 1e6' "$tmp/stopped")"
