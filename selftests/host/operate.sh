@@ -55,6 +55,9 @@ checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
 
 topo_line 1 1
 in_h1() { nsenter --net="/run/netns/$h1" "$@"; }
+checked netns "$h1" role receiver
+assert_eq "check of a receiver without host agent: status" "$checked" 1
+is "... the agent" "$(state_of 'host agent')" missing
 agents_on
 flow_start
 check "a flow under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
