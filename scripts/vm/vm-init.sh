@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Process 1 of the VM that vm.sh starts: first in the initramfs, with busybox, to
-# put the host's root in place; then again in that root, to run the command and
-# bring back what it says and how it ends. vm.sh writes config and command.
+# put the host's root in place; then again in that root, to run commands and tell how
+# they end. vm.sh writes config.
 
 # shellcheck source=/dev/null disable=SC1091,SC2154
 . "${0%/*}/config"
@@ -29,34 +29,50 @@ if [ "$1" != in-root ]; then
 
 	root_complete vm
 	mkdir run/vm
-	cp /init /config /command /bin/busybox run/vm
+	cp /init /config /leftovers.sh /bin/busybox run/vm
 	exec switch_root /newroot /bin/sh /run/vm/init in-root
 fi
 
 # From here all of the kernel's messages go to the log at once.
 echo 8 >/proc/sys/kernel/printk
-read -r uptime _ </proc/uptime
-echo "<6>vm-init: command starts after $uptime s" >/dev/kmsg
+
+# kill_all: but for what brings the output
+kill_all()
+{
+	for process in /proc/[0-9]*; do
+		case ${process#/proc/} in
+		1|"$out"|"$err") ;;
+		*) kill -9 "${process#/proc/}" 2>/dev/null ;;
+		esac
+	done
+}
 
 # A port can be open only once and so could not be opened as /dev/stderr.
 mkfifo /run/vm/out /run/vm/err
-cat /run/vm/out >/dev/vport0p1 &
-out=$!
-cat /run/vm/err >/dev/vport0p2 &
-err=$!
+exec 3<>/dev/vport0p3
+[ -z "$shared" ] || /bin/bash /run/vm/leftovers.sh --before
+echo ready >&3
+while IFS= read -r command <&3; do
+	read -r uptime _ </proc/uptime
+	echo "<6>vm-init: command starts at $uptime s" >/dev/kmsg
+	cat /run/vm/out >/dev/vport0p1 3>&- &
+	out=$!
+	cat /run/vm/err >/dev/vport0p2 3>&- &
+	err=$!
+	exec 4>/run/vm/out 5>/run/vm/err
 
-/bin/bash /run/vm/command </dev/null >/run/vm/out 2>/run/vm/err
-status=$?
+	/bin/bash -c "$command" </dev/null >&4 2>&5 3>&- 4>&- 5>&-
+	status=$?
+	left=
+	if [ -n "$shared" ]; then
+		/bin/bash /run/vm/leftovers.sh "$out" "$err" 2>&5 3>&- 4>&- 5>&- || left=left
+	fi
 
-# What the command left running may hold the pipes open.
-for process in /proc/[0-9]*; do
-	case ${process#/proc/} in
-	1|"$out"|"$err") ;;
-	*) kill -9 "${process#/proc/}" 2>/dev/null ;;
-	esac
+	# What the command left running may hold the pipes open.
+	kill_all
+	exec 4>&- 5>&-
+	wait "$out" "$err"
+	sync
+	echo "<6>vm-init: command ended with status $status" >/dev/kmsg
+	echo "$status $left" >&3
 done
-wait "$out" "$err"
-sync
-echo "<6>vm-init: command ended with status $status" >/dev/kmsg
-echo "$status" >/dev/vport0p3
-exec /run/vm/busybox poweroff -f

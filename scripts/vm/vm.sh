@@ -10,18 +10,27 @@
 # depend on this machine, and waiting costs nothing. --smp gives two CPUs, run at
 # the same time, and the clock of this machine.
 #
-# Ends as the command does; 99 when the guest's kernel log has a splat or ends
-# before the command does; 124 after --timeout seconds of wall time.
+# --serve DIR boots a VM that runs many commands, one after another, and a new one when
+# that is killed. Commands find it when the environment's VM_POOL names a directory
+# of such directories, named KERNEL.* or KERNEL-smp.*: the command then runs in one
+# that nobody uses, and what it leaves behind is a fault.
+#
+# Ends as the command does; 98 when it leaves something behind; 99 when the guest's
+# kernel log has a splat or ends before the command does; 124 after --timeout
+# seconds of wall time.
+# shellcheck disable=SC2317 # functions that traps call
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: vm.sh [-k KERNEL] [-m MB] [--smp] [--timeout SEC] [--log FILE] -- command..."
+usage="usage: vm.sh [-k KERNEL] [-m MB] [--smp] [--timeout SEC] [--log FILE] -- command...
+       vm.sh [-k KERNEL] [-m MB] [--smp] --serve DIR"
 series=6.1
 memory=1024
 smp=
 timeout=600
 log=
+serve=
 while [[ $# -gt 0 ]]; do
 	case $1 in
 	-k)		series=${2-}; shift 2 || bad "$usage" ;;
@@ -29,11 +38,12 @@ while [[ $# -gt 0 ]]; do
 	--smp)		smp=1; shift ;;
 	--timeout)	timeout=${2-}; shift 2 || bad "$usage" ;;
 	--log)		log=${2-}; shift 2 || bad "$usage" ;;
+	--serve)	serve=${2-}; shift 2 || bad "$usage" ;;
 	--)		shift; break ;;
 	*)		bad "unknown argument '$1'; $usage" ;;
 	esac
 done
-[[ $# -gt 0 ]] || bad "no command; $usage"
+[[ -n $serve || $# -gt 0 ]] || bad "no command; $usage"
 check_series "$series"
 [[ $memory =~ ^[0-9]{3,5}$ ]] || bad "-m '$memory': a number of MB from 100 to 99999"
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
@@ -42,91 +52,209 @@ check_series "$series"
 pass=(PLACE TESTS LONG V RESULTS TERM HPCCPP HPCCPP_KO HPCCPP_BIN PROMTOOL
 	CCS FAMILIES SECONDS_PER_RUN)
 
-tree=$("${BASH_SOURCE%/*}/kernel.sh" "$series")
-tree=$(realpath "$tree")
-release=$(<"$tree/release")
-
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+qemu=
+waiter=
+# A VM that is left in the middle of a command is of no use to the next one.
+cleanup()
+{
+	local status=$?
+	[[ -z $waiter ]] || kill "$waiter" 2>/dev/null || true
+	[[ -z $qemu ]] || give_up
+	{ wait || true; } 2>/dev/null
+	rm -rf "$tmp"
+	exit "$status"
+}
+trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-log=${log:-$tmp/log}
 
-# The initramfs: what it takes to reach this machine's root, and the command.
-mkdir -p "$tmp"/initramfs/{bin,proc,sys,dev}
-cp "$(command -v busybox)" "$tmp/initramfs/bin/"
-ln -s busybox "$tmp/initramfs/bin/sh"
-cp "${BASH_SOURCE%/*}/vm-init.sh" "$tmp/initramfs/init"
-cp "${BASH_SOURCE%/*}/guest.sh" "$tmp/initramfs/"
-modules=
-while read -r _ file _; do
-	[[ " $modules " == *" /${file##*/} "* ]] && continue
-	modules+=" /${file##*/}"
-	cp "$file" "$tmp/initramfs/"
-done < <(modprobe -d "$tree" -S "$release" --show-depends -a \
-	virtio_pci virtio_console 9p 9pnet_virtio overlay | grep ^insmod)
+# --- The machine: all that is known of it is in the directory $vm ---------------
 
-guest_results
-printf '%s=%q\n' release "$release" tree "$tree" modules "$modules" \
-	results "$results" >"$tmp/initramfs/config"
-guest_command "$@" >"$tmp/initramfs/command"
-( cd "$tmp/initramfs" && find . | cpio --quiet -o -H newc ) >"$tmp/initramfs.cpio"
+give_up()
+{
+	rm -f "$vm/ready"
+	kill -KILL "$qemu" 2>/dev/null || true
+}
 
-# The guest's output comes by pipes of its own: it is live, and what our own
-# stdout and stderr are does not matter to QEMU.
-mkfifo "$tmp/out" "$tmp/err"
-: >"$tmp/status"
-: >"$log"
-cat "$tmp/out" & copies=$!
-cat "$tmp/err" >&2 & copies+=" $!"
+# The initramfs: what it takes to reach this machine's root.
+initramfs()
+{
+	local tree=$1 release modules=() file root=$tmp/initramfs
+	release=$(<"$tree/release")
+	rm -rf "$root"
+	mkdir -p "$root"/{bin,proc,sys,dev}
+	cp "$(command -v busybox)" "$root/bin/"
+	ln -s busybox "$root/bin/sh"
+	cp "${BASH_SOURCE%/*}/vm-init.sh" "$root/init"
+	cp "${BASH_SOURCE%/*}"/{guest,leftovers}.sh "$root/"
+	while read -r _ file _; do
+		[[ " ${modules[*]} " == *" /${file##*/} "* ]] && continue
+		modules+=("/${file##*/}")
+		cp "$file" "$root/"
+	done < <(modprobe -d "$tree" -S "$release" --show-depends -a \
+		virtio_pci virtio_console 9p 9pnet_virtio overlay | grep ^insmod)
+	printf '%s=%q\n' release "$release" tree "$tree" modules "${modules[*]}" \
+		results "$results" shared "$serve" >"$root/config"
+	( cd "$root" && find . | cpio --quiet -o -H newc ) >"$vm/initramfs.cpio"
+}
 
-append=(console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off
-	random.trust_cpu=on tsc=reliable no_timer_check)
-if [[ -n $smp ]]; then
-	cpu=(-smp 2 -accel 'tcg,thread=multi')
-else
-	cpu=(-smp 1 -accel tcg -icount 'shift=0,sleep=off')
-	# An idle guest's clock jumps to its next timer also while it waits for
-	# this machine to answer a read: nohz=off keeps these jumps at a tick.
-	append+=(tsc_early_khz=1000000 nohz=off)
+# boot: and waits until the guest takes commands. In $vm then: jobs.in and jobs.out
+# (a command a line; how each ended), out, err and log.
+boot()
+{
+	local tree append cpu share
+	tree=$("${BASH_SOURCE%/*}/kernel.sh" "$series")
+	tree=$(realpath "$tree")
+	initramfs "$tree"
+	rm -f "$vm"/jobs.{in,out}
+	mkfifo "$vm"/jobs.{in,out}
+	: >"$vm/out"
+	: >"$vm/err"
+	: >"$vm/log"
+
+	append=(console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off
+		random.trust_cpu=on tsc=reliable no_timer_check)
+	if [[ -n $smp ]]; then
+		cpu=(-smp 2 -accel 'tcg,thread=multi')
+	else
+		cpu=(-smp 1 -accel tcg -icount 'shift=0,sleep=off')
+		# An idle guest's clock jumps to its next timer also while it waits for
+		# this machine to answer a read: nohz=off keeps these jumps at a tick.
+		append+=(tsc_early_khz=1000000 nohz=off)
+	fi
+	# erms: "rep movsb" moves a byte per instruction here, so that copying alone
+	# would take a third of the guest's time; without it the kernel moves 8.
+	share=security_model=none,multidevs=remap
+	# pdeathsig: QEMU ends when this script does, however that is.
+	setpriv --pdeathsig KILL \
+	qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none \
+		-M q35 -cpu max,-erms "${cpu[@]}" -m "$memory" \
+		-kernel "$tree/vmlinux" -initrd "$vm/initramfs.cpio" -append "${append[*]}" \
+		-chardev "file,id=log,path=$vm/log,append=on" -serial chardev:log \
+		-device virtio-serial-pci \
+		-chardev "file,id=out,path=$vm/out,append=on" -device virtserialport,chardev=out,nr=1 \
+		-chardev "file,id=err,path=$vm/err,append=on" -device virtserialport,chardev=err,nr=2 \
+		-chardev "pipe,id=jobs,path=$vm/jobs" -device virtserialport,chardev=jobs,nr=3 \
+		-fsdev "local,id=root,path=/,readonly=on,$share" \
+		-device virtio-9p-pci,fsdev=root,mount_tag=root \
+		${results:+-fsdev "local,id=results,path=$results,$share" \
+			-device virtio-9p-pci,fsdev=results,mount_tag=results} \
+		</dev/null &
+	qemu=$!
+	exec {answers}<>"$vm/jobs.out"
+	answer 900 && [[ $answer == ready ]]
+}
+
+# answer SECONDS: what the guest says of a command, in $answer; false when it does not in
+# that time, or there is no guest any more. What is read when a second ends may be a
+# part of the line.
+answer()
+{
+	local end=$((SECONDS + $1)) line='' piece
+	until read -r -t 1 -u "$answers" piece; do
+		line+=$piece
+		[[ $SECONDS -lt $end ]] && kill -0 "$qemu" 2>/dev/null || return
+	done
+	answer=$line$piece
+}
+
+# --- A command in it -------------------------------------------------------------
+
+# free_vm: one of the pool, in $vm and $qemu; ours while $lock is open
+free_vm()
+{
+	local alive=
+	for vm in "$VM_POOL/$series${smp:+-smp}".*; do
+		[[ -d $vm && ! -e $vm/failed ]] || continue
+		alive=1
+		exec {lock}>"$vm/lock"
+		if flock -n "$lock" && [[ -e $vm/ready ]]; then
+			qemu=$(<"$vm/ready")
+			exec {answers}<>"$vm/jobs.out"
+			return
+		fi
+		exec {lock}>&-
+	done
+	[[ -n $alive ]] || die "VM_POOL has no VM for kernel $series${smp:+ with two CPUs}"
+	sleep 0.1
+	false
+}
+
+# An idle guest that counts instructions is busy counting: it stands still. One with
+# two CPUs waits as others do, and would take the break for a lockup.
+stand_still()	{ [[ -n $smp ]] || kill -STOP "$qemu"; }
+go_on()		{ [[ -n $smp ]] || kill -CONT "$qemu"; }
+
+# job COMMAND...: its output is ours, live; what the guest says of it is in $answer.
+# It comes by files: what our own stdout and stderr are does not matter to QEMU.
+job()
+{
+	local copies
+	: >"$vm/out"
+	: >"$vm/err"
+	: >"$tmp/answer"
+	go_on
+	guest_command "$@" | paste -sd';' 1<>"$vm/jobs.in"
+	( ! answer "$timeout" || echo "$answer" >"$tmp/answer" ) &
+	waiter=$!
+	tail -q -s 0.1 --pid="$waiter" -c +1 -f "$vm/out" & copies=$!
+	tail -q -s 0.1 --pid="$waiter" -c +1 -f "$vm/err" >&2 & copies+=" $!"
+	wait "$waiter" || true
+	waiter=
+	# shellcheck disable=SC2086 # a list of numbers
+	wait $copies
+	read -r answer left <"$tmp/answer" || true
+}
+
+results=
+if [[ -n $serve ]]; then
+	vm=$serve
+	while boot; do
+		stand_still
+		echo "$qemu" >"$vm/ready"
+		{ wait "$qemu" || true; } 2>/dev/null
+		rm -f "$vm/ready"
+	done
+	touch "$vm/failed"
+	tail -n 40 "$vm/log" >&2
+	die "the VM does not boot (above)"
 fi
-# erms: "rep movsb" moves a byte per instruction here, so that copying alone
-# would take a third of the guest's time; without it the kernel moves 8.
-share=security_model=none,multidevs=remap
-# pdeathsig: QEMU ends when this script does, however that is.
-setpriv --pdeathsig TERM timeout --foreground -k 5 "$timeout" \
-qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none \
-	-M q35 -cpu max,-erms "${cpu[@]}" -m "$memory" \
-	-kernel "$tree/vmlinux" -initrd "$tmp/initramfs.cpio" -append "${append[*]}" \
-	-serial "file:$log" \
-	-device virtio-serial-pci \
-	-chardev "file,id=out,path=$tmp/out" -device virtserialport,chardev=out,nr=1 \
-	-chardev "file,id=err,path=$tmp/err" -device virtserialport,chardev=err,nr=2 \
-	-chardev "file,id=status,path=$tmp/status" -device virtserialport,chardev=status,nr=3 \
-	-fsdev "local,id=root,path=/,readonly=on,$share" \
-	-device virtio-9p-pci,fsdev=root,mount_tag=root \
-	${results:+-fsdev "local,id=results,path=$results,$share" \
-		-device virtio-9p-pci,fsdev=results,mount_tag=results} \
-	</dev/null &
-qemu=$!
-ended=0
-wait "$qemu" || ended=$?
-# shellcheck disable=SC2086 # a list of numbers
-wait $copies
 
-if splat_scan "$log"; then
+left=
+answer=
+if [[ -n ${VM_POOL-} && -z ${RESULTS-} ]]; then
+	until free_vm; do :; done
+	job "$@"
+else
+	vm=$tmp
+	guest_results
+	! boot || job "$@"
+fi
+[[ -z $log ]] || cp "$vm/log" "$log"
+cp "$vm/log" "$tmp/kernel"
+: >"$vm/log"
+
+if splat_scan "$tmp/kernel"; then
 	printf '%s: the guest kernel complained (above)\n' "${0##*/}" >&2
 	exit 99
 fi
-if [[ $ended -eq 124 || $ended -eq 137 ]]; then
-	tail -n 20 "$log" >&2
+if [[ -z $answer ]] && kill -0 "$qemu" 2>/dev/null; then
+	tail -n 20 "$tmp/kernel" >&2
 	printf '%s: killed: not done after %s s\n' "${0##*/}" "$timeout" >&2
 	exit 124
 fi
-status=$(<"$tmp/status")
-if [[ -z $status ]]; then
-	tail -n 40 "$log" >&2
-	printf '%s: the VM ended before the command did (QEMU: %s)\n' "${0##*/}" "$ended" >&2
+if [[ -z $answer ]]; then
+	tail -n 40 "$tmp/kernel" >&2
+	printf '%s: the VM ended before the command did\n' "${0##*/}" >&2
 	exit 99
 fi
-exit "$status"
+if [[ -n $left ]]; then
+	[[ $answer -ne 0 && $answer -ne 4 ]] || answer=98
+	exit "$answer"
+fi
+if [[ $vm != "$tmp" ]]; then
+	stand_still
+	qemu=
+fi
+exit "$answer"

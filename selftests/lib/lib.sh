@@ -203,6 +203,7 @@ run_bg()
 	background+=($!)
 }
 
+# cleanup: first by at_end, if the test has such a function
 cleanup()
 {
 	local status=$? process
@@ -212,6 +213,7 @@ cleanup()
 		kill "$process" 2>/dev/null
 	done
 	wait 2>/dev/null
+	! declare -F at_end >/dev/null || at_end
 	agents_off
 	hosts_off
 	topo_down

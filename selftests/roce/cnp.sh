@@ -530,4 +530,5 @@ check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
 "$HPCCPP" cnp del dev hb
 "$HPCCPP" cnp del dev ha
 check "removed: no filter, no clsact" [ -z "$(tc qdisc show dev ha clsact)" ]
+ip link del seen
 ktap_finish

@@ -20,6 +20,22 @@ FULL_US=36700		# what the full queue adds: 448 KB
 
 # --- Topology ------------------------------------------------------------------------
 
+was=$(sysctl net.ipv6.conf.{all,default}.accept_dad net.ipv6.conf.all.forwarding)
+at_end()
+{
+	local dev
+	for dev in ha hb; do
+		rdma link del rxe_$dev
+		ip link del $dev
+	done
+	ip -6 -batch - <<-END
+		rule add pref 0 lookup local
+		rule del pref 20
+		rule del pref 10
+		rule del pref 10
+	END
+	sysctl -q -p - <<<"$was"
+}
 sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
 setup_ns s1 s2
 ip -6 -batch - <<END
