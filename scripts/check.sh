@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the selftests named (all without a name) with prove, each in the places that it
-# names, and say before its closing lines what was skipped and why. PLACE=uml and
-# uml-debug: only those in that place. With --names first: only check the names.
+# Run the selftests named (all without a name) with prove, two at a time, each in the
+# places that it names. PLACE=uml and uml-debug: only those in that place. With --names
+# first: only check the names.
 #
 # Those for the VM share two, or one with two CPUs, which boot once (vm/vm.sh --serve).
 #
-# What they said stays in CHECK_DIR, .build/check unless set.
+# What they said stays in CHECK_DIR, .build/check unless set; the last line, how many
+# tests passed, failed and were skipped, also in the file "totals" there.
 # shellcheck disable=SC2317 # functions that traps call
 set -euo pipefail
 cd "${BASH_SOURCE%/*}/.."
@@ -42,7 +43,7 @@ for name; do
 	*)		: $((++in_vm)) ;;
 	esac
 done
-[[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=$PLACE"
+[[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=${PLACE-}"
 # what may take long first, so that none of these ends alone
 mapfile -t runs < <(for name in "${runs[@]}"; do
 	echo "$(timeout_of "$(test_files "${name%-uml}")") $name"
@@ -81,22 +82,82 @@ export VM_POOL
 [[ $in_vm -eq 0 ]] || serve "$build.0"
 [[ $in_vm -lt 2 ]] || serve "$build.1"
 [[ -z ${in_smp_vm#0} ]] || serve "$build-smp.0" --smp
+
+# --- What is said of them --------------------------------------------------------
+
+# alone NAME: the command that runs only that
+alone()
+{
+	case $1 in
+	*-uml)	echo "make check TESTS=${1%-uml} PLACE=${PLACE:-uml} V=1" ;;
+	*)	echo "make check TESTS=$1${PLACE:+ PLACE=$PLACE}${KERNEL:+ KERNEL=$KERNEL} V=1" ;;
+	esac
+}
+
+# A reason a line: what was skipped for it, and how many that were.
 skips()
 {
-	local name count
-	for name; do
-		[[ -e $dir/$name.tap ]] || continue
-		count=$(grep -ciE '^(ok|1\.\.0).*# *skip' "$dir/$name.tap") || continue
-		echo "Skipped: $name: $count"
-		sed -nE 's/^(ok|1\.\.0)(.*[^ ])? *# *[sS][kK][iI][pP]/\t\2:/p' "$dir/$name.tap"
+	local name
+	for name in "${runs[@]}"; do
+		[[ ! -e $dir/$name.tap ]] || sed -nE "s/^(ok|1\.\.0).*# *[sS][kK][iI][pP] *(.*)/$name\t\2/p" "$dir/$name.tap"
+	done | awk -F'\t' '
+		!($2 in n)			{ order[++reasons] = $2 }
+		!seen[$2, $1]++			{ names[$2] = names[$2] (n[$2] ? ", " : "") $1 }
+		{ n[$2]++ }
+		END {
+			for (i = 1; i <= reasons; i++)
+				printf "Skipped: %d of %s: %s\n", n[order[i]], names[order[i]], order[i]
+		}'
+}
+
+# ended NAME: how a test did that has no "not ok" to show for it
+ended()
+{
+	local left
+	case $(cat "$dir/$1.status" 2>/dev/null) in
+	0|4)	return 1 ;;
+	98)	left=$(sed -n 's/^left behind: /left behind: /p; s/^changed: /changed: /p' "$dir/$1.err")
+		echo "${left//$'\n'/; }" ;;
+	99)	echo "the kernel complained, or ended" ;;
+	124)	echo "not done after $(limit_of "$1") s" ;;
+	'')	echo "not run" ;;
+	*)	grep -q '^not ok' "$dir/$1.tap" && return 1
+		echo "status $(<"$dir/$1.status")" ;;
+	esac
+}
+
+failures()
+{
+	local name how
+	for name in "${runs[@]}"; do
+		how=$(ended "$name") || how=
+		[[ -n $how ]] || grep -q '^not ok' "$dir/$name.tap" 2>/dev/null || continue
+		sed -n "s/^not ok/$name: &/p" "$dir/$name.tap" 2>/dev/null || true
+		[[ -z $how ]] || echo "$name: not ok: $how"
+		echo "	$dir/$name.{tap,err,log}; alone: $(alone "$name")"
 	done
 }
+
+totals()
+{
+	local name
+	for name in "${runs[@]}"; do
+		[[ ! -e $dir/$name.tap ]] || sed -nE \
+			's/^(ok|1\.\.0).*# *[sS][kK][iI][pP].*/skipped/p; t; s/^ok.*/passed/p; s/^not ok.*/failed/p' "$dir/$name.tap"
+		! ended "$name" >/dev/null || echo failed
+	done | awk '{ n[$1]++ } END { printf "%d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"] }'
+}
+
+status=0
+finished=0
 prove -j2 --timer --exec scripts/run-test.sh "${runs[@]}" |
 while IFS= read -r line; do
-	case $line in
-	'All tests successful'*|'Test Summary Report'*|'Files='*)
-		[[ -n ${said-} ]] || skips "${runs[@]}"
-		said=1 ;;
-	esac
+	if [[ $line =~ ^(\[[0-9:]+\])\ ([^ ]+)\ \.\. && " ${runs[*]} " == *" ${BASH_REMATCH[2]} "* ]]; then
+		line="$((++finished)) of ${#runs[@]} $line"
+	fi
 	printf '%s\n' "$line"
-done
+done || status=$?
+skips
+failures
+totals | tee "$dir/totals"
+exit "$status"

@@ -24,12 +24,22 @@ check_series()
 test_files() { find selftests -name "$1.sh" -perm -u+x | sort; }
 # directive TEST NAME: what "# NAME: ..." in the head comment of a selftest says
 directive() { sed -nE "1,20s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
-# timeout_of TEST: seconds that it may take
+# timeout_of TEST: seconds that it asks for
 timeout_of()
 {
 	local seconds
 	seconds=$(directive "$1" timeout)
 	echo "${seconds:-300}"
+}
+
+# limit_of NAME: seconds that this run of a test may take
+limit_of()
+{
+	local seconds
+	seconds=$(timeout_of "$(test_files "${1%-uml}")")
+	[[ -z ${LONG-} ]] || seconds=$((20 * seconds))
+	[[ $1 != *-uml || ${PLACE-} != uml-* ]] || seconds=$((5 * seconds))
+	echo "$seconds"
 }
 
 # What must not be in a kernel log. The lines about an out-of-tree or unsigned

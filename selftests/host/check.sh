@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# How tests are run: scripts/check.sh with tests made for it, some of which fail in
+# every way that there is. Each is a failure of its own, with what it said, its files and
+# the command that runs it alone; the others are none the worse; the last line counts.
+#
+# place: host
+# timeout: 1000
+# shellcheck disable=SC2317 # functions that check calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+tree=$tmp/tree
+mkdir -p "$tree/selftests/made"
+cp -r "$top/scripts" "$top/Makefile" "$tree/"
+made() # NAME PLACE SECONDS LINE...: a test
+{
+	printf '%s\n' '#!/bin/bash' "# place: $2" "# timeout: $3" "${@:4}" >"$tree/selftests/made/$1.sh"
+	chmod +x "$tree/selftests/made/$1.sh"
+}
+made passes host 850 'echo 1..1' 'echo ok 1 fine'
+made fails host 850 'echo 1..2' 'echo ok 1 fine' 'echo "not ok 2 the answer: 41 (== 42)"' 'exit 1'
+made ends host 850 'echo 1..2' 'echo ok 1 fine' 'exit 7'
+made skipped host 850 'echo "1..0 # SKIP nothing here"' 'exit 4'
+made part host 850 'echo 1..3' 'echo ok 1 fine' 'echo "ok 2 a # SKIP nothing here"' 'echo "ok 3 b # SKIP nothing here"'
+made hangs host 2 'echo 1..2' 'echo ok 1 fine' 'sleep infinity'
+# shellcheck disable=SC2016 # expanded there
+made leaves vm 900 'echo 1..1' 'ip netns add forgotten' 'mkdir /sys/fs/cgroup/forgotten' 'sleep 999 &' \
+	'sysctl -qw net.core.somaxconn=77' 'tc qdisc add dev lo root pfifo' 'echo ok 1 fine'
+# shellcheck disable=SC2016 # expanded there
+made clean vm 800 'echo 1..1' '[[ -z $(ip netns) && ! -e /sys/fs/cgroup/forgotten ]] || echo -n "not "' \
+	'echo ok 1 fine'
+
+cd "$tree"
+run() { env -u PLACE -u KERNEL -u V -u LONG -u CHECK_DIR -u VM_POOL PLACE=vm scripts/check.sh "$@" >"$tmp/out" 2>"$tmp/err"; }
+has() { grep -qxE "$1" "$tmp/out" || { cat "$tmp/out" "$tmp/err"; false; } }	# REGEX
+
+echo TAP version 13
+status=0
+run || status=$?
+assert_eq "some fail: status" "$status" 1
+for n in 1 8; do
+	check "progress: $n of 8" has "$n of 8 \[[0-9:]+\] .*"
+done
+says() # NAME LINE [PLACE]: what is said of it at the end
+{
+	check "$1: $2" has "$1: $2"
+	check "... its files, and how to run it alone" has \
+		"	\.build/check/$1\.\{tap,err,log\}; alone: make check TESTS=$1 PLACE=vm V=1"
+}
+says fails 'not ok 2 the answer: 41 \(== 42\)'
+says ends 'not ok: status 7'
+says hangs 'not ok: not done after 2 s'
+says leaves 'not ok: left behind: namespaces: forgotten; .*'
+for what in 'cgroups: /sys/fs/cgroup/forgotten' 'network: qdisc pfifo .*' 'processes: sleep 999 ' \
+	'sysctls: net/core/somaxconn:[0-9]+' 'sockets: net_namespace [0-9]+'; do
+	check "... ${what%%:*}" has "leaves: not ok: .*(left behind|changed): $what(;.*)?"
+done
+check "what was skipped, a line a reason" has 'Skipped: 3 of part, skipped: nothing here'
+assert_eq "... lines" "$(grep -c '^Skipped' "$tmp/out")" 1
+none_of() { ! grep -E "$1" "$tmp/out" "$tmp/err"; }
+check "a skipped test is not announced as one that failed" none_of '^# skipped: status'
+check "others are none the worse" none_of '^(passes|clean|part|skipped): '
+assert_eq "the last line" "$(tail -n 1 "$tmp/out")" "7 passed, 4 failed, 3 skipped"
+assert_eq "... in a file too" "$(<.build/check/totals)" "7 passed, 4 failed, 3 skipped"
+
+run passes skipped
+assert_eq "none fails: the last line" "$(tail -n 1 "$tmp/out")" "1 passed, 0 failed, 1 skipped"
+check "... no not ok" none_of 'not ok'
+status=0
+run passes nonsense || status=$?
+assert_eq "a test that is not there: status" "$status" 2
+check "... what is said" grep -qF "no test 'nonsense' (tests: " "$tmp/err"
+
+# make's own line is the only one
+for wrong in PLACE=moon KERNEL=5.4; do
+	said=$(env -u PLACE -u KERNEL -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make check "$wrong" 2>&1 || true)
+	check "make check $wrong: one line, which names it" test "$(wc -l <<<"$said")" -eq 1 -a \
+		-z "${said##*\'"${wrong#*=}"\'*}"
+done
+ktap_finish
