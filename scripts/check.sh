@@ -34,9 +34,14 @@ in_vm=0
 in_smp_vm=0
 for name; do
 	place=$(directive "$(test_files "$name")" place)
-	[[ $place == uml || ${PLACE-} == uml* ]] || runs+=("$name")
+	case ${PLACE-}:$place in
+	uml*|*:uml)	here= ;;
+	:long-vm*)	here=${LONG-} ;;
+	*)		here=1 ;;
+	esac
+	[[ -z $here ]] || runs+=("$name")
 	[[ $place != *uml ]] || runs+=("$name-uml")
-	[[ $place != uml && ${PLACE-} != uml* ]] || continue
+	[[ -n $here ]] || continue
 	case $build:$place in
 	native:*|*:host) ;;
 	*:'vm smp'*)	in_smp_vm=1 ;;

@@ -4,7 +4,8 @@
 # at most the time, and in a place, that its head comment asks for by lines like
 # these (the defaults):
 #
-#	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both
+#	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both;
+#				"long-vm uml": in the VM with LONG=1 or PLACE=vm
 #	# timeout: 300		seconds of wall time; 20 times that with LONG=1
 #
 # What it said stays in .build/check/<name>.{tap,err,log}, or in CHECK_DIR instead;
@@ -28,10 +29,10 @@ if [[ $name == *-uml ]]; then
 fi
 run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
-vm|'vm uml'|uml) ;;
+vm|'vm uml'|'long-vm uml'|uml) ;;
 'vm smp'*)	run+=(--smp) ;;
 host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
-*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, uml or host" ;;
+*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)
 

@@ -8,7 +8,7 @@
 # * is s2's "next": no port agent, and the bottleneck when the test says so: 80 Mbit/s
 # with a buffer of 1000 packets, or of 4, which leaves no delay to see. Base RTT 2 ms.
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 240
 # shellcheck disable=SC2317 # functions that blind calls
 set -euo pipefail

@@ -8,7 +8,7 @@
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #	                  inject.c                captured here
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 600
 # client: an array in another function of lib.sh
 # shellcheck disable=SC2128

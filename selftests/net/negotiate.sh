@@ -6,7 +6,7 @@
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #	                  nft: the middlebox       captured here
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 600
 # set in wire.sh; client: an array in another function of lib.sh; functions that check calls
 # shellcheck disable=SC2154,SC2128,SC2317

@@ -11,7 +11,7 @@
 #
 # Every port stamps but s2's prev, which has the delay.
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 600
 # shellcheck disable=SC2154,SC2128 # set by name in lib.sh
 set -euo pipefail
