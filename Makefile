@@ -82,6 +82,10 @@ check-long: export LONG = 1
 check-long: deps
 	$(q)$(MAKE) check
 
+# Faults put into the sources: how many the tests notice, for each file.
+mutants: deps
+	$(q)scripts/mutants.sh $(FILE)
+
 check-debug:
 	$(q)$(MAKE) check PLACE=uml-debug
 
@@ -127,6 +131,10 @@ build-native: .build/native/vmlinux.h
 build-%:
 	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-kmod build-tools \
 		out=.build/$* kdir=$$tree/build vmlinux_h=$$tree/vmlinux.h
+
+build-tools-%:
+	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-tools \
+		out=.build/$* vmlinux_h=$$tree/vmlinux.h
 
 headers-%:
 	$(q)tree=$$(scripts/vm/kernel.sh --headers $*) && $(MAKE) build-kmod \
@@ -182,6 +190,8 @@ help:
 	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
 	@echo '                lockdep, kmemleak ...); TESTS as above'
 	@echo '  V=1         - ... and show all that is run and said'
+	@echo '  mutants     - put the faults of selftests/mutants into the sources, one at a time,'
+	@echo '                and count those that tests notice; FILE=PATH: those in one file'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
 	@echo '  bench       - run the lab: every scenario, half an hour the first time, and'
 	@echo '                what is new after that; a report in results/lab/report.html.'
@@ -197,5 +207,5 @@ help:
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
 .PHONY: install-dkms deb cost
-.PHONY: check-long check-debug lab build-lab build-lab-debug build-link bench bench-paper build-native
+.PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link bench bench-paper build-native
 .PHONY: build-kmod build-tools build-bin clean help
