@@ -118,7 +118,7 @@ END
 dkms_source=/usr/src/tcp-hpccpp-$version
 check "tcp-hpccpp-dkms: what the module is built from" lists "$tmp/tcp-hpccpp-dkms.list" \
 	"$dkms_source/dkms.conf
-	$(cd "$src/kmod" && find . -type f ! -name '*.rst' | sed "s#^\.#$dkms_source#")"
+	$(cd "$src/kmod" && find . -type f ! -name '*.rst' ! -name '*.md' | sed "s#^\.#$dkms_source#")"
 # A root of its own to install into; the scripts run here, but for that root.
 root=$tmp/root
 dpkg_there() { dpkg --root="$root" --log=/dev/null --force-script-chrootless --force-depends "$@"; }
