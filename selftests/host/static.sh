@@ -5,6 +5,9 @@
 # Works in a copy; a tool that is missing is a failure, as deps.sh installs all.
 # With an argument, only the checks that have it in their name.
 #
+# What such a tool says depends on nothing but itself, its options and the files. Those
+# that were clean before are not looked at again, except with LONG=1.
+#
 # place: host
 # timeout: 600
 # shellcheck disable=SC2317 # functions that check calls
@@ -27,6 +30,37 @@ sources() # [FIND ARGUMENT...]: relative to the copy
 	( cd "$src" && find Kbuild Makefile kmod tools selftests scripts -type f "$@" | sort )
 }
 copy_sources "$src"
+
+# --- What was clean before -----------------------------------------------------
+
+# For each a file that is named by a digest of what the verdict depends on.
+clean=$cache/clean
+mkdir -p "$clean"
+find "$clean" -type f -mtime +60 -delete
+
+# digest WORD... <FILES
+digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
+was_clean() { [[ -z ${LONG-} && -e $clean/$1 ]]; }	# DIGEST
+# contents DIRECTORY...: of the copy, with the files' names
+contents()
+{
+	( cd "$src" && find "$@" -type f | sort | xargs sha256sum; sha256sum <"$top/selftests/host/static.sh" )
+}
+
+# once WHAT DIRECTORY... -- COMMAND...: unless that was clean with the same WHAT and directories
+once()
+{
+	local key dirs=() what=$1
+	shift
+	while [[ $1 != -- ]]; do
+		dirs+=("$1")
+		shift
+	done
+	key=$(contents "${dirs[@]}" | digest "$what" "$*" "${@:2}")
+	was_clean "$key" || { "${@:2}" && touch "$clean/$key"; }
+}
+compilers=$(gcc --version; clang --version; sparse --version 2>&1)
+release() { readlink -f "$("$top/scripts/vm/kernel.sh" --headers "$1")"; }	# SERIES
 
 # --- checkpatch ----------------------------------------------------------------
 
@@ -88,18 +122,26 @@ foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTest
 
 run_checkpatch()
 {
-	local file ignore status=0 files
+	local file ignore status=0 files key
 	get_checkpatch || return
 	mapfile -t files < <(sources -name '*.[ch]')
 	[[ ${#files[@]} -gt 0 ]] || return
 	cd "$src" || return
 	for file in "${files[@]}"; do
 		ignore=$(ignored "$file" | tr -s ' \n' ',,')
+		key=$(cat "$checkpatch" "$file" | digest "$file" "$ignore" "$foreign")
+		! was_clean "$key" || continue
 		perl "$checkpatch" --no-tree --strict --terse --show-types --no-summary \
 			--ignore "${ignore%,}" -f "$file" >"$tmp/cp" 2>"$tmp/cp.err"
 		# 0 and 1 are its verdicts; dying is no verdict
-		[[ $? -le 1 ]] || { cat "$tmp/cp.err"; status=1; }
-		! grep -vE "$foreign" "$tmp/cp" || status=1
+		if [[ $? -gt 1 ]]; then
+			cat "$tmp/cp.err"
+			status=1
+		elif grep -vE "$foreign" "$tmp/cp"; then
+			status=1
+		else
+			touch "$clean/$key"
+		fi
 	done
 	return "$status"
 }
@@ -177,14 +219,20 @@ build_selftests() # CC
 
 run_shellcheck()
 {
-	local files
+	local file files sourced unseen=() keys=() key
 	cd "$src" || return
 	mapfile -t files < <({
 		sources -exec awk 'FNR == 1 && /^#!.*sh$/ { print FILENAME }' {} +
 		sources -name '*.sh'
 	} | sort -u)
 	[[ ${#files[@]} -gt 0 ]] || return
-	shellcheck -x "${files[@]}"
+	mapfile -t sourced < <(sources -name '*.sh' ! -perm -u+x)
+	for file in "${files[@]}"; do
+		key=$(cat "${sourced[@]}" "$file" | digest "$file" "$(shellcheck --version)")
+		was_clean "$key" || { unseen+=("$file") && keys+=("$clean/$key"); }
+	done
+	[[ ${#unseen[@]} -gt 0 ]] || return 0
+	shellcheck -x "${unseen[@]}" && touch "${keys[@]}"
 }
 
 run_spdx()
@@ -204,18 +252,19 @@ run_spdx()
 
 echo TAP version 13
 tested "checkpatch --strict has nothing to say" run_checkpatch
-tested "sparse has nothing to say of the module, endianness included" sparse_module
+tested "sparse has nothing to say of the module, endianness included" \
+	once "$compilers $(release 6.1)" kmod -- sparse_module
 for series in 6.1 6.12; do
 	tested "the module builds for $series with gcc W=1 without a warning" \
-		build_module $series W=1
+		once "$compilers $(release $series)" kmod -- build_module $series W=1
 	tested "the module builds for $series with clang W=1 without a warning" \
-		clang_module $series
+		once "$compilers $(release $series)" kmod -- clang_module $series
 done
 for cc in gcc clang; do
 	tested "the command builds with $cc -Wall -Wextra without a warning" \
-		build_tools $cc
+		once "$compilers $(release 6.1)" kmod tools -- build_tools $cc
 	tested "the selftests build with $cc -Wall -Wextra without a warning" \
-		build_selftests $cc
+		once "$compilers $(release 6.1)" kmod tools selftests -- build_selftests $cc
 done
 tested "shellcheck has nothing to say" run_shellcheck
 tested "every source file has its licence line" run_spdx
