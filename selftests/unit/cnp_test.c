@@ -244,7 +244,7 @@ static const char *fast_about(const __u8 *from, __u32 qpn, const __u8 *to, int w
 				  .type = HPCCPP_FCNP_TYPE1, .len = 16 };
 
 	__builtin_memcpy(o.daddr, to, 16);
-	start(from, me, NEXT_DEST);
+	start(from, me, IPPROTO_DSTOPTS);
 	put(&o, sizeof(o));
 	put_cnp_packet(qpn, wrong);
 	return came();
@@ -304,7 +304,7 @@ static const char *fast_trace(const __u8 *from, __u32 type, __u8 flags, __u16 ns
 	};
 	static const __u8 padn[4] = { 1, 2 };
 
-	start(from, me, NEXT_DEST);
+	start(from, me, IPPROTO_DSTOPTS);
 	put(&o, sizeof(o));
 	put_trace(type, flags, ns, n, nodes);
 	put(peer, 16);

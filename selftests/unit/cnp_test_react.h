@@ -396,7 +396,7 @@ static void a_cnp_that_is_to_another_address(void **state)
 	(void)state;
 	send();
 	__builtin_memcpy(o.daddr, peer, 16);
-	start(a_switch, another, NEXT_DEST);
+	start(a_switch, another, IPPROTO_DSTOPTS);
 	put(&o, sizeof(o));
 	put_cnp_packet(QP, RIGHT);
 	assert_string_equal(came(), "unknown");
@@ -447,7 +447,7 @@ static void malformed_cnps(void **state)
 					  .type = HPCCPP_FCNP_TYPE1, .len = 16 };
 
 		__builtin_memcpy(o.daddr, peer, 16);
-		start(a_switch, me, NEXT_DEST);
+		start(a_switch, me, IPPROTO_DSTOPTS);
 		put(&o, sizeof(o));
 		put_cnp_packet(QP, RIGHT);
 		packet[flips[i].at] ^= flips[i].bits;
@@ -464,7 +464,7 @@ static void options_beside_a_fast_cnps(void **state)
 	(void)state;
 	send();
 	/* Pad1, another, PadN of 6 in all, then it, then two Pad1 */
-	start(a_switch, me, NEXT_DEST);
+	start(a_switch, me, IPPROTO_DSTOPTS);
 	put(&o, 12);
 	packet[BEHIND + 12 - 2] = HPCCPP_FCNP_TYPE1;
 	packet[BEHIND + 12 - 1] = 16;

@@ -53,11 +53,9 @@ static __u64 take_range(__u64 lo, __u64 hi)
 #include "host_shim.h"
 #define count cnp_count
 #define take take_cnp
-#define find_option find_cnp
 #include "cnp.bpf.c"
 #undef count
 #undef take
-#undef find_option
 #include "cnp_maps.h"
 
 static void *map_lookup(void *map, const void *key)

@@ -13,8 +13,6 @@
 #include "hpccpp_agent.h"
 #include "hpccpp_flow.h"
 
-#define AF_INET		2
-
 /* The flow as the module has it, and our record of it: too much for a stack */
 struct scratch {
 	struct hpccpp_flow flow;

@@ -15,9 +15,6 @@
 #include "hpccpp_agent.h"
 #include "hpccpp_prefix.h"
 
-#define AF_INET		2
-#define AF_INET6	10
-
 #define TCPHDR_SYN	0x02
 #define TCPHDR_ACK	0x10
 

@@ -7,15 +7,9 @@
 #define HPCCPP_ANSWER_H
 
 #include "hpccpp_agent.h"
+#include "hpccpp_ip6.h"
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
-
-#define NEXT_UDP	17
-#define NEXT_DEST	60
-#define IP6_LEN		sizeof(struct ipv6hdr)
-#define IP6_SADDR	__builtin_offsetof(struct ipv6hdr, saddr)
-#define IP6_DADDR	__builtin_offsetof(struct ipv6hdr, daddr)
-#define ETHER_LEN	sizeof(struct ethhdr)
 
 /* Headers behind IPv6's in every packet of RoCEv2 */
 struct roce {
@@ -92,7 +86,7 @@ static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 	__u32 n = 0;
 	__u8 len = 0;
 
-	if (trace && bpf_skb_load_bytes(skb, ETHER_LEN + trace + 1, &len, 1))
+	if (trace && bpf_skb_load_bytes(skb, ETH_HLEN + trace + 1, &len, 1))
 		return 0;
 	/* Opt Data Len there: reserved, IOAM-Option-Type, header, data */
 	if (len >= 2 + sizeof(s->trace))
@@ -100,21 +94,21 @@ static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 	if (!len || n > HPCCPP_FCNP2_DATA) {
 		*cut = len;
 		s->one = (struct hpccpp_fcnp1) {
-			.next = NEXT_UDP,
+			.next = IPPROTO_UDP,
 			.hdrlen = sizeof(s->one) / 8 - 1,
-			.padn = { 1, 2 },
+			.padn = { IPV6_TLV_PADN, 2 },
 			.type = type1,
 			.len = sizeof(s->one.daddr),
 		};
-		if (bpf_skb_load_bytes(skb, ETHER_LEN + last, s->one.daddr,
+		if (bpf_skb_load_bytes(skb, ETH_HLEN + last, s->one.daddr,
 				       sizeof(s->one.daddr)))
 			return 0;
 		return sizeof(s->one);
 	}
 	s->two = (struct hpccpp_fcnp2) {
-		.next = NEXT_UDP,
+		.next = IPPROTO_UDP,
 		.hdrlen = HPCCPP_FCNP2_HDR(n) / 8 - 1,
-		.padn = { 1 },
+		.padn = { IPV6_TLV_PADN },
 		.type = type2,
 		.len = HPCCPP_FCNP2_LEN(n),
 		.ioam_type = HPCCPP_IOAM_PREALLOC,
@@ -122,11 +116,11 @@ static __always_inline __u32 put_option(struct __sk_buff *skb, __u32 trace,
 	/* the verifier has lost track of the bound of n */
 	asm volatile("" : "+r"(n));
 	if (n > HPCCPP_FCNP2_DATA ||
-	    bpf_skb_load_bytes(skb, ETHER_LEN + trace + 4, &s->trace,
+	    bpf_skb_load_bytes(skb, ETH_HLEN + trace + 4, &s->trace,
 			       sizeof(s->trace) + n) ||
-	    bpf_skb_load_bytes(skb, ETHER_LEN + last, s->data + n, 16))
+	    bpf_skb_load_bytes(skb, ETH_HLEN + last, s->data + n, 16))
 		return 0;
-	s->data[n + 16] = 1;	/* PadN; not part of the header where it is full */
+	s->data[n + 16] = IPV6_TLV_PADN;	/* not part of the header where it is full */
 	s->data[n + 17] = 2;
 	s->data[n + 18] = 0;
 	s->data[n + 19] = 0;
@@ -142,7 +136,7 @@ static __always_inline bool sum_is_left(const struct addresses *a,
 					const struct udphdr *udp)
 {
 	return udp->check &&
-	       udp->check == fold16(pseudo_sum(a, NEXT_UDP, bpf_ntohs(udp->len)));
+	       udp->check == fold16(pseudo_sum(a, IPPROTO_UDP, bpf_ntohs(udp->len)));
 }
 
 /*
@@ -165,13 +159,13 @@ static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
 	};
 	long err;
 
-	put_ipv6(&s->ip, len ? NEXT_DEST : NEXT_UDP, len + sizeof(cnp), a);
+	put_ipv6(&s->ip, len ? IPPROTO_DSTOPTS : IPPROTO_UDP, len + sizeof(cnp), a);
 	s->ip.priority = HPCCPP_CNP_DSCP >> 2;
 	s->ip.flow_lbl[0] = (HPCCPP_CNP_DSCP & 3) << 6;
 	s->ip.hop_limit = HPCCPP_CNP_HOPS;
 
 	cnp.icrc = hpccpp_cnp_icrc(a->src, a->dst, &cnp);
-	cnp.check = ~fold16(pseudo_sum(a, NEXT_UDP, sizeof(cnp)) +
+	cnp.check = ~fold16(pseudo_sum(a, IPPROTO_UDP, sizeof(cnp)) +
 			    bpf_csum_diff(NULL, 0, (__be32 *)&cnp, sizeof(cnp), 0));
 	if (!cnp.check)
 		cnp.check = 0xffff;
@@ -179,9 +173,9 @@ static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
 	/* change_tail() refuses to cut into the transport header, so cut in front first */
 	err = udp > IP6_LEN ?
 	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
-	err = err ?: bpf_skb_change_tail(skb, ETHER_LEN + IP6_LEN + len + sizeof(cnp), 0);
-	err = err ?: bpf_skb_store_bytes(skb, ETHER_LEN, &s->ip, IP6_LEN + len, 0);
-	err = err ?: bpf_skb_store_bytes(skb, ETHER_LEN + IP6_LEN + len, &cnp,
+	err = err ?: bpf_skb_change_tail(skb, ETH_HLEN + IP6_LEN + len + sizeof(cnp), 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &s->ip, IP6_LEN + len, 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN + IP6_LEN + len, &cnp,
 					 sizeof(cnp), 0);
 	return !err;
 }

@@ -6,6 +6,7 @@
 #ifndef HPCCPP_SKB_H
 #define HPCCPP_SKB_H
 
+#define ETH_HLEN	14
 #define ETH_P_IPV6	0x86DD
 #define ETH_P_8021Q	0x8100
 #define ETH_P_8021AD	0x88A8
@@ -15,7 +16,7 @@
 /* Offset of the IP header, behind tags, and the protocol there; 0 for an error. */
 static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
 {
-	__u32 off = sizeof(struct ethhdr);
+	__u32 off = ETH_HLEN;
 	struct {
 		__be16 tci;
 		__be16 proto;

@@ -33,9 +33,6 @@
 #define IP_OFFSET	0x1fff
 #define IP_MF		0x2000
 #define IP_DF		0x4000
-#define ETH_HLEN	14
-#define AF_INET		2
-#define AF_INET6	10
 #define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
 #define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */

@@ -97,8 +97,8 @@ static __always_inline int send_off(struct __sk_buff *skb,
 enum { CB_TRACE, CB_LAST, CB_UDP = 3 };
 
 /* Offset of the TCP header in segments that can be answered */
-#define TCP_IN_IPV4	(sizeof(struct ethhdr) + sizeof(struct iphdr))
-#define TCP_IN_IPV6	(sizeof(struct ethhdr) + sizeof(struct ipv6hdr))
+#define TCP_IN_IPV4	(ETH_HLEN + sizeof(struct iphdr))
+#define TCP_IN_IPV6	(ETH_HLEN + sizeof(struct ipv6hdr))
 
 static __always_inline void respond(struct __sk_buff *skb, __u32 tcp,
 				    const struct hpccpp_port *p,

@@ -28,9 +28,6 @@
 
 #define E2BIG		7	/* what a full hash answers */
 
-#define NEXT_HBH	0
-#define OPT_PAD1	0
-#define OPT_PADN	1
 #define OPTIONS_MAX	8	/* looked at in a Destination Options header */
 #define TRACE_OPTIONS_MAX 6	/* and in one with a trace: PadN, it, padding */
 
@@ -92,21 +89,18 @@ static __always_inline __u32 ipv6_offset(struct __sk_buff *skb,
 static __always_inline bool load_roce(struct __sk_buff *skb, __u8 next,
 				      __u32 *at, struct roce *roce)
 {
-	struct {
-		__u8 next;
-		__u8 len;
-	} ext;
+	struct ip6_ext h;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		if (next != NEXT_HBH && next != NEXT_DEST)
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS)
 			break;
-		if (bpf_skb_load_bytes(skb, *at, &ext, sizeof(ext)))
+		if (bpf_skb_load_bytes(skb, *at, &h, sizeof(h)))
 			return false;
-		next = ext.next;
-		*at += (ext.len + 1) * 8;
+		next = h.next;
+		*at += ip6_ext_len(&h);
 	}
-	return next == NEXT_UDP &&
+	return next == IPPROTO_UDP &&
 	       !bpf_skb_load_bytes(skb, *at, roce, sizeof(*roce)) &&
 	       roce->udp.dest == bpf_htons(HPCCPP_ROCE_PORT);
 }
@@ -183,7 +177,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	}
 	f->sport = bpf_ntohs(roce.udp.source);
 	if ((f->port && !hpccpp_set_port(skb, at, f->port)) ||
-	    (cfg->hops && ip.nexthdr == NEXT_UDP && listed(&cnp_trace_to, key.daddr) &&
+	    (cfg->hops && ip.nexthdr == IPPROTO_UDP && listed(&cnp_trace_to, key.daddr) &&
 	     !add_trace(skb, cfg, ip_at, &ip))) {
 		count(HPCCPP_CS_ERROR);
 		return TC_ACT_SHOT;
@@ -211,37 +205,29 @@ static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
  * Is there a Fast CNP's option in this Destination Options header, with UDP behind
  * it? Others may stand beside it.
  */
-static __always_inline bool find_option(struct __sk_buff *skb,
-					const struct hpccpp_cnp_cfg *cfg,
-					__u32 at, struct option *o)
+static __always_inline bool find_fast(struct __sk_buff *skb,
+				      const struct hpccpp_cnp_cfg *cfg,
+				      __u32 at, struct option *o)
 {
-	struct {
-		__u8 next;
-		__u8 len;
-	} hdr;
+	struct ip6_option one;
+	struct ip6_ext h;
 	int i;
 
-	if (bpf_skb_load_bytes(skb, at, &hdr, sizeof(hdr)) ||
-	    hdr.next != NEXT_UDP)
+	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.next != IPPROTO_UDP)
 		return false;
-	o->end = at + (hdr.len + 1) * 8;
-	at += sizeof(hdr);
+	o->end = at + ip6_ext_len(&h);
+	at += IP6_OPTIONS;
 	for (i = 0; i < OPTIONS_MAX; i++) {
-		if (at + 2 > o->end ||
-		    bpf_skb_load_bytes(skb, at, &o->type, 1))
+		if (at + sizeof(one) > o->end ||
+		    bpf_skb_load_bytes(skb, at, &one, sizeof(one)))
 			return false;
-		if (o->type == OPT_PAD1) {
-			at++;
-			continue;
-		}
-		if (bpf_skb_load_bytes(skb, at + 1, &o->len, 1))
-			return false;
-		at += 2;
-		if (o->type == cfg->type1 || o->type == cfg->type2) {
-			o->at = at;
+		if (one.type == cfg->type1 || one.type == cfg->type2) {
+			o->at = at + sizeof(one);
+			o->type = one.type;
+			o->len = one.len;
 			return true;
 		}
-		at += o->len;
+		at += ip6_option_len(&one);
 	}
 	return false;
 }
@@ -375,18 +361,18 @@ int hpccpp_cnp_in(struct __sk_buff *skb)
 			return hpccpp_answer(skb);
 		hpccpp_hear(skb);
 	}
-	if (cfg->hops && ip.nexthdr == NEXT_HBH) {
+	if (cfg->hops && ip.nexthdr == IPPROTO_HOPOPTS) {
 		if (!hpccpp_remove_trace(skb))
 			return TC_ACT_SHOT;
 		if (!ipv6_offset(skb, &ip))
 			return TC_ACT_UNSPEC;
 	}
 	at += sizeof(ip);
-	if (ip.nexthdr == NEXT_DEST && find_option(skb, cfg, at, &o)) {
+	if (ip.nexthdr == IPPROTO_DSTOPTS && find_fast(skb, cfg, at, &o)) {
 		count(take_fast(skb, cfg, &ip, at, &o));
 		return TC_ACT_SHOT;
 	}
-	if (ip.nexthdr != NEXT_UDP || !load_roce(skb, NEXT_UDP, &at, &roce))
+	if (ip.nexthdr != IPPROTO_UDP || !load_roce(skb, IPPROTO_UDP, &at, &roce))
 		return TC_ACT_UNSPEC;
 	if (is_ack(roce.bth.opcode)) {
 		learn_qp(cfg, &ip, &roce.bth, bpf_ktime_get_ns());

@@ -26,7 +26,6 @@ struct {
 
 #define ECN_CE		3
 #define PACKET_HOST	0	/* pkt_type of what is to this machine's MAC address */
-#define AF_INET6	10
 #define LOOPBACK_IFINDEX	1
 
 /* What a copy brings to hpccpp_answer() in skb->cb[]: places, from the IPv6 header */
@@ -85,18 +84,18 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 	at = ipv6_offset(skb, &ip);
 	cfg = bpf_map_lookup_elem(&cnp, &zero);
 	/* an answer would leave without the tag */
-	if (!cfg || at != ETHER_LEN || skb->vlan_present ||
+	if (!cfg || at != ETH_HLEN || skb->vlan_present ||
 	    skb->pkt_type != PACKET_HOST)
 		return 0;
 	marked = (ip.flow_lbl[0] >> 4 & 3) == ECN_CE;
 	if (!marked && cfg->answer != HPCCPP_ANSWER_CNP)
 		return 0;
-	if (cfg->hops && ip.nexthdr == NEXT_HBH) {
+	if (cfg->hops && ip.nexthdr == IPPROTO_HOPOPTS) {
 		len = trace_header(skb, cfg, at + IP6_LEN, &ip, &trace);
 		if (len <= 0)
 			return 0;
 		trace -= at;
-	} else if (ip.nexthdr != NEXT_UDP) {
+	} else if (ip.nexthdr != IPPROTO_UDP) {
 		return 0;
 	}
 	udp = at + IP6_LEN + len;
@@ -174,9 +173,9 @@ __noinline int hpccpp_answer(struct __sk_buff *skb)
 
 	skb->mark = 0;
 	if (!cfg || !s ||
-	    bpf_skb_load_bytes(skb, ETHER_LEN + IP6_SADDR, a.dst, sizeof(a.dst)) ||
-	    bpf_skb_load_bytes(skb, ETHER_LEN + IP6_DADDR, a.src, sizeof(a.src)) ||
-	    bpf_skb_load_bytes(skb, ETHER_LEN + udp, &roce, sizeof(roce)) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + IP6_SADDR, a.dst, sizeof(a.dst)) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + IP6_DADDR, a.src, sizeof(a.src)) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN + udp, &roce, sizeof(roce)) ||
 	    sum_is_left(&a, &roce.udp))
 		goto error;
 	if (cfg->answer == HPCCPP_ANSWER_FAST) {

@@ -8,7 +8,7 @@
 static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 					struct hpccpp_cnp *c)
 {
-	__u64 sum = bpf_htonl(NEXT_UDP) + (__u64)bpf_htonl(sizeof(*c));
+	__u64 sum = bpf_htonl(IPPROTO_UDP) + (__u64)bpf_htonl(sizeof(*c));
 
 	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 32, 0);
 	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)c, sizeof(*c), 0);

@@ -39,11 +39,11 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 				      __u32 at, struct ipv6hdr *ip)
 {
 	__u32 hops = cfg->hops, len = HPCCPP_HBH_LEN(hops), mtu = 0;
-	static const __u8 padn[4] = { OPT_PADN, 2 };
+	static const __u8 padn[4] = { IPV6_TLV_PADN, 2 };
 	struct hpccpp_hbh h = {
-		.next = NEXT_UDP,
+		.next = IPPROTO_UDP,
 		.hdrlen = len / 8 - 1,
-		.padn = { OPT_PADN },
+		.padn = { IPV6_TLV_PADN },
 		.type = HPCCPP_IOAM_HBH,
 		.len = 2 + sizeof(h.trace) + HPCCPP_HBH_DATA(hops),
 		.ioam_type = HPCCPP_IOAM_PREALLOC,
@@ -62,7 +62,7 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 		count(HPCCPP_CS_ERROR);
 		return true;
 	}
-	if (!set_following(skb, at, ip, NEXT_HBH, len) ||
+	if (!set_following(skb, at, ip, IPPROTO_HOPOPTS, len) ||
 	    bpf_skb_store_bytes(skb, at + sizeof(*ip), &h, sizeof(h), BPF_F_RECOMPUTE_CSUM) ||
 	    (hops & 1 &&
 	     bpf_skb_store_bytes(skb, at + sizeof(*ip) + len - sizeof(padn), padn,
@@ -103,46 +103,39 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 					__u32 at, const struct ipv6hdr *ip,
 					__u32 *option)
 {
-	struct {
-		__u8 what;	/* next header, then the options' types */
-		__u8 len;
-	} o;
 	__u32 end, udp, len, trace = 0, trace_len = 0, i;
 	bool found = false, others = false, wrong;
+	struct ip6_option o;
+	struct ip6_ext h;
 	struct roce roce;
 
-	if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)) || o.what != NEXT_UDP)
+	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.next != IPPROTO_UDP)
 		return 0;
-	len = (o.len + 1) * 8;
+	len = ip6_ext_len(&h);
 	end = at + len;
 	udp = end;
-	if (!load_roce(skb, NEXT_UDP, &udp, &roce))
+	if (!load_roce(skb, IPPROTO_UDP, &udp, &roce))
 		return 0;
-	at += sizeof(o);
+	at += IP6_OPTIONS;
 	for (i = 0; i < TRACE_OPTIONS_MAX && at < end; i++) {
-		/* two bytes of an option, or the last and what is behind */
+		/* a Pad1 at the end is loaded with a byte of UDP */
 		if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)))
 			return 0;
-		if (o.what == OPT_PAD1) {
-			at++;
-			continue;
-		}
-		at += sizeof(o);
-		if (o.what == HPCCPP_IOAM_HBH && !found) {
+		if (o.type == HPCCPP_IOAM_HBH && !found) {
 			found = true;
 			trace = at;
 			trace_len = o.len;
-		} else if (o.what != OPT_PADN) {
+		} else if (o.type != IPV6_TLV_PAD1 && o.type != IPV6_TLV_PADN) {
 			others = true;
 		}
-		at += o.len;
+		at += ip6_option_len(&o);
 	}
-	if (!found || !our_trace(skb, cfg, trace, trace_len, &wrong))
+	if (!found || !our_trace(skb, cfg, trace + sizeof(o), trace_len, &wrong))
 		return 0;
 	if (wrong || others || at != end ||
 	    bpf_ntohs(ip->payload_len) < len + sizeof(roce) + HPCCPP_ICRC_LEN)
 		return -1;
-	*option = trace - sizeof(o);
+	*option = trace;
 	return len;
 }
 
@@ -170,7 +163,7 @@ __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 		count(HPCCPP_CS_ERROR);
 		return true;
 	}
-	if (!set_following(skb, at, &ip, NEXT_UDP, -len)) {
+	if (!set_following(skb, at, &ip, IPPROTO_UDP, -len)) {
 		count(HPCCPP_CS_ERROR);
 		return false;
 	}

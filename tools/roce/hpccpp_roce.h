@@ -10,6 +10,7 @@
 #define HPCCPP_ROCE_H
 
 #ifndef __VMLINUX_H__		/* eBPF programs have the types from there, and bpf_helpers.h */
+#include <netinet/in.h>
 #include <linux/types.h>
 #endif
 
@@ -113,7 +114,7 @@ static __always_inline __u32 hpccpp_cnp_icrc(const void *src, const void *dst,
 	struct hpccpp_icrc over = {
 		.first = HPCCPP_NET32(0x6fffffff),
 		.len = HPCCPP_NET16(sizeof(*cnp)),
-		.next = 17,
+		.next = IPPROTO_UDP,
 		.hops = 0xff,
 	};
 	/* of four bits; bit by bit, verifiers go both ways at each */

@@ -7,15 +7,8 @@
  * options, and a Fast CNP's option.
  */
 
-#define IPPROTO_HOPOPTS	0
-#define IPPROTO_ROUTING	43
-#define IPPROTO_FRAGMENT 44
-#define IPPROTO_DSTOPTS	60
-#define IPPROTO_AH	51
-#define IPPROTO_NONE	59	/* ... or none that is looked at */
 #define RH_HOME		2	/* routing types whose last address comes first: RFC 6275 */
 #define RH_SEGMENTS	4	/* RFC 8754 */
-#define TLV_PAD1	0
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,7 +27,7 @@ struct walk {
 	bool  ours;		/* the trace is of our namespace */
 	bool  domain;		/* an option that stays in the domain: a Fast CNP's, IOAM */
 	bool  lost;		/* more headers than are looked at */
-	__u8  next;		/* header that comes */
+	__u8  next;		/* header that comes; IPPROTO_NONE: none, or none to look at */
 	__u8  now;		/* header whose options these are */
 	__u32 at;
 	__u32 options;		/* end of the options; 0: none */
@@ -69,29 +62,29 @@ static __always_inline void walk_option(struct __sk_buff *skb, __u32 ip,
 					struct walk *w)
 {
 	struct {
-		__u8 type, len;
 		__u8 reserved, ioam_type;
 		__be16 ns;
-	} o;
+	} ioam;
+	struct ip6_option o;
 	__u32 len;
 	bool ours;
 
 	/* its first two bytes at least are in the header, or that is malformed */
-	if (bpf_skb_load_bytes(skb, ip + w->at, &o, 2)) {
+	if (bpf_skb_load_bytes(skb, ip + w->at, &o, sizeof(o))) {
 		w->next = IPPROTO_NONE;
 		w->at = w->options;
 		return;
 	}
-	len = o.type == TLV_PAD1 ? 1 : 2 + o.len;
+	len = ip6_option_len(&o);
 	if ((w->now == IPPROTO_DSTOPTS && (o.type == c->type1 || o.type == c->type2)) ||
 	    (o.type & ~HPCCPP_OPT_CHANGES) == HPCCPP_IOAM_OPT)
 		w->domain = true;
 	if (w->now == IPPROTO_HOPOPTS && o.type == HPCCPP_IOAM_HBH &&
 	    len >= 4 + sizeof(struct hpccpp_ioam_trace) && !(len & 3) &&
 	    w->at + len <= w->options && !w->ours &&
-	    !bpf_skb_load_bytes(skb, ip + w->at, &o, sizeof(o)) &&
-	    o.ioam_type == HPCCPP_IOAM_PREALLOC) {
-		ours = c->ioam && o.ns == c->ns;
+	    !bpf_skb_load_bytes(skb, ip + w->at + sizeof(o), &ioam, sizeof(ioam)) &&
+	    ioam.ioam_type == HPCCPP_IOAM_PREALLOC) {
+		ours = c->ioam && ioam.ns == c->ns;
 		if (ours || !w->trace)
 			w->trace = w->at;
 		w->ours = ours;
@@ -102,17 +95,14 @@ static __always_inline void walk_option(struct __sk_buff *skb, __u32 ip,
 static __always_inline void walk_header(struct __sk_buff *skb, __u32 ip,
 					struct walk *w)
 {
-	struct {
-		__u8 next, len;
-		__u8 a, b;	/* routing: type, segments left; fragment: offset */
-	} h;
+	struct ip6_ext h;
 	__u32 len;
 
 	w->now = w->next;
 	w->next = IPPROTO_NONE;
 	if (bpf_skb_load_bytes(skb, ip + w->at, &h, sizeof(h)))
 		return;
-	len = (h.len + 1) * 8;
+	len = ip6_ext_len(&h);
 	switch (w->now) {
 	case IPPROTO_UDP:
 		w->udp = w->at;
@@ -120,7 +110,7 @@ static __always_inline void walk_header(struct __sk_buff *skb, __u32 ip,
 	case IPPROTO_HOPOPTS:
 	case IPPROTO_DSTOPTS:
 		w->options = w->at + len;
-		len = 2;
+		len = IP6_OPTIONS;
 		break;
 	case IPPROTO_ROUTING:
 		if (h.b)
