@@ -171,10 +171,11 @@ build_module()
 	! grep -iE -A 4 "${ours:+$dir/kmod/[^ ]*\.[ch]:[0-9:]+ }(warning|error):" "$tmp/make"
 }
 
+# Of one build, as most of the time goes into the kernel's headers
 sparse_module()
 {
 	sparse --version || return
-	build_module 6.1 C=2 CF=-D__CHECK_ENDIAN__ || return
+	build_module 6.1 W=1 C=2 CF=-D__CHECK_ENDIAN__ || return
 	grep -q CHECK "$tmp/make"
 }
 
@@ -266,11 +267,11 @@ run_spdx()
 
 echo TAP version 13
 tested "checkpatch --strict has nothing to say" run_checkpatch
-tested "sparse has nothing to say of the module, endianness included" \
+tested "the module builds for 6.1 with gcc W=1 and sparse, endianness included, without a warning" \
 	once "$compilers $(release 6.1)" kmod -- sparse_module
+tested "the module builds for 6.12 with gcc W=1 without a warning" \
+	once "$compilers $(release 6.12)" kmod -- build_module 6.12 W=1
 for series in 6.1 6.12; do
-	tested "the module builds for $series with gcc W=1 without a warning" \
-		once "$compilers $(release $series)" kmod -- build_module $series W=1
 	tested "the module builds for $series with clang W=1 without a warning" \
 		once "$compilers $(release $series)" kmod -- clang_module $series
 done
