@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reaction point of RoCEv2: what a NIC's congestion control does, at the device
- * of a host whose RDMA stack has none (draft-xiao-rtgwg-rocev2-fast-cnp-02).
+ * The reaction point of RoCEv2 (draft-xiao-rtgwg-rocev2-fast-cnp-02). It does at the
+ * device of a host what a NIC's congestion control does, for hosts whose RDMA stack has
+ * none.
  *
- * On egress data packets are told apart by destination and destination QP, which is
- * what a Fast CNP names, and those of a flow that is held back get a departure time
- * by its rate, which fq honours. On ingress CNPs are taken off the wire, before the
- * stack sees them, and judged: only what a listed source says of a flow that is
- * really sending is heeded, all else is dropped and counted.
+ * A flow is all data packets to one QP of one host, because that is what a Fast CNP names.
+ * On egress the packets of a flow that is held back get departure times by its rate, and
+ * fq keeps to these. On ingress the agent takes CNPs off the wire, before the stack sees
+ * them. It heeds a CNP only if a listed source sent it about a flow that is really
+ * sending. It drops and counts all others.
  *
- * A flow can take another way, too, around a switch that has sent a Fast CNP: its
- * packets get another UDP source port, by which switches choose among ways.
+ * A flow can also take another way, around a switch that has sent a Fast CNP: its packets
+ * get another UDP source port, by which switches choose among ways.
  *
- * Where it is to, it also gives the data packets that leave an IOAM trace, for ports to
- * write into, and takes it off those that come, before the stack sees them: rxe looks for
- * UDP right behind the IPv6 header. And it can be the notification point, too: then data
- * packets that come with a congestion mark are answered with a CNP.
+ * If configured, the agent adds an IOAM trace to data packets that leave, for ports to
+ * write into, and takes it off packets that arrive, because rxe looks for UDP right behind
+ * the IPv6 header. And it can be the notification point, which sends CNPs for data packets
+ * that arrive with a congestion mark.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_endian.h>
@@ -26,10 +27,10 @@
 #include "hpccpp_prefix.h"
 #include "hpccpp_skb.h"
 
-#define E2BIG		7	/* what a full hash answers */
+#define E2BIG		7	/* the error of a full hash map */
 
-#define OPTIONS_MAX	8	/* looked at in a Destination Options header */
-#define TRACE_OPTIONS_MAX 6	/* and in one with a trace: PadN, it, padding */
+#define OPTIONS_MAX	8	/* the agent looks at so many in a Destination Options header */
+#define TRACE_OPTIONS_MAX 6	/* ... and at so many in one with a trace: PadN, trace, padding */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -69,7 +70,7 @@ static __always_inline bool same_address(const __be32 *a, const __be32 *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
 }
 
-/* Offset of the IPv6 header, which is loaded; 0 when there is none. */
+/* Loads the IPv6 header and returns its offset; 0 if there is none. */
 static __always_inline __u32 ipv6_offset(struct __sk_buff *skb,
 					 struct ipv6hdr *ip)
 {
@@ -83,8 +84,9 @@ static __always_inline __u32 ipv6_offset(struct __sk_buff *skb,
 }
 
 /*
- * True when it is RoCEv2: then roce is loaded, from at, which comes in as the offset
- * of what follows the IPv6 header. Options may stand before UDP: a trace does.
+ * Loads the headers of a packet of RoCEv2; false for any other packet. *at is the offset
+ * of the header behind IPv6's, and becomes that of UDP. Options may stand before UDP, as a
+ * trace does.
  */
 static __always_inline bool load_roce(struct __sk_buff *skb, __u8 next,
 				      __u32 *at, struct roce *roce)
@@ -110,7 +112,7 @@ static __always_inline bool listed(void *map, const void *source)
 	struct hpccpp_prefix p = { .prefixlen = 128 };
 
 	__builtin_memcpy(p.addr, source, sizeof(p.addr));
-	/* ::ffff:a.b.c.d is on no wire, and would match IPv4's prefixes */
+	/* the command takes no IPv4 prefix here, which ::ffff:a.b.c.d could match */
 	return bpf_map_lookup_elem(map, &p);
 }
 
@@ -138,7 +140,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	if (!ip_at)
 		return TC_ACT_UNSPEC;
 	at = ip_at + sizeof(ip);
-	/* a CNP waits for nobody */
+	/* CNPs are never held back */
 	if (!load_roce(skb, ip.nexthdr, &at, &roce) ||
 	    roce.bth.opcode == HPCCPP_ROCE_CNP)
 		return TC_ACT_UNSPEC;
@@ -202,8 +204,8 @@ static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
 }
 
 /*
- * Is there a Fast CNP's option in this Destination Options header, with UDP behind
- * it? Others may stand beside it.
+ * Finds the option of a Fast CNP in a Destination Options header with UDP behind it. Other
+ * options may stand beside it.
  */
 static __always_inline bool find_fast(struct __sk_buff *skb,
 				      const struct hpccpp_cnp_cfg *cfg,
@@ -232,7 +234,10 @@ static __always_inline bool find_fast(struct __sk_buff *skb,
 	return false;
 }
 
-/* Why a CNP about this flow is not heeded, to be counted; HPCCPP_CS_MAX when it may be */
+/*
+ * The counter of the reason for which a CNP about this flow is not heeded, or
+ * HPCCPP_CS_MAX if it may be heeded.
+ */
 static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 				   const struct hpccpp_cnp_flow *f,
 				   struct ipv6hdr *ip, struct hpccpp_cnp *c,
@@ -245,16 +250,16 @@ static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 		return HPCCPP_CS_UNKNOWN;
 	if (!sending(cfg, f, now))
 		return HPCCPP_CS_IDLE;
-	/* RoCEv2 may do without a checksum, as the ICRC is there (RFC 6936) */
+	/* RoCEv2 may leave out the checksum of UDP, as it has the ICRC (RFC 6936) */
 	if (c->check && !checksum_ok(ip, c))
 		return HPCCPP_CS_CHECKSUM;
-	/* nobody has said what an ICRC is of that stands behind an extension header */
+	/* no standard says what the ICRC of a packet with extension headers covers */
 	if (c->check && fast)
 		return HPCCPP_CS_MAX;
 	return icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
 }
 
-/* A Fast CNP: what becomes of it, to be counted */
+/* Handles a Fast CNP. Returns the counter of what became of it. */
 static __always_inline __u32 take_fast(struct __sk_buff *skb,
 				       const struct hpccpp_cnp_cfg *cfg,
 				       struct ipv6hdr *ip, __u32 ext,
@@ -266,7 +271,7 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 	__u64 now = bpf_ktime_get_ns();
 	struct hpccpp_cnp c;
 	__be32 addr[4];
-	__u32 fixed = 16;	/* of the option's data */
+	__u32 fixed = 16;	/* bytes of the option's data that are always there */
 	__u32 wrong;
 	__u8 cause;
 
@@ -309,7 +314,9 @@ heeded:
 	return heeded_as(cause);
 }
 
-/* A receiver's CNP, as it has always been: what becomes of it, to be counted */
+/*
+ * Handles a receiver's CNP without the option. Returns the counter of what became of it.
+ */
 static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 					   const struct hpccpp_cnp_cfg *cfg,
 					   struct ipv6hdr *ip, __u32 at)
@@ -333,7 +340,7 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	__builtin_memcpy(key.daddr, qp.peer, sizeof(key.daddr));
 	key.qpn = *qpn;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
-	/* it may be another's by now */
+	/* the QP may belong to another flow by now */
 	if (f && f->lqpn != qp.qpn)
 		return HPCCPP_CS_UNKNOWN;
 	wrong = judge(cfg, f, ip, &c, false, now);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hpccpp cnp: the agent on the device of a RoCEv2 host that takes Fast CNPs and slows
- * down the flows that they are about, and sends CNPs about those that come. Two TC
- * filters, which stay when the command ends; that on egress is also how it is found again.
+ * hpccpp cnp: the agent on the device of a RoCEv2 host. It takes Fast CNPs and slows down
+ * the flows that they name, and sends CNPs about flows that arrive. It is two TC filters,
+ * which stay when the command ends. The command finds an agent by its filter on egress.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static const char *const algorithms[] = { "auto", "dcqcn" };
 static const char *const answers[] = { "cnp", "fast-cnp" };	/* from 1 on */
 static const char *const causes[] = { "none", "switch", "receiver", "ordinary" };
 
-/* What is known of an agent before it is set up */
+/* An agent that is to be set up */
 struct plan {
 	struct hpccpp_cnp_cfg cfg;
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
@@ -141,7 +141,10 @@ struct plan {
 	int ifindex;
 };
 
-/* Has it none below it, where packets wait? Of those that are shown; 0 is no handle. */
+/*
+ * True if no qdisc in the list is below this one, so that packets wait in it. The handle 0
+ * is none.
+ */
 static bool is_leaf(const struct qdisc *list, size_t n, const struct qdisc *q)
 {
 	size_t i;
@@ -155,7 +158,7 @@ static bool is_leaf(const struct qdisc *list, size_t n, const struct qdisc *q)
 	return true;
 }
 
-/* A departure time is honoured by fq alone: each queue of the device has to be one. */
+/* Only fq keeps to departure times, so each queue of the device has to be one. */
 static int check_qdiscs(const struct plan *p)
 {
 	const char *other = NULL;
@@ -189,7 +192,7 @@ static int check_qdiscs(const struct plan *p)
 	return ret;
 }
 
-/* Our program on a device, an fd or -1 */
+/* Opens our program on a device: an fd, or -1 without one */
 static int find_cnp(int ifindex, int *prog)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
@@ -235,7 +238,7 @@ static int attach(struct cnp_bpf *skel, struct plan *p)
 
 static int load(struct plan *p)
 {
-	/* types of a kernel that does not have its own with it */
+	/* for a kernel that does not bring its own types (BTF) */
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
 			    .btf_custom_path = getenv("HPCCPP_BTF"));
 	struct cnp_bpf *skel = cnp_bpf__open_opts(&opts);
@@ -243,13 +246,13 @@ static int load(struct plan *p)
 
 	if (!skel)
 		return load_error(errno, "cnp");
-	/* of no use without */
+	/* only answers use these two maps */
 	ret = p->cfg.answer ? 0 : bpf_map__set_max_entries(skel->maps.cnp_heard, 1);
 	if (!ret && !p->cfg.answer)
 		ret = bpf_map__set_max_entries(skel->maps.cnp_senders, 1);
 	if (!ret)
 		ret = cnp_bpf__load(skel);
-	/* `cnp show` finds maps by the program on egress */
+	/* `cnp show` finds only the maps of the program on egress */
 	prog = bpf_program__fd(skel->progs.hpccpp_cnp_out);
 	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_accept), NULL);
@@ -268,7 +271,7 @@ static int load(struct plan *p)
 	return ret;
 }
 
-/* What the algorithms take; T in us, the line rate in bit/s */
+/* Sets the parameters of the algorithms. T is in us, the line rate in bit/s. */
 static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 			   unsigned int flows)
 {
@@ -291,7 +294,7 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 		p->W_max = p->W_min;
 }
 
-/* The words of `cnp add`, and numbers that they come with */
+/* The words of `cnp add`, and the numbers that are given with them */
 enum word {
 	DEV, ACCEPT, IOAM_NAMESPACE, OPTION_TYPE, RATE, BASE_RTT, ALGORITHM, THRESH,
 	EXPECTED, TRACE, ANSWER, LIMIT, DETOUR, TO, NETNS, WORDS
@@ -309,7 +312,7 @@ static int check_words(const struct argument *args, const struct numbers *v)
 		return usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
 	if (!args[ACCEPT].n)
 		return usage_error("\"accept\" is missing: say whose Fast CNPs are taken");
-	/* IOAM stays in its domain, and who does not take a trace off drops the packet */
+	/* IOAM must stay in its domain, and a peer that takes no trace off drops the packet */
 	if (args[TRACE].n && !args[TO].n)
 		return usage_error("\"to\" is missing: say whose data gets a trace");
 	if (args[TO].n && !args[TRACE].n)
@@ -322,7 +325,7 @@ static int check_words(const struct argument *args, const struct numbers *v)
 	return EXIT_DONE;
 }
 
-/* The configuration, but for rates */
+/* Sets the configuration, without the rates. */
 static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 		      const struct numbers *v)
 {
@@ -344,7 +347,7 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 	cfg->expected = v->flows;
 	cfg->hops = v->hops;
 	cfg->limit = v->limit;
-	/* a number that no packet has by chance, or knows */
+	/* a number that no packet has by chance, and that nobody can guess */
 	while (cfg->answer && !cfg->mark) {
 		if (getrandom(&cfg->mark, sizeof(cfg->mark), 0) < 0)
 			return errno_error(errno, "cannot get a random number");
@@ -534,7 +537,7 @@ static int put_flows(struct json_object *row, int prog, int ifindex,
 		return prog_map_error("cnp_flows");
 	while (!bpf_map_get_next_key(map, prev, &key)) {
 		if (!bpf_map_lookup_elem_flags(map, &key, &f, BPF_F_LOCK)) {
-			/* not where there is no RDMA: the kernel would look for it */
+			/* only with a QP: without RDMA the kernel would search for its modules */
 			if (f.lqpn && !asked)
 				read_queue_pairs(ifindex, &qps);
 			asked |= f.lqpn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent of RoCEv2 hosts, part of cnp.bpf.c: the notification point, which answers data
- * packets that come with a congestion mark.
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: the notification point. It sends CNPs for
+ * data packets that arrive with a congestion mark.
  */
 
 struct {
@@ -11,7 +11,7 @@ struct {
 	__type(value, struct cnp_space);
 } cnp_space SEC(".maps");
 
-/* CNPs in all */
+/* The limit of CNPs over all flows */
 struct answers {
 	struct bpf_spin_lock lock;
 	__u64 next;		/* when the next would be due, ns */
@@ -25,18 +25,26 @@ struct {
 } cnp_answers SEC(".maps");
 
 #define ECN_CE		3
-#define PACKET_HOST	0	/* pkt_type of what is to this machine's MAC address */
+#define PACKET_HOST	0	/* pkt_type of packets to this machine's MAC address */
 #define LOOPBACK_IFINDEX	1
 
-/* What a copy brings to hpccpp_answer() in skb->cb[]: places, from the IPv6 header */
+/*
+ * Words of skb->cb[] in the copy that hpccpp_answer() gets. Offsets count from the IPv6
+ * header.
+ */
 enum { COPY_TRACE, COPY_UDP, COPY_QPN };
 
 /*
- * Is it to this host? A host that forwards sends on what is not, or refuses it; one that
- * does not has no use for it, and no router gives it such. Whether it forwards is not
- * said by the device's own switch, but by that of all, which lo's follows. What is not
- * forwarded is ours, or has no route: then the main table has none either, where each
- * address of ours has its prefix.
+ * True if the packet is for this host. The kernel does not tell a program so directly.
+ *
+ * Where the host forwards, the lookup says NOT_FWDED for an address of the host, and for
+ * one without a route as well. A second lookup, in the main table alone, tells these
+ * apart: it has a prefix for each address of the host.
+ *
+ * Where the host does not forward, the lookup says FWD_DISABLED. Then every packet is for
+ * the host, as no router sends it others. But the lookup goes by the setting of the
+ * device, and the host by that of all devices, which lo's setting follows: so ask again
+ * for lo.
  */
 static __always_inline bool is_to_us(struct __sk_buff *skb,
 				     const struct ipv6hdr *ip)
@@ -62,9 +70,10 @@ static __always_inline bool is_to_us(struct __sk_buff *skb,
 }
 
 /*
- * A packet that came: is it data, with a congestion mark, of a flow that has had no CNP
- * for N? Then a copy goes to our ingress, to become one: hpccpp_answer(). Data are what
- * the stack takes, UDP being next or behind a trace that is taken off.
+ * Handles a packet that arrives. If it is data with a congestion mark, and its flow had no
+ * CNP for N, a copy goes to our own ingress, where hpccpp_answer() turns it into a CNP.
+ * Only data that the stack accepts counts: UDP comes next, or behind a trace that is taken
+ * off.
  */
 __noinline int hpccpp_hear(struct __sk_buff *skb)
 {
@@ -83,7 +92,7 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 
 	at = ipv6_offset(skb, &ip);
 	cfg = bpf_map_lookup_elem(&cnp, &zero);
-	/* an answer would leave without the tag */
+	/* an answer would leave without the VLAN tag */
 	if (!cfg || at != ETH_HLEN || skb->vlan_present ||
 	    skb->pkt_type != PACKET_HOST)
 		return 0;
@@ -119,7 +128,7 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	/* READ responses are not of the sequence that our ACKs are of */
+	/* our ACKs are not for READ responses, which are part of our own requests' sequence */
 	if (cfg->answer == HPCCPP_ANSWER_CNP && !is_answer(roce.bth.opcode)) {
 		h->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
 		ask(cfg, addr, &roce.bth, true, key.qpn, h->qpn, now);
@@ -137,7 +146,7 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 		count(HPCCPP_CS_UNPAIRED);
 		return 0;
 	}
-	/* of two CPUs that have a packet of it one answers */
+	/* of two CPUs that handle packets of this flow only one answers */
 	if (__sync_val_compare_and_swap(&h->answered, was, now) != was) {
 		count(HPCCPP_CS_SUPPRESSED);
 		return 0;
@@ -159,8 +168,9 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 }
 
 /*
- * A copy becomes a CNP, and leaves by the device that it came by. From its destination,
- * so that a sender knows whom a Fast CNP is from. Not static, as hpccpp_remove_trace().
+ * Turns a copy into a CNP, which leaves by the device that the data came by. Its source is
+ * the destination of the data, so that the sender knows whom a Fast CNP is from. Not
+ * static, as hpccpp_remove_trace().
  */
 __noinline int hpccpp_answer(struct __sk_buff *skb)
 {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent of RoCEv2 hosts, part of cnp.bpf.c: the flows that leave, each with a rate, and
- * when their packets may leave.
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: the flows that leave, their rates, and the
+ * times at which their packets may leave.
  */
 
-/* When the device is done with what flows gave it that are not held back, by its rate */
+/*
+ * When the device will have sent, at its rate, what it got from flows that are not held
+ * back
+ */
 struct wire {
 	struct bpf_spin_lock lock;
 	__u64 done;		/* ns */
@@ -17,7 +20,7 @@ struct {
 	__type(value, struct wire);
 } cnp_wire SEC(".maps");
 
-/* When the flows were last gone through for one to give up, ns */
+/* When the agent last looked for flows that may give way, ns */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -25,7 +28,10 @@ struct {
 	__type(value, __u64);
 } cnp_walks SEC(".maps");
 
-/* A new flow is made here: it is too large for the stack. As bytes, it has no lock. */
+/*
+ * A new flow is built here, as it is too large for the stack. A per-CPU map may not have a
+ * lock, which the flow has: so it is an array of bytes.
+ */
 struct new_flow {
 	__u8 bytes[sizeof(struct hpccpp_cnp_flow)];
 };
@@ -37,7 +43,10 @@ struct {
 	__type(value, struct new_flow);
 } cnp_new SEC(".maps");
 
-/* May the flows be gone through again? At most once in 10 ms, as it takes a while. */
+/*
+ * True if the agent may go through all flows again. At most once in 10 ms, as that takes a
+ * while.
+ */
 static __always_inline bool may_walk(__u64 now)
 {
 	__u32 zero = 0;
@@ -57,7 +66,10 @@ static long give_up_idle(struct bpf_map *map, struct hpccpp_cnp_key *key,
 	return 0;
 }
 
-/* With its rate from the first moment: another CPU may find it at once. */
+/*
+ * Adds a flow. Its rate is set before it is in the map, as another CPU may find it there
+ * at once.
+ */
 static __always_inline struct hpccpp_cnp_flow *
 add_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
 	 const struct ipv6hdr *ip, __u64 now)
@@ -80,7 +92,7 @@ add_flow(const struct hpccpp_cnp_cfg *cfg, const struct hpccpp_cnp_key *key,
 	return bpf_map_lookup_elem(&cnp_flows, key);
 }
 
-/* Is what follows "busy" ours now? Nobody waits for it. */
+/* Takes the fields behind "busy". False if another CPU has them: no CPU waits for them. */
 static __always_inline bool take(struct hpccpp_cnp_flow *f)
 {
 	return !__sync_lock_test_and_set(&f->busy, 1);
@@ -91,7 +103,10 @@ static __always_inline void give_back(struct hpccpp_cnp_flow *f)
 	__sync_lock_test_and_set(&f->busy, 0);
 }
 
-/* W_max by the slowest link heard of lately: it and an eighth, as the module does */
+/*
+ * Bounds W_max by the slowest link of which it heard lately, plus an eighth, as the module
+ * does.
+ */
 static __noinline void set_bounds(struct hpccpp_cnp_flow *f,
 				  struct hpccpp_params *p,
 				  const struct hpccpp_int *rec, int n,
@@ -107,9 +122,9 @@ static __noinline void set_bounds(struct hpccpp_cnp_flow *f,
 }
 
 /*
- * What no Fast CNP has told of for T had less than the ports' threshold: that, and no
- * more than eta, is the load then, as of a record that was left empty (difference 5 of
- * hpccpp_algo.h). R = W / T.
+ * Without a Fast CNP for T the load of every port is below the threshold of the ports.
+ * HPCC++ then takes the threshold for the load, but eta at most, as the module does for a
+ * record that was left empty (difference 5 of hpccpp_algo.h). Returns R = W / T.
  */
 static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
 			       const struct hpccpp_cnp_cfg *cfg, __u64 now)
@@ -132,7 +147,7 @@ static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
 	return hpccpp_rate(f->hpcc.W, p.T);
 }
 
-/* The rate of a flow is the lower of two; with its lock held. */
+/* Sets the rate of a flow to the lower of two. The caller holds its lock. */
 static __always_inline void choose_rate(struct hpccpp_cnp_flow *f, __u64 line)
 {
 	__u64 dcqcn = f->dcqcn.timer_at ? f->dcqcn.R_C : line;
@@ -141,7 +156,7 @@ static __always_inline void choose_rate(struct hpccpp_cnp_flow *f, __u64 line)
 	f->rate = dcqcn <= f->hpcc_rate ? dcqcn : f->hpcc_rate;
 }
 
-/* When the device would begin with a packet that it is given now */
+/* The time at which the device begins to send a packet that it gets now */
 static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
 {
 	__u64 begins = now, takes = len * 1000000000ULL / (line ? line : 1);
@@ -159,8 +174,8 @@ static __always_inline __u64 wire_begins(__u32 len, __u64 line, __u64 now)
 }
 
 /*
- * How far two records of a link have to be apart, us, for their difference to be a load:
- * HPCCPP_CNP_SPAN, or half of the time after which the first is stale.
+ * How far apart, in us, two records of a link have to be for their difference to give a
+ * load: HPCCPP_CNP_SPAN, or half of the time after which the first is stale.
  */
 static __always_inline __u32 trace_span(__u32 T)
 {
@@ -170,8 +185,9 @@ static __always_inline __u32 trace_span(__u32 T)
 }
 
 /*
- * After how long without a CNP, us, nobody tells of load. A port that is congested answers
- * a flow with the first packet after T, and two traces that are too near say nothing new.
+ * After so many us without a CNP the load counts as low. A congested port answers the
+ * first packet of a flow after T, and a trace that follows another too closely says
+ * nothing new: so this is more than T.
  */
 static __always_inline __u32 untold_after(__u32 T)
 {
@@ -181,10 +197,10 @@ static __always_inline __u32 untold_after(__u32 T)
 }
 
 /*
- * A packet of a flow leaves no sooner than the one before, also when the flow is held
- * back no more: who is overtaken is lost to the receiver. "next" of a flow that is not
- * held back is when the device will have sent what it was given, so that a first CNP
- * does not add to that.
+ * Sets the departure time of a packet. Packets of a flow leave in order, also when the
+ * flow is no longer held back, because the receiver takes an overtaken packet for lost.
+ * For a flow that is not held back "next" is when the device will have sent what it got,
+ * so that a first CNP does not add to that.
  */
 static __always_inline void pace(struct __sk_buff *skb,
 				 const struct hpccpp_cnp_cfg *cfg,
@@ -230,8 +246,8 @@ static __always_inline void pace(struct __sk_buff *skb,
 }
 
 /*
- * A packet whose UDP header is at "at" gets that source port, and what sums it up
- * changes with it. False: the packet is of no use any more. Not static, as
+ * Gives the packet whose UDP header is at "at" that source port, and mends the checksum
+ * and the ICRC. False: the packet is damaged, drop it. Not static, as
  * hpccpp_remove_trace().
  */
 __noinline int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
@@ -244,13 +260,16 @@ __noinline int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
 		return true;
 	len = bpf_ntohs(udp.len) - HPCCPP_ICRC_LEN;
 	end = at + len;
-	/* RoCEv2's are multiples of 4, which the checksum of words relies on */
+	/* RoCEv2 pads to multiples of 4, and to mend a checksum by words relies on that */
 	if (len < sizeof(struct roce) || len > 0xffff || len % 4 ||
 	    bpf_skb_load_bytes(skb, end, &old, sizeof(old)))
 		return true;
 	icrc = old ^ hpccpp_icrc_change(udp.source ^ new, len);
 	at += __builtin_offsetof(struct udphdr, check);
-	/* no checksum stays none; the hash is of the old port, and what ECMP goes by */
+	/*
+	 * A packet without a checksum stays so. The kernel has to compute the hash again:
+	 * ECMP goes by it, and it is of the old port.
+	 */
 	return !bpf_l4_csum_replace(skb, at, udp.source, new,
 				    sizeof(new) | BPF_F_MARK_MANGLED_0) &&
 	       !bpf_l4_csum_replace(skb, at, old, icrc,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent of RoCEv2 hosts, part of cnp.bpf.c: which two queue pairs belong together, learned
- * from the sequence numbers of data and of its ACKs.
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: it learns which two queue pairs belong
+ * together from the sequence numbers of data and of the ACKs to it.
  */
 
-/* Opcodes; of all services but for their three high bits */
+/* Opcodes, without the three high bits, which are the transport service */
 #define ROCE_READ_RESPONSE	0x0d	/* the first of four */
 #define ROCE_ACKED	0x25	/* transport services with ACKs: RC, RD, XRC */
 #define ROCE_ACK	0x11
 #define ROCE_ATOMIC_ACK	0x12
 #define PSN_MASK	0xffffff
-#define ACK_REQ		0x80000000	/* beside it, host order */
-#define PSN_WINDOW	1024	/* an ACK's is one of the last so many sent */
+#define ACK_REQ		0x80000000	/* in the same word, host order */
+#define PSN_WINDOW	1024	/* an ACK is for one of the last so many packets */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -20,7 +20,7 @@ struct {
 	__type(value, __u32);
 } cnp_qps SEC(".maps");
 
-/* Flows that come, by peer and our QP */
+/* Flows that arrive, by peer and our QP */
 struct heard {
 	__u64 answered;		/* when it last had a CNP, ns */
 	__u32 psn;		/* of the last data packet */
@@ -34,7 +34,7 @@ struct {
 	__type(value, struct heard);
 } cnp_heard SEC(".maps");
 
-/* A peer's QP, to our QP that it sends to */
+/* By a peer's QP: our QP that it sends to */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, HPCCPP_CNP_FLOWS);
@@ -43,8 +43,9 @@ struct {
 } cnp_senders SEC(".maps");
 
 /*
- * No packet has both QPs of a flow. But data that asks for an ACK gets one with its PSN,
- * to the other QP: whose data had that PSN last, by its peer and whether it came from it?
+ * No packet names both QPs of a flow. But when data asks for an ACK, the ACK has the PSN
+ * of the data and goes to the other QP. So the agent remembers the QP that data with a PSN
+ * went to last, by the peer and by the direction of the data.
  */
 struct asking {
 	__be32 peer[4];
@@ -54,7 +55,7 @@ struct asking {
 
 struct asked {
 	__u64 at;		/* ns */
-	__u32 qpn;		/* that the data was to */
+	__u32 qpn;		/* to which the data went */
 };
 
 struct {
@@ -74,20 +75,23 @@ static __always_inline bool is_ack(__u8 opcode)
 	return has_acks(opcode) && (opcode & 31) == ROCE_ACK;
 }
 
-/* psn of an ACK, and the last one that was sent */
+/* True if an ACK of "psn" fits a flow whose last packet had the PSN "last". */
 static __always_inline bool acks(__u32 psn, __u32 last)
 {
 	return ((last - psn) & PSN_MASK) < PSN_WINDOW;
 }
 
-/* Was it so few T ago that what sent then is sending? */
+/* True if a flow that sent at "at" still counts as sending. */
 static __always_inline bool recent(const struct hpccpp_cnp_cfg *cfg, __u64 at,
 				   __u64 now)
 {
 	return (__s64)(now - at) < cfg->hpcc.T * (HPCCPP_CNP_RECENT_T * 1000LL);
 }
 
-/* ... and may be waited for an ACK? What asks may be held back first. */
+/*
+ * True if an ACK may still come for data that passed at by->at. fq may have held the data
+ * back for a while after that.
+ */
 static __always_inline bool waits(const struct hpccpp_cnp_cfg *cfg,
 				  const struct asked *by, __u64 now)
 {
@@ -95,8 +99,9 @@ static __always_inline bool waits(const struct hpccpp_cnp_cfg *cfg,
 }
 
 /*
- * Data passes to that QP. Where two have the same PSN, as after a start from the same, it
- * is taken down for the one that is not paired: so each ACK pairs one more.
+ * Remembers data that goes to a QP and asks for an ACK. Two QPs may use the same PSN, as
+ * after a start from the same number: one that is paired already does not take the entry
+ * from another, so that each ACK pairs one more.
  */
 static __always_inline void ask(const struct hpccpp_cnp_cfg *cfg,
 				const __be32 *peer, const struct hpccpp_bth *bth,
@@ -117,7 +122,7 @@ static __always_inline void ask(const struct hpccpp_cnp_cfg *cfg,
 		bpf_map_update_elem(&cnp_asked, &a, &by, BPF_ANY);
 }
 
-/* The QP that data was to that asked for an ACK with this PSN; 0: none */
+/* The QP to which data with this PSN went and asked for an ACK; 0 if none did */
 static __always_inline __u32 who_asked(const struct hpccpp_cnp_cfg *cfg,
 				       const __be32 *peer, __u32 psn, bool came,
 				       __u64 now)
@@ -133,9 +138,10 @@ static __always_inline __u32 who_asked(const struct hpccpp_cnp_cfg *cfg,
 }
 
 /*
- * Data does not name the QP that it comes from, but an ACK of ours goes to it. Each of
- * theirs is that of one of ours at most: it leaves the last when it proves to be that of
- * another, and may take over one that was paired wrongly.
+ * Learns the peer's QP of a flow that arrives. Its data does not name that QP, but our
+ * ACKs go to it. A QP of the peer belongs to one QP of ours at most. When an ACK proves
+ * that it belongs to another, it leaves the old one, and replaces what was paired with the
+ * new one by mistake.
  */
 static __always_inline void learn_sender(const struct hpccpp_cnp_cfg *cfg,
 					 const struct ipv6hdr *ip,
@@ -169,8 +175,9 @@ static __always_inline void learn_sender(const struct hpccpp_cnp_cfg *cfg,
 }
 
 /*
- * Which of the two sequences of a queue pair is it of: its requests, or, READ responses
- * among them, its answers? What has no data waits for the data before it all the same.
+ * True for the responses of a queue pair, READ responses among them, and false for its
+ * requests. Each of the two is a sequence in which packets must not overtake each other:
+ * one without data also waits for the data before it.
  */
 static __always_inline bool is_answer(__u8 opcode)
 {
@@ -178,7 +185,10 @@ static __always_inline bool is_answer(__u8 opcode)
 	       (opcode & 31) <= ROCE_ATOMIC_ACK;
 }
 
-/* Our QP of a flow, which an ACK that comes names: as learn_sender() the other way */
+/*
+ * Learns our QP of a flow that leaves, from an ACK that arrives, as learn_sender() does
+ * for the other direction.
+ */
 static __always_inline void learn_qp(const struct hpccpp_cnp_cfg *cfg,
 				     const struct ipv6hdr *ip,
 				     const struct hpccpp_bth *bth, __u64 now)

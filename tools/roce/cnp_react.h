@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent of RoCEv2 hosts, part of cnp.bpf.c: what a CNP does to a flow, by DCQCN or by
- * HPCC++, and by another way.
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: what a CNP does to a flow. DCQCN or HPCC++
+ * slows it down, and a detour leads it another way.
  */
 
-/* Of UDP in IPv6, over all */
+/* The checksum of UDP, with the pseudo-header of IPv6 */
 static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 					struct hpccpp_cnp *c)
 {
@@ -15,14 +15,14 @@ static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 	return fold16(sum) == 0xffff;
 }
 
-/* Not inline: a frame of its own, gone before HPCC++ needs the stack */
+/* Not inline: its stack frame is free again before HPCC++ needs the stack. */
 static __noinline bool icrc_ok(const struct ipv6hdr *ip,
 			       const struct hpccpp_cnp *c)
 {
 	return hpccpp_cnp_icrc(&ip->saddr, &ip->daddr, c) == c->icrc;
 }
 
-/* What a CNP did to a flow; with its lock held */
+/* Notes a CNP that the flow heeds, and chooses the rate. The caller holds the lock. */
 static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 line,
 				 __u8 cause, const __be32 *from, __u64 now)
 {
@@ -39,9 +39,10 @@ static __always_inline void heed(struct hpccpp_cnp_flow *f, __u64 line,
 }
 
 /*
- * Is a CNP without a trace about congestion that HPCC++ has reacted to? A switch whose
- * traces come has told how loaded it is. A receiver does not say which port has marked:
- * the one that a trace has just asked for less, if one has. With the flow's lock held.
+ * True if HPCC++ has already reacted to the congestion of a CNP without a trace. A switch
+ * has told its load by its traces, if these come. A receiver does not say which port has
+ * marked its packets: the agent takes it for the one whose trace has just asked for less,
+ * if there is one. The caller holds the flow's lock.
  */
 static __always_inline bool is_known(const struct hpccpp_cnp_cfg *cfg,
 				     const struct hpccpp_cnp_flow *f, __u8 cause,
@@ -58,9 +59,9 @@ static __always_inline bool is_known(const struct hpccpp_cnp_cfg *cfg,
 }
 
 /*
- * Does the flow react to a CNP that does not say how much congestion there is? By DCQCN,
- * beside HPCC++: a switch that writes no traces may be fuller than those that do.
- * "plain": the CNP has no trace at all.
+ * Slows a flow down after a CNP that does not say how much congestion there is; false if
+ * the flow ignores it. This is DCQCN's task, also in a flow under HPCC++: a switch that
+ * writes no traces may be fuller than those that do. "plain": the CNP has no trace at all.
  */
 static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
 				      struct hpccpp_cnp_flow *f,
@@ -81,7 +82,7 @@ static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
 	if (heeded)
 		heed(f, cfg->dcqcn.line, cause, from, now);
 	bpf_spin_unlock(&f->lock);
-	/* HPCC++ does not raise the rate as if nobody had told of load */
+	/* a CNP came: HPCC++ must not raise the rate as it does in silence */
 	if (take(f)) {
 		f->told = now;
 		give_back(f);
@@ -89,14 +90,14 @@ static __always_inline bool slow_down(const struct hpccpp_cnp_cfg *cfg,
 	return heeded;
 }
 
-/* What a node that fills in all that HPCC++ needs has written, in words */
+/* The words of a node that has written all that HPCC++ needs */
 enum { N_NODE, N_IFS, N_SEC, N_FRAC, N_DEPTH, N_TX, N_SPEED };
 #define N_WORDS		HPCCPP_IOAM_HPCC_WORDS
 
 /*
- * As a record of ours; false when the node did not know all. The U of a port is not in
- * a trace, and counts where there is no earlier record only: of a port with a queue it
- * is taken for full, and the queue.
+ * Makes a record of a node's words; false if the node did not know all of them. A trace
+ * does not have the U of the port, which counts only where there is no earlier record of
+ * the link. Then a port with a queue counts as full, plus its queue.
  */
 static __always_inline bool to_record(struct hpccpp_int *r, const __be32 *node,
 				      __u32 T)
@@ -132,7 +133,7 @@ static __always_inline bool to_record(struct hpccpp_int *r, const __be32 *node,
 	return true;
 }
 
-/* What of an option is needed: where it is, and how long with all around it */
+/* Where the option of a Fast CNP is, and the end of its header */
 struct option {
 	__u32 at;		/* of its data */
 	__u32 end;		/* of the header */
@@ -141,8 +142,8 @@ struct option {
 };
 
 /*
- * One record of a trace, that of its fullest port, as in a segment of TCP that has room
- * for one. False when there is none of use.
+ * Loads one record of a trace, that of the fullest port, as if it came in a TCP segment
+ * with room for one. False if there is none of use.
  */
 static __noinline bool load_trace(struct __sk_buff *skb,
 				  const struct hpccpp_cnp_cfg *cfg,
@@ -162,13 +163,13 @@ static __noinline bool load_trace(struct __sk_buff *skb,
 	for (i = 0; i < HPCCPP_CNP_NAMESPACES; i++)
 		any = any || (i < cfg->n_namespaces &&
 			      cfg->namespaces[i] == bpf_ntohs(t.ns));
-	/* who found no room for what it knows is the one that sends this */
+	/* the port that sent this is the one that found no room for its node */
 	if (type != HPCCPP_IOAM_PREALLOC || !any ||
 	    t.node_flags & HPCCPP_IOAM_OVERFLOW ||
 	    (bpf_ntohl(t.type) & 0xffffff00) != HPCCPP_IOAM_HPCC ||
 	    HPCCPP_IOAM_NODELEN(t.node_flags) != N_WORDS)
 		return false;
-	/* the last node, who sends this, is the first there */
+	/* the last node, which sent this, comes first */
 	at += sizeof(t) + (t.rem & HPCCPP_IOAM_REM) * 4;
 	for (i = 0; i < HPCCPP_CNP_NODES; i++) {
 		if (at + sizeof(node) > end ||
@@ -184,7 +185,10 @@ static __noinline bool load_trace(struct __sk_buff *skb,
 	return found;
 }
 
-/* Is the link's last record so near that a difference of both would be of no use? */
+/*
+ * True if the last record of the link is so recent that the difference of both gives no
+ * load.
+ */
 static __always_inline bool too_near(struct hpccpp_state *s,
 				     const struct hpccpp_int *rec, __u32 T)
 {
@@ -195,7 +199,10 @@ static __always_inline bool too_near(struct hpccpp_state *s,
 	       dts < (trace_span(T) * 1000) >> HPCCPP_TS_SHIFT;
 }
 
-/* Lines 1-27, and R = W / T into *rate; false when the record is not new. "busy" is ours. */
+/*
+ * Hands a record to lines 1-27, and sets *rate to R = W / T. False if the record is not
+ * new. The caller has taken "busy".
+ */
 static __noinline bool told(struct hpccpp_cnp_flow *f,
 			    const struct hpccpp_cnp_cfg *cfg,
 			    const struct hpccpp_int *rec, __u64 now, __u64 *rate)
@@ -206,7 +213,7 @@ static __noinline bool told(struct hpccpp_cnp_flow *f,
 	bool commit;
 
 	if (f->hpcc_rate >= cfg->dcqcn.line) {
-		/* where DCQCN left it; what is known of links stays */
+		/* begin with the rate that DCQCN left; what is known of links stays */
 		s->U = 0;
 		s->inc_stage = 0;
 		s->W_c = hpccpp_bdp(f->rate, p.T);
@@ -219,19 +226,19 @@ static __noinline bool told(struct hpccpp_cnp_flow *f,
 	f->told = now;
 	if (too_near(s, rec, p.T) || !hpccpp_measure_inflight(s, &p, rec, 1, now))
 		return false;
-	/* less than what is sent, where DCQCN holds back more than W_c */
+	/* where DCQCN holds back more than W_c does, decrease what is really sent */
 	if (s->U >= p.eta && f->rate < f->hpcc_rate &&
 	    s->W_c > hpccpp_bdp(f->rate, p.T))
 		s->W_c = hpccpp_bdp(f->rate, p.T);
 	hpccpp_compute_wind(s, &p, commit);
-	/* after a decrease half a T later, as difference 9 of the module */
+	/* half a T more after a decrease, as the module waits (its difference 9) */
 	if (commit)
 		f->commit = now + (s->U >= p.eta ? T + T / 2 : T);
 	*rate = hpccpp_rate(s->W, p.T);
 	return true;
 }
 
-/* A trace came: HPCC++. False when it says nothing new. */
+/* HPCC++ reacts to a trace. False if the trace says nothing new. */
 static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
 				   struct hpccpp_cnp_flow *f,
 				   const struct ipv6hdr *ip, __u8 cause,
@@ -262,7 +269,7 @@ static __always_inline bool follow(const struct hpccpp_cnp_cfg *cfg,
 	return news;
 }
 
-/* The flow takes another way, if the switch that a Fast CNP is of is one to go around. */
+/* Leads the flow another way, if the switch that sent a Fast CNP is one to go around. */
 static __always_inline void detour(const struct hpccpp_cnp_cfg *cfg,
 				   struct hpccpp_cnp_flow *f,
 				   const struct ipv6hdr *ip, __u64 now)
@@ -274,7 +281,7 @@ static __always_inline void detour(const struct hpccpp_cnp_cfg *cfg,
 
 	if (!cfg->detours || !listed(&cnp_detour, &ip->saddr))
 		return;
-	/* any but what it has, as nobody knows how switches choose */
+	/* any other port may help: how switches choose is not known */
 	by = 1 + bpf_get_prandom_u32() % others;
 	bpf_spin_lock(&f->lock);
 	moved = !f->detours || (__s64)(now - f->detour_at) >
@@ -284,7 +291,7 @@ static __always_inline void detour(const struct hpccpp_cnp_cfg *cfg,
 			  ((f->port ?: f->sport) + by) % HPCCPP_ROCE_SPORTS;
 		f->detours++;
 		f->detour_at = now;
-		/* what is on the old way is to be there first */
+		/* packets on the old way have to arrive first */
 		f->next = (f->next > now ? f->next : now) + T;
 		f->held = f->next < now + HPCCPP_CNP_HELD ? f->next :
 							    now + HPCCPP_CNP_HELD;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The agent of RoCEv2 hosts, part of cnp.bpf.c: IOAM traces are added to data packets that
- * leave, and taken off those that come.
+ * The agent of RoCEv2 hosts, part of cnp.bpf.c: it adds IOAM traces to data packets that
+ * leave, and takes them off data packets that arrive.
  */
 
-/* What changes in an IPv6 header with the headers behind it */
+/* The fields of an IPv6 header that change with the headers behind it */
 struct following {
 	__be16 payload_len;
 	__u8 nexthdr;
 } __attribute__((__packed__));
 
 /*
- * Headers of that length behind the IPv6 header are there, or gone: says so in it, in the
- * packet and here. False for an error.
+ * Updates these fields, in the packet and in *ip, after "more" bytes of headers were added
+ * behind the IPv6 header, or removed if negative. False for an error.
  */
 static __always_inline bool set_following(struct __sk_buff *skb, __u32 at,
 					  struct ipv6hdr *ip, __u8 next,
@@ -30,9 +30,9 @@ static __always_inline bool set_following(struct __sk_buff *skb, __u32 at,
 }
 
 /*
- * Gives a packet of RoCEv2 without extension headers a trace, when there is room for it.
- * Nothing that the ICRC is of changes but what who takes it off restores. False: the
- * packet is of no use any more.
+ * Adds a trace to a packet of RoCEv2 without extension headers, if the MTU has room for
+ * it. The ICRC stays right, as it covers only fields that the receiver's agent restores
+ * when it takes the trace off. False: the packet is damaged, drop it.
  */
 static __always_inline bool add_trace(struct __sk_buff *skb,
 				      const struct hpccpp_cnp_cfg *cfg,
@@ -57,7 +57,7 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 		count(HPCCPP_CS_TRACE_MTU);
 		return true;
 	}
-	/* what it adds behind the IPv6 header is zero */
+	/* the kernel fills the new room with zeros */
 	if (bpf_skb_adjust_room(skb, len, BPF_ADJ_ROOM_NET, 0)) {
 		count(HPCCPP_CS_ERROR);
 		return true;
@@ -72,7 +72,10 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 	return true;
 }
 
-/* Is it a trace of our namespace? "at" is of the option's data. */
+/*
+ * True if the option data at "at" is a trace of our namespace. *wrong says if its lengths
+ * do not fit.
+ */
 static __always_inline bool our_trace(struct __sk_buff *skb,
 				      const struct hpccpp_cnp_cfg *cfg,
 				      __u32 at, __u32 len, bool *wrong)
@@ -94,9 +97,10 @@ static __always_inline bool our_trace(struct __sk_buff *skb,
 }
 
 /*
- * How long are the Hop-by-Hop options, at "at", that may be taken off? They have a trace
- * of ours and padding, and RoCEv2 is behind them. 0: there is none; -1: ours, but its
- * lengths are wrong, or it is not alone. *option is where the trace is.
+ * The length of the Hop-by-Hop options at "at" if they may be taken off: they are a trace
+ * of ours and padding, and RoCEv2 is behind them. 0 if there is no trace of ours; -1 if
+ * its lengths are wrong, or another option stands beside it. *option is the offset of the
+ * trace.
  */
 static __always_inline int trace_header(struct __sk_buff *skb,
 					const struct hpccpp_cnp_cfg *cfg,
@@ -118,7 +122,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 		return 0;
 	at += IP6_OPTIONS;
 	for (i = 0; i < TRACE_OPTIONS_MAX && at < end; i++) {
-		/* a Pad1 at the end is loaded with a byte of UDP */
+		/* a Pad1 at the end comes with the first byte of UDP */
 		if (bpf_skb_load_bytes(skb, at, &o, sizeof(o)))
 			return 0;
 		if (o.type == HPCCPP_IOAM_HBH && !found) {
@@ -140,8 +144,9 @@ static __always_inline int trace_header(struct __sk_buff *skb,
 }
 
 /*
- * Takes the trace off a packet that has one of ours. False: the packet is of no use any
- * more. Not static: verified by itself, not once for all that may come of it.
+ * Takes the trace off a packet that has one of ours. False: the packet is damaged, drop
+ * it. Not static: the verifier checks a global function once, a static one again for each
+ * state of its callers.
  */
 __noinline int hpccpp_remove_trace(struct __sk_buff *skb)
 {

@@ -2,11 +2,11 @@
 /*
  * DCQCN's reaction point: "Congestion Control for Large-Scale RDMA Deployments" (Zhu
  * et al., SIGCOMM 2015), section 3 and figures 5-7, for flows that hear of congestion
- * and not how much there is; and how often its notification point tells of it.
+ * but not of how much there is. And the interval at which its notification point tells.
  *
  * Plain functions on plain structs, without a call into anything, as hpccpp_algo.h;
- * for the eBPF agent and the unit tests. There are no timers: what they would have
- * done is done by hpccpp_dcqcn_advance() when the next packet comes.
+ * for the eBPF agent and the unit tests. There are no timers: hpccpp_dcqcn_advance()
+ * does what they would have done, when the next packet comes.
  *
  *	CNP:		R_T = R_C, R_C = R_C (1 - alpha / 2), alpha = (1 - g) alpha + g
  *	55 us without:	alpha = (1 - g) alpha
@@ -21,11 +21,11 @@
  *  2. The times are in proportion to the network's round trip time, R_AI, R_HAI and B
  *     to the line rate: hpccpp_dcqcn_defaults(). At 40 Gbit/s and 50 us they are the
  *     paper's, R_HAI, which it does not give, that of its authors' simulator.
- *  3. After a pause of more than HPCCPP_DCQCN_STEPS timers what is left of them is done
- *     at once: R_T grows by R_AI for each and R_C is R_T.
+ *  3. After a pause of more than HPCCPP_DCQCN_STEPS timers the rest of them takes one
+ *     step: R_T grows by R_AI for each and R_C is R_T.
  *  4. R_C does not fall under a least rate.
- *  5. At the line rate a flow is as it began, as a NIC gives up what it knew of a flow
- *     then: alpha is 1, and the next CNP halves its rate.
+ *  5. A flow that reaches the line rate starts anew, as a NIC forgets such a flow: alpha
+ *     is 1, and the next CNP halves its rate.
  */
 #ifndef HPCCPP_DCQCN_H
 #define HPCCPP_DCQCN_H
@@ -49,7 +49,7 @@ struct hpccpp_dcqcn_params {
 	__u64 N;		/* ns: between two CNPs to a flow */
 };
 
-/* All zero, but R_C and R_T, is the start. */
+/* hpccpp_dcqcn_start() sets R_C, R_T and alpha; all else is zero at the start. */
 struct hpccpp_dcqcn {
 	__u64 R_C;		/* bytes/s */
 	__u64 R_T;
@@ -80,7 +80,7 @@ static __always_inline void hpccpp_dcqcn_start(struct hpccpp_dcqcn *s, __u64 rat
 	};
 }
 
-/* One increase, after T or BC has been counted. */
+/* Makes one increase, after the caller has counted it in T or BC. */
 static __always_inline void hpccpp_dcqcn_increase(struct hpccpp_dcqcn *s,
 						  const struct hpccpp_dcqcn_params *p)
 {
@@ -94,7 +94,7 @@ static __always_inline void hpccpp_dcqcn_increase(struct hpccpp_dcqcn *s,
 	if (s->R_T > p->line)
 		s->R_T = p->line;
 	s->R_C = (s->R_T + s->R_C) / 2;
-	/* so near the line rate that there is nothing to hold back */
+	/* so near to the line rate that it need not be held back */
 	if (s->R_T == p->line && s->R_C + p->R_AI >= p->line)
 		s->R_C = p->line;
 }
@@ -115,7 +115,10 @@ static __always_inline __u32 hpccpp_dcqcn_decay(__u32 alpha, __u64 n)
 	return alpha;
 }
 
-/* What the timers did until now, our clock in ns, and len bytes that are sent now. */
+/*
+ * Does what the timers would have done until now (our clock, ns), and counts len bytes
+ * that are sent now.
+ */
 static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 						 const struct hpccpp_dcqcn_params *p,
 						 __u64 now, __u32 len)
@@ -139,7 +142,7 @@ static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 	n = now > s->timer_at ? (now - s->timer_at) / p->timer : 0;
 	s->timer_at += n * p->timer;
 	for (i = 0; i < HPCCPP_DCQCN_STEPS && n; i++) {
-		/* what the verifier knows of s would be another case each time */
+		/* the verifier must forget s, or it follows each step for all values */
 		asm volatile("" : : : "memory");
 		n--;
 		s->T += s->T < 0xffff;
@@ -158,8 +161,9 @@ static __always_inline void hpccpp_dcqcn_advance(struct hpccpp_dcqcn *s,
 }
 
 /*
- * A CNP came, and the flow sends at "rate": R_C or, where another algorithm holds it back,
- * less. False: one too many, nothing changed.
+ * Applies a CNP to a flow that sends at "rate": that is R_C or, where another algorithm
+ * holds the flow back, less. False if the CNP comes too soon after another; it changes
+ * nothing then.
  */
 static __always_inline bool hpccpp_dcqcn_cnp(struct hpccpp_dcqcn *s,
 					     const struct hpccpp_dcqcn_params *p, __u64 rate,

@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #endif
 
-/* Of constants too, and of fields in network order: both ways the same. */
+/* These convert constants, too, and in both directions. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define HPCCPP_NET16(x)	((__be16)__builtin_bswap16(x))
 #define HPCCPP_NET32(x)	((__be32)__builtin_bswap32(x))
@@ -66,9 +66,9 @@ static __always_inline int hpccpp_roce_data(__u8 opcode)
 }
 
 /*
- * What stands behind the IPv6 headers in a CNP. A Fast CNP has: the data packet's UDP
- * source port; opcode 0x81, flags 0, the data packet's P_Key; BECN, not FECN, as a
- * receiver's CNP; the data packet's destination QP; psn 0.
+ * A CNP behind its IPv6 headers. A Fast CNP has from the data packet the UDP source port,
+ * P_Key and destination QP. Its opcode is 0x81, flags and psn are 0, and of FECN and BECN
+ * only BECN is set, as in a receiver's CNP.
  */
 struct hpccpp_cnp {
 	__be16 sport;
@@ -84,17 +84,18 @@ struct hpccpp_cnp {
 #define HPCCPP_CNP_HOPS		64
 
 /*
- * Invariant CRC of a CNP over IPv6, as it is to be stored: CRC-32 of eight bytes 0xff
- * (InfiniBand's LRH), the IPv6 header, UDP, BTH and the reserved bytes, with what may
- * change on the way as ones: traffic class, flow label, hop limit, UDP checksum, resv8a.
+ * Invariant CRC of a CNP over IPv6, in the byte order in which a packet has it: CRC-32 of
+ * eight bytes 0xff (InfiniBand's LRH), the IPv6 header, UDP, BTH and the reserved bytes.
+ * Fields that may change on the way count as ones: traffic class, flow label, hop limit,
+ * UDP checksum, resv8a.
  *
- * Extension headers are not in it, and the IPv6 header is in it as it is without them:
- * next header UDP, payload length that of UDP. So it is invariant for a node that adds
- * or takes off one, and without them it is what drivers/infiniband/sw/rxe computes,
- * which takes the 8 bytes behind the IPv6 header for UDP: who hands a CNP, or a data
- * packet that carries a trace, to rxe takes them off before.
+ * It does not cover extension headers, and covers the IPv6 header as it is without them:
+ * next header UDP, payload length that of UDP. So a node that adds an extension header, or
+ * takes one off, does not change it. rxe in the kernel computes the same for a packet
+ * without them. It takes the 8 bytes behind the IPv6 header for UDP, so that an agent has
+ * to take off a trace before rxe gets the packet.
  *
- * src and dst are those of the IPv6 header. Sums up cnp as if its check were ones.
+ * src and dst are those of the IPv6 header. cnp->check need not be set.
  */
 struct hpccpp_icrc {
 	__be32 first;
@@ -117,7 +118,7 @@ static __always_inline __u32 hpccpp_cnp_icrc(const void *src, const void *dst,
 		.next = IPPROTO_UDP,
 		.hops = 0xff,
 	};
-	/* of four bits; bit by bit, verifiers go both ways at each */
+	/* of four bits: bit by bit a verifier would follow both branches at each */
 	static const __u32 table[16] = {
 		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
 		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
@@ -142,8 +143,9 @@ static __always_inline __u32 hpccpp_cnp_icrc(const void *src, const void *dst,
 }
 
 /*
- * a b modulo CRC-32's polynomial; the highest bit is that of x^0. Without branches, as
- * above, which a compiler is not to make of it either.
+ * a b modulo the polynomial of CRC-32; the highest bit is that of x^0. It has no branches,
+ * which a verifier would follow both ways, and the asm keeps the compiler from making
+ * some.
  */
 static __always_inline __u32 hpccpp_crc_multiply(__u32 a, __u32 b)
 {
@@ -161,10 +163,9 @@ static __always_inline __u32 hpccpp_crc_multiply(__u32 a, __u32 b)
 }
 
 /*
- * What an ICRC changes by, bit by bit as it is stored, when in what it is of 16 bits
- * change by these. They begin len bytes before it, up to 65535. A CRC is linear: of all
- * else only the length matters, by which the change is shifted, x^(8 len) modulo the
- * polynomial.
+ * The bits that change in an ICRC, as it is stored, when 16 bits that it covers change by
+ * "bits". They begin len bytes before it, up to 65535. A CRC is linear: of the rest only
+ * the length matters, which shifts the change, by x^(8 len) modulo the polynomial.
  */
 static __always_inline __u32 hpccpp_icrc_change(__be16 bits, __u32 len)
 {
@@ -187,19 +188,20 @@ static __always_inline __u32 hpccpp_icrc_change(__be16 bits, __u32 len)
 /* --- The destination option (figures 3 and 4) ------------------------------------ */
 
 /*
- * Types: IANA has assigned none; bits 10 (drop and answer with Parameter Problem code
- * 2) and 0 (does not change on the way) are the draft's MUST. 0x9E is the one for
- * experiments of RFC 4727 that has these; 0x9D, beside it, was not assigned when this
- * was written. Both are to be agreed on in the domain, and can be configured.
+ * Types: IANA has assigned none. The draft demands that the high bits are 10 (drop, and
+ * answer with Parameter Problem code 2) and the next is 0 (does not change on the way). Of
+ * the types for experiments in RFC 4727 0x9E has these bits; 0x9D, beside it, was not
+ * assigned when this was written. All nodes of a domain have to use the same types, which
+ * can be configured.
  */
 #define HPCCPP_FCNP_TYPE1	0x9e	/* figure 3: the original destination */
 #define HPCCPP_FCNP_TYPE2	0x9d	/* figure 4: IOAM trace, original destination */
 #define HPCCPP_FCNP_TYPE_OK(t)	(((t) & 0xe0) == 0x80)
 
 /*
- * Figure 3, a header with nothing else. Aligned to 8n + 6, as Mobile IPv6's home
- * address (RFC 6275), which has the same shape: the address is at a multiple of 8
- * from the header, and the figure's option begins in the middle of a word.
+ * Figure 3, a header with nothing else. It is aligned to 8n + 6, as Mobile IPv6's home
+ * address (RFC 6275), which has the same shape. So the address is at a multiple of 8 from
+ * the header; in the figure the option begins in the middle of a word.
  */
 struct hpccpp_fcnp1 {
 	__u8   next;		/* 17, UDP */
@@ -211,10 +213,10 @@ struct hpccpp_fcnp1 {
 } __attribute__((__packed__));
 
 /*
- * Figure 4. Aligned to 4n, as RFC 9486's options. From "reserved" on, it is as in the
- * data packet's Hop-by-Hop option, of type 0x31 there, until the trace ends; then the
- * 16 bytes of the original destination; then, if the trace has 4n + 4 bytes of a
- * multiple of 8, a PadN of 4 bytes (1 2 0 0).
+ * Figure 4. It is aligned to 4n, as the options of RFC 9486. From "reserved" to the end of
+ * the trace it is as in the Hop-by-Hop option of the data packet, which has the type 0x31.
+ * Behind the trace are the 16 bytes of the original destination and then, where the header
+ * would else end at an odd multiple of 4, a PadN of 4 bytes (1 2 0 0).
  */
 struct hpccpp_fcnp2 {
 	__u8   next;		/* 17, UDP */
@@ -227,7 +229,10 @@ struct hpccpp_fcnp2 {
 	/* struct hpccpp_ioam_trace, its data, __be32 daddr[4], padding */
 } __attribute__((__packed__));
 
-/* A length of 8 bits holds so much of data: a longer trace goes by figure 3. */
+/*
+ * The length of an option has 8 bits, and so there is room for so many bytes of trace
+ * data. A data packet with a longer trace is answered by figure 3.
+ */
 #define HPCCPP_FCNP2_DATA	228
 #define HPCCPP_FCNP2_LEN(data)	(2 + 8 + (data) + 16)		/* Opt Data Len */
 #define HPCCPP_FCNP2_HDR(data)	((4 + 4 + 8 + (data) + 16 + 7) & ~7)	/* bytes, all */
@@ -235,7 +240,7 @@ struct hpccpp_fcnp2 {
 /* --- IOAM trace --------------------------------------------------------------------- */
 
 #define HPCCPP_IOAM_HBH		0x31	/* Hop-by-Hop option type (RFC 9486) */
-#define HPCCPP_IOAM_OPT		0x11	/* all its options, in either header, but for: */
+#define HPCCPP_IOAM_OPT		0x11	/* any option of IOAM, in either header, but for: */
 #define HPCCPP_OPT_CHANGES	0x20	/* the data may change on the way */
 #define HPCCPP_IOAM_PREALLOC	0	/* IOAM-Option-Type: pre-allocated trace */
 
@@ -257,9 +262,10 @@ struct hpccpp_ioam_trace {
 #define HPCCPP_IOAM_REM		0x7f	/* in rem */
 
 /*
- * The Hop-by-Hop Options header of a data packet that a sender's agent adds, with nothing
- * else, the option aligned to 4n; behind the trace room for "hops" nodes of HPCCPP_IOAM_HPCC
- * and, where that is needed for a multiple of 8, a PadN of 4 bytes (1 2 0 0).
+ * The Hop-by-Hop Options header that the agent of a sender adds to a data packet, with
+ * nothing but the trace, aligned to 4n. The trace has room for "hops" nodes of
+ * HPCCPP_IOAM_HPCC. 4 bytes of PadN (1 2 0 0) follow where the header has to grow to a
+ * multiple of 8.
  */
 struct hpccpp_hbh {
 	__u8   next;		/* 17, UDP */
@@ -272,14 +278,14 @@ struct hpccpp_hbh {
 	struct hpccpp_ioam_trace trace;
 } __attribute__((__packed__));
 
-#define HPCCPP_HBH_HOPS		8	/* at most: what a Fast CNP can bring back */
+#define HPCCPP_HBH_HOPS		8	/* at most, as a Fast CNP brings back no more */
 #define HPCCPP_HBH_DATA(hops)	((hops) * HPCCPP_IOAM_HPCC_WORDS * 4)
 #define HPCCPP_HBH_LEN(hops) \
 	((sizeof(struct hpccpp_hbh) + HPCCPP_HBH_DATA(hops) + 7) & ~7)	/* bytes, all */
 
 /*
- * Bits of the type, host order, and what a node that has the bit writes, in their
- * order: a word each, two for the wide ones. What it does not know is all ones.
+ * Bits of the type, host order. For each bit a node writes a word, two for the wide ones,
+ * in the order of the bits. A node writes all ones for what it does not know.
  */
 #define HPCCPP_IOAM_BIT(n)	(0x80000000u >> (n))
 #define HPCCPP_IOAM_NODE	HPCCPP_IOAM_BIT(0)	/* hop limit 8, node id 24 bits */
@@ -300,7 +306,7 @@ struct hpccpp_hbh {
 				 HPCCPP_IOAM_FRAC | HPCCPP_IOAM_DEPTH | HPCCPP_IOAM_TX | \
 				 HPCCPP_IOAM_SPEED)
 
-/* Words of what bit i stands for */
+/* The words that a node writes for bit i */
 static __always_inline __u32 hpccpp_ioam_words(__u32 i)
 {
 	return i >= 8 && i <= 10 ? 2 : 1;
@@ -317,11 +323,11 @@ static __always_inline __u32 hpccpp_ioam_nodelen(__u32 type)
 }
 
 /*
- * Interface speed. This is not the draft's encoding of the six bits, so that nodes of
- * another make do not fit; it is ours: code = 7 * d + m stands for {1, 1.6, 2, 2.5, 4,
- * 5, 8}[m] * 10^d * 10 kbit/s, which has every speed of Ethernet up to 8 Tbit/s; 63 is
- * unknown. A speed between two is said as the lower: nobody sends more than there is.
- * Errors: unknown, all ones.
+ * Interface speed. The six bits do not have the draft's encoding, so that nodes of other
+ * makes do not fit: code = 7 * d + m stands for {1, 1.6, 2, 2.5, 4, 5, 8}[m] * 10^d * 10
+ * kbit/s, which has every speed of Ethernet up to 8 Tbit/s; 63 is unknown. A speed between
+ * two has the code of the lower, so that nobody sends more than there is. Errors: unknown,
+ * all ones.
  */
 #define HPCCPP_IOAM_SPEED_UNKNOWN	63
 #define HPCCPP_IOAM_ERRORS_UNKNOWN	0x3ffffff
@@ -335,12 +341,12 @@ static __always_inline __u64 hpccpp_ioam_speed(__u32 code)
 
 	if (code >= HPCCPP_IOAM_SPEED_UNKNOWN)
 		return 0;
-	/* for the verifier, or a compiler that knows better takes the bounds off */
+	/* keeps a check of bounds that the compiler finds needless, and the verifier wants */
 	asm volatile("" : "+r"(e));
 	return hpccpp_rate_decode(e << 8 | m);
 }
 
-/* The code of bit/s, not more than these */
+/* The code of the highest speed that is not above bps */
 static inline __u32 hpccpp_ioam_speed_code(__u64 bps)
 {
 	__u32 code = HPCCPP_IOAM_SPEED_UNKNOWN;

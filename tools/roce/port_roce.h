@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Port agent, what it does of Fast CNP for RoCEv2 over IPv6: part of port.bpf.c, in
- * the programs that only ports with "cnp", "ioam" or "border" load.
+ * Port agent: Fast CNPs for RoCEv2 over IPv6, IOAM traces, and the border of the domain.
+ * Part of port.bpf.c; only ports with "cnp", "ioam" or "border" load the programs that use
+ * this.
  *
- * A packet's headers are walked once: for UDP and the BTH, the trace in Hop-by-Hop
- * options, and a Fast CNP's option.
+ * The agent walks the headers of a packet once. It looks for UDP and the BTH, for a trace
+ * in the Hop-by-Hop options, and for options that must stay in the domain.
  */
 
-#define RH_HOME		2	/* routing types whose last address comes first: RFC 6275 */
+#define RH_HOME		2	/* RFC 6275; it and the next list the last address first */
 #define RH_SEGMENTS	4	/* RFC 8754 */
 
 struct {
@@ -19,23 +20,24 @@ struct {
 
 struct prefix_map port_capable SEC(".maps");
 
-/* What a walk has found; places are bytes from the IPv6 header. */
+/* What a walk has found. Offsets count from the IPv6 header. */
 struct walk {
 	__u32 udp;		/* UDP header of a first or only fragment; 0: none */
-	__u32 trace;		/* Hop-by-Hop option with one; 0: none */
+	__u32 trace;		/* Hop-by-Hop option that has a trace; 0: none */
 	__u32 last;		/* address of the last destination; 0: unknown */
 	bool  ours;		/* the trace is of our namespace */
-	bool  domain;		/* an option that stays in the domain: a Fast CNP's, IOAM */
-	bool  lost;		/* more headers than are looked at */
-	__u8  next;		/* header that comes; IPPROTO_NONE: none, or none to look at */
-	__u8  now;		/* header whose options these are */
+	bool  domain;		/* an option that must stay in the domain: Fast CNP, IOAM */
+	bool  lost;		/* the walk ended before the headers did */
+	__u8  next;		/* type of the next header; IPPROTO_NONE: the walk ends */
+	__u8  now;		/* type of the header that has these options */
 	__u32 at;
 	__u32 options;		/* end of the options; 0: none */
 };
 
 /*
- * What a walk goes by is not there for the verifier, which does not compare what it
- * knows of each step this way.
+ * The state of a walk is in a map, because the verifier does not follow values there: one
+ * step looks to it like any other. With the state on the stack it would follow each
+ * combination of values through all steps.
  */
 struct roce_space {
 	struct walk walk;
@@ -52,8 +54,8 @@ struct {
 } port_space SEC(".maps");
 
 /*
- * One step is a header or an option. So many hold all that hosts take: Linux allows 8
- * options in a header, and between them padding.
+ * A step handles one header or one option. So many steps are enough for every packet that
+ * a host accepts: Linux allows 8 options in a header, with padding between them.
  */
 #define WALK_STEPS	80
 
@@ -69,7 +71,7 @@ static __always_inline void walk_option(struct __sk_buff *skb, __u32 ip,
 	__u32 len;
 	bool ours;
 
-	/* its first two bytes at least are in the header, or that is malformed */
+	/* an option has two bytes at least, or the packet is malformed */
 	if (bpf_skb_load_bytes(skb, ip + w->at, &o, sizeof(o))) {
 		w->next = IPPROTO_NONE;
 		w->at = w->options;
@@ -153,14 +155,14 @@ static __always_inline struct walk *walk_headers(struct __sk_buff *skb, __u32 ip
 			walk_header(skb, ip, w);
 		else
 			return w;
-		/* from memory again */
+		/* makes clang load the state from memory in each step */
 		asm volatile("" : : : "memory");
 	}
 	w->lost = true;
 	return w;
 }
 
-/* Is it a data packet of RoCEv2, and to which queue pair? Else 0. */
+/* The queue pair that a data packet of RoCEv2 goes to; 0 for any other packet. */
 static __always_inline __u32 data_qpn(struct __sk_buff *skb, __u32 ip,
 				      const struct walk *w)
 {
@@ -173,8 +175,9 @@ static __always_inline __u32 data_qpn(struct __sk_buff *skb, __u32 ip,
 /* --- Fast CNP ------------------------------------------------------------------ */
 
 /*
- * Is the load over the threshold? After a time without data there is none; of what
- * else fills the queue then, the queue tells: a link is full on which packets wait.
+ * True if the load is over the threshold. U is 0 after a time without packets that this
+ * program measures. Other packets may fill the queue then, and a link on which packets
+ * wait is full: so the load is taken for that of a full link, plus the queue.
  */
 static __always_inline bool congested(const struct hpccpp_port *p, __u8 U,
 				      const struct load *l, __u8 threshold)
@@ -187,10 +190,10 @@ static __always_inline bool congested(const struct hpccpp_port *p, __u8 U,
 }
 
 /*
- * On egress: sends a copy to make_cnp() and says whether it did. Data that is sent to
- * many has no one to answer to; what the host itself sends needs no packet. The trace
- * goes along if this port has written its node into it ("traced"): without, it would
- * tell the sender of every load but the one that matters.
+ * Sends a copy of a data packet from egress to make_cnp(). True if it did. It answers only
+ * data from one host to one other, and not that of this host, which needs no packet to
+ * hear of the load. The CNP brings the trace only if this port has written its node there
+ * ("traced"): otherwise the sender would learn of every load but the one that matters.
  */
 static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 				     const struct walk *w,
@@ -209,7 +212,7 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	c = bpf_map_lookup_elem(&port_response, &zero);
 	if (!c || !c->mark)
 		return false;
-	/* queue pairs of two hosts may share a UDP port */
+	/* queue pairs between the same two hosts may share a UDP port */
 	if (!may_answer(c, p, bpf_get_hash_recalc(skb) ^ qpn * 0x9e3779b1))
 		return false;
 	skb->cb[CB_UDP] = w->udp;
@@ -218,7 +221,7 @@ static __always_inline bool send_cnp(struct __sk_buff *skb, __u32 ip, __u32 qpn,
 	return send_copy(skb, c);
 }
 
-/* Does its sender take Fast CNPs, as far as is known? */
+/* True if the sender of the packet is known to take Fast CNPs. */
 static __always_inline bool capable(struct __sk_buff *skb, __u32 ip,
 				    const struct hpccpp_port_roce *c)
 {
@@ -229,7 +232,10 @@ static __always_inline bool capable(struct __sk_buff *skb, __u32 ip,
 	       bpf_map_lookup_elem(&port_capable, &p);
 }
 
-/* A copy of a data packet of ours becomes a Fast CNP and goes to who sent that. */
+/*
+ * Turns the copy that send_cnp() made into a Fast CNP and sends it to the sender of the
+ * data.
+ */
 static __always_inline int make_cnp(struct __sk_buff *skb)
 {
 	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex, .family = AF_INET6 };
@@ -245,7 +251,7 @@ static __always_inline int make_cnp(struct __sk_buff *skb)
 	skb->mark = 0;
 	if (!c || !s)
 		goto error;
-	/* where it leaves may have tags of its own; no tag is no error */
+	/* the device that it leaves by may add its own tags; to pop none is no error */
 	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
 		goto error;
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip, sizeof(ip)) ||
@@ -275,10 +281,7 @@ error:
 
 /* --- IOAM node --------------------------------------------------------------------- */
 
-/*
- * Writes what this port knows into the trace, as one more node of it. False when it has
- * not.
- */
+/* Adds this port to the trace, as one more node. False if it did not. */
 static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 				       const struct walk *w,
 				       const struct hpccpp_port_roce *c,
@@ -385,8 +388,8 @@ static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 /* --- Border ---------------------------------------------------------------------- */
 
 /*
- * Fast CNPs and IOAM (RFC 9486) stay in the domain. What has more headers than are looked
- * at may hide either, and no host takes it.
+ * Fast CNPs and IOAM (RFC 9486) must not cross the border. A packet whose walk did not
+ * reach the end may hide either, and no host accepts a packet with so many headers.
  */
 static __always_inline bool at_border(const struct hpccpp_port_roce *c,
 				      const struct walk *w)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose is a queue pair? By rdma netlink, as `rdma resource show qp`. All of this is
- * told when it can be had: a host without RDMA, or who may not ask, has no queue pairs.
+ * Finds the process that has a queue pair, by rdma netlink, as `rdma resource show qp`
+ * does. The command only shows it, so it reports no error: without RDMA, or without the
+ * right to ask, there are no queue pairs.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -92,7 +93,7 @@ struct of_dev {
 	const char *name;
 };
 
-/* Empty when the process is gone. */
+/* Reads the name of a process; it stays empty if the process is gone. */
 static void read_comm(struct queue_pair *qp)
 {
 	char path[32], *p;
@@ -105,7 +106,7 @@ static void read_comm(struct queue_pair *qp)
 	if (fgets(qp->comm, sizeof(qp->comm), f))
 		qp->comm[strcspn(qp->comm, "\n")] = '\0';
 	fclose(f);
-	/* a process names itself: nothing that a terminal or JSON would mind */
+	/* a process names itself: replace what would harm a terminal or JSON */
 	for (p = qp->comm; *p; p++)
 		if (!isascii(*p) || !isprint(*p))
 			*p = '?';
@@ -162,7 +163,7 @@ static int qp_cb(const struct nlmsghdr *nlh, void *data)
 	return ret;
 }
 
-/* Adds those that there are, none when they cannot be had. */
+/* Adds the queue pairs of a device, or none if the kernel does not tell. */
 void read_queue_pairs(int ifindex, struct queue_pairs *all)
 {
 	struct rdma_devs devs = {};
@@ -182,7 +183,10 @@ void read_queue_pairs(int ifindex, struct queue_pairs *all)
 	free(devs.dev);
 }
 
-/* A flow's, by both its queue pairs, where both are told; NULL when there is none. */
+/*
+ * Finds the queue pair of a flow by its own number and, where the kernel tells it, the
+ * peer's. NULL if there is none.
+ */
 const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lqpn,
 					 __u32 rqpn)
 {
