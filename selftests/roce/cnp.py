@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""CNPs for cnp.sh, right ones and those that nobody may heed.
+"""Sends CNPs for cnp.sh: right ones, and wrong ones that a host must not heed.
 
 cnp.py DEV DST_MAC SRC DST KEY=VALUE... [-- KEY=VALUE...]...
 
-sends to DST, from SRC, out of DEV, one kind after the other:
+sends them from SRC to DST, out of DEV, one kind after the other:
 	qpn=N		destination QP
-	orig=ADDRESS	the option's; without: a receiver's CNP, without the option
+	orig=ADDRESS	that in the option; without: a receiver's CNP, which has no option
 	nodes=SEC,US,DEPTH,TX,SPEED[/...]	with an IOAM trace, the last node first
 	ns=N type=N	of the trace: namespace, IOAM-Trace-Type
-	n=N		so many of it; vary=1: each of another queue pair and source port
+	n=N		so many of this kind; vary=1: each of another queue pair and source port
 	gap=SECONDS	between two
-	bad=WHAT	flip one thing: sum, nosum, icrc, opcode, udplen, optlen, long,
+	bad=WHAT	makes one thing wrong: sum, nosum, icrc, opcode, udplen, optlen, long,
 			short, port, or both: nosum and icrc, nosumicrc
-	cut=N		only so many bytes of the frame
+	cut=N		sends only so many bytes of the frame
 """
 import socket
 import struct
@@ -73,7 +73,7 @@ def frame(dmac, src, dst, qpn, k):
 def send(s, dmac, src, dst, keys):
     k = dict(key.split('=', 1) for key in keys)
     qpn, n, gap, sent = int(k['qpn'], 0), int(k.get('n', 1)), float(k.get('gap', 0)), 0
-    # many queue pairs, so that nothing that is kept by queue pair holds them all
+    # more queue pairs than HPCCPP_CNP_FLOWS, so that the agent's table of flows cannot hold them
     frames = [frame(dmac, src, dst, (qpn + i) & 0xffffff, k) for i in range(min(n, 5000) if 'vary' in k else 1)]
     while sent < n:
         try:

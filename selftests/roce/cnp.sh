@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The agent of a RoCEv2 sender: what it makes of each CNP, right, forged, damaged,
-# repeated or flooded; what it answers congestion marks with as a receiver; what it
-# refuses to be set up with; and what the manual page lists.
-# The flows are real ones of the kernel's rxe, the CNPs come from cnp.py, by s1.
+# The agent of a RoCEv2 host. As a sender it takes CNPs that are right, forged, damaged,
+# repeated or flooded; as a receiver it answers congestion marks; it adds traces and takes
+# them off; it refuses wrong arguments; and the manual page lists all that it shows.
+# The flows are real ones of the kernel's rxe; cnp.py sends the CNPs, by s1.
 #
 #	ha ---- s1 ---- s2 ---- hb
 #	  <-- CNP
@@ -21,7 +21,7 @@ echo TAP version 13
 
 # --- Off by default, and what is needed ------------------------------------------------
 
-# says PATTERN ARGUMENTS...: refused in one line like that
+# says PATTERN ARGUMENTS...: true if the command fails with one line that matches
 says()
 {
 	local status=0
@@ -64,17 +64,18 @@ refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
 check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]
 
-# --- Each CNP: what is made of it --------------------------------------------------------
+# --- What the agent does with each CNP --------------------------------------------------------
 
 # With a T of 4 s a flow counts as sending for long, and nothing grows meanwhile.
-agent() # OPTION...: a new one
+agent() # OPTION...: sets up a new one
 {
 	[[ -z $(tc filter show dev ha egress) ]] || "$HPCCPP" cnp del dev ha
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 4s "$@"
 	look
 }
-# What the agent said last, by name, of a flow by QPN.NAME: each jq takes a fifth of a
-# second where it is emulated. A CNP is judged as one of these.
+# What the agent showed last, by name; of a flow by QPN.NAME. One call of jq reads it all, as
+# each takes a fifth of a second in an emulated machine. "judged" adds up the counters of
+# CNPs: each CNP is in one of them.
 declare -A seen
 look()
 {
@@ -91,7 +92,7 @@ look()
 }
 stat() { echo "${seen[$1]}"; }						# NAME
 the() { stat "$q.$1"; }							# NAME
-flow() # a new one that has sent: $q
+flow() # makes a new one that has sent, and sets q to its queue pair
 {
 	perftest ib_write_bw -q 1 -s 4096 -n 5
 	look
@@ -102,7 +103,7 @@ send() # SOURCE KEY=VALUE... [-- KEY=VALUE...]...: see cnp.py
 	nsenter --net="/run/netns/$s1" /usr/bin/python3 "$top/selftests/roce/cnp.py" ha 02:00:00:00:00:0a "$1" $a "${@:2}"
 }
 all_judged() { look && [[ ${seen[judged]} -ge $1 ]]; }
-inject() # as send, until the agent has had them, which is seen then
+inject() # as send; then waits until the agent has judged them all, and looks
 {
 	local kind n=0
 	kind=" ${*:2} -- "
@@ -114,12 +115,12 @@ inject() # as send, until the agent has had them, which is seen then
 	send "$@"
 	busywait 10 all_judged "$n" || { echo "$n CNPs, and judged are:"; cnp .stats; } >&2
 }
-judged() # NAME COUNTER N: the counter has that more than before, and the rate is as it was
+judged() # NAME COUNTER N: the counter has grown by N, and the rate is as before
 {
 	assert_eq "$1: $2" $(($(stat "$2") - before)) "$3"
 	assert_eq "$1: rate" "$(the rate)" "$rate"
 }
-# bad COUNTER N SOURCE KEY=VALUE...
+# bad COUNTER N SOURCE KEY=VALUE...: the agent counts N of these CNPs there, and heeds none
 bad()
 {
 	before=$(stat "$1")
@@ -140,7 +141,7 @@ check "... that process" grep -qz rxe_ha "/proc/$(cnp '.flows[].pid // empty')/c
 wait $live
 check "... and no more" cnp_is 'all(.flows[]; (has("rdma") or has("pid") or has("comm")) | not)'
 flow
-# UDP's own counters, and what would be answered
+# packets that UDP has seen, and packets to which ICMP would send an error
 stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6OutDestUnreachs)/ { n += $2 } END { print n }'; }
 in_before=$(stack_in)
 bad denied 1 fd00:6::2 qpn="$q" orig=$b
@@ -177,11 +178,11 @@ assert_eq "a receiver's CNP as ever, to another queue pair; with a wrong ICRC" \
 assert_eq "... right: heeded, cause, rate" \
 	"$(stat ordinary) $(the cause) $(the rate)" "1 ordinary 100000000"
 
-# 100 Mbit/s is code 28: 50 MB in T, and 75 wait, so that U is 2.5
+# code 28 is 100 Mbit/s: the BDP is 50 MB and 75 MB wait, so that U is 2.5
 full=1000,0,75000000,0,28/1000,0,0,0,29
 agent ioam-namespace 7 ioam-namespace 9
 flow
-# the repeated ones with it: after 8 T of slow commands one would be heeded
+# all in one go: the commands are slow, and after 8 T the agent would heed the later ones
 inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full n=2 -- qpn="$q" orig=$b n=2
 assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(the algorithm) $(the U)" "1 hpccpp 2.5"
 assert_eq "... a second, and two without a trace: repeated" "$(stat repeated) $(stat switch)" "3 1"
@@ -218,7 +219,7 @@ assert_ge "trace, rxe's own packets: sent" "$packets" 20
 assert_eq "... all with a trace, no error" "$(seen_by ha trace_added trace_mtu error)" "$packets 0 0"
 assert_eq "... all taken off, none left, no error" "$(seen_by hb trace_removed trace_left error)" "$packets 0 0"
 
-# 1104 bytes are the longest of rxe's: the first of a message of four, 16 more than the others
+# rxe's longest packets have 1104 bytes: the first of four in a message, which has 16 more
 for room in 240 239; do
 	ip link set dev ha mtu $((1104 + room))
 	read -r data none < <(seen_by ha data trace_mtu)
@@ -229,10 +230,11 @@ for room in 240 239; do
 done
 ip link set dev ha mtu 1500
 
-# What leaves ha as s1 has it, and what came to ha as the stack has it: by a copy behind the agent
+# Packets that leave ha are captured at s1. Packets that come to ha are captured as the stack
+# gets them: a filter behind the agent sends copies to the device "seen".
 ip link add seen type dummy
 ip link set seen up
-captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
+captured() # NETNS-COMMAND DEV COMMAND...: reads the packets of that time into $tmp/packets
 {
 	local capture
 	# shellcheck disable=SC2086 # words, or none
@@ -240,7 +242,7 @@ captured() # NETNS-COMMAND DEV COMMAND...: packets to $tmp/packets
 	capture=$!
 	busywait 20 grep -q 'listening on' "$tmp/tcpdump"
 	"${@:3}"
-	# the BTH of the last; scapy takes seconds to begin here
+	# wait for the BTH of the last packet: scapy takes seconds to begin here
 	busywait 20 env LC_ALL=C grep -qaP '\x11\x00\xff\xff\x00\x00\x27\x0f' "$tmp/packets.pcap"
 	kill $capture
 	wait $capture || true
@@ -255,25 +257,25 @@ roce() # NETNS|- ARGUMENTS...: see fastcnp.py
 	echo "${*@Q}" >&"$to_roce"
 	read -r -u "$of_roce" -t 60 status && [[ $status -eq 0 ]]
 }
-# rxe has had them, and has no such queue pairs
+# rxe gets these packets, and drops them, as it has no such queue pairs
 leave() { roce - send ha 02:00:00:00:00:0a 02:00:00:00:00:01 "$a" "$b" "$@" -- qpn=9999 op=0x11; }
 arrive() { roce "/run/netns/$s1" send ha 02:00:00:00:00:01 02:00:00:00:00:0a "$b" "$a" "$@" -- qpn=9999 op=0x11; }
-captured_in() # what arrives: see arrive
+captured_in() # KEY=VALUE...: captures what arrives; see arrive
 {
 	tc filter add dev ha ingress pref 20000 matchall action mirred egress mirror dev seen
 	captured "" seen arrive "$@"
-	# with our filter the agent's clsact is nobody's to remove
+	# with this filter the agent could not remove its clsact
 	tc filter del dev ha ingress pref 20000
 }
 of() { jq -r "select(.qpn == $1) | $2" "$tmp/packets"; }	# QPN JQ
-# what has headers already, is a fragment, to another port, without data, behind a tag
+# with other headers, a fragment, without data, to another port
 others=(qpn=101 hdr=hbh -- qpn=102 hdr=dst -- qpn=103 hdr=frag0 -- qpn=104 hdr=frag1 -- qpn=105 hdr=rh4 via=fd00:b::9 --
 	qpn=106 hdr=trace -- qpn=107 dport=4790 -- qpn=108 op=0x11 -- qpn=109 op=0x0c -- qpn=110 op=0x81 -- qpn=111 sport=4791 dport=9)
 plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 -- qpn=305 -- qpn=306)
 with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
 	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
 	qpn=306 hdr=trace ns=7 with=00000000)
-# wrong lengths; another option, another trace, no end of padding beside it
+# with wrong lengths; beside another option, another trace, or too much padding
 left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
 	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
 	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
@@ -312,29 +314,29 @@ captured_in "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
 check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
 assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
 assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 10 0"
-# cut short: nothing is read that is not there
+# packets that are cut short: the agent must not read behind their end
 short=()
 for ((i = 54; i < 190; i += 3)); do
 	short+=(qpn=600 hdr=trace ns=7 "cut=$i" gap=0 --)
 done
 arrive "${short[@]}" qpn=601 hdr=trace ns=7
-# with UDP and the BTH whole, as four of these have it, it is of RoCEv2
+# four of these have UDP and BTH whole, and so are packets of RoCEv2
 taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
 busywait 10 taken_off $((7 + 4 + 1))
 assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
 
 # --- Detours -------------------------------------------------------------------------------
 
-# Every length, checksum and header; what is of the other sequence, or of another flow
+# "moving" has every length, checksum and header; "staying" the other sequence and another flow
 moving=(qpn=800 len=4 -- qpn=800 len=4 sum=1 -- qpn=800 len=256 -- qpn=800 len=1000 sum=1 -- qpn=800 len=1024 --
 	qpn=800 len=1408 -- qpn=800 len=64 hdr=dst sum=1 -- qpn=800 len=512 hdr=trace ns=9 -- qpn=800 len=16 op=0x0c)
 staying=(qpn=800 op=0x11 -- qpn=801 len=256 sum=1)
-# who moves is held back for a T, or as long as that goes
+# a flow that moves is held back for a T, or as long as the agent holds packets at most
 leave_all() { leave "${moving[@]}" -- "${staying[@]}"; sleep 1; }
 moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
-# of two flows: in any order
+# they are of two flows, so they may leave in any order
 stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
-# in what stands for itself; "raw" has all, "payload" is without the ICRC
+# without what has to change: "raw" has all; "payload" stays, as it does not have the ICRC
 rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
 for trace in '' "trace 2 to $b"; do
 	# shellcheck disable=SC2086 # words, or none
@@ -343,7 +345,7 @@ for trace in '' "trace 2 to $b"; do
 	mv "$tmp/packets" "$tmp/unmoved"
 	name="detour ${trace:-without trace}"
 	assert_eq "$name, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
-	# a second one within the flow's timer
+	# the second one comes within the flow's timer
 	inject fd00:5::2 qpn=800 orig=$b n=2
 	port=$(stat 800.sport)
 	assert_eq "$name: heeded, repeated, detoured, detours, rate" \
@@ -358,7 +360,7 @@ for trace in '' "trace 2 to $b"; do
 	look
 	assert_eq "... errors" "$(stat error)" 0
 done
-# Data of both its sequences: what has none goes with it in both
+# A flow with data in both sequences: packets without data move as well, in both
 both=(qpn=820 op=0x10 len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x0a len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x11)
 leave_both() { leave "${both[@]}"; sleep 1; }
 agent detour fd00:5::/64
@@ -387,7 +389,7 @@ assert_le "... and no more than one in 8 T" "$(the detours)" "$most"
 
 # --- Notification point ----------------------------------------------------------------------
 
-# With a T of 4 s so is the time between two answers to a flow.
+# With a T of 4 s a flow is answered once in 4 s.
 from_ha() { captured "nsenter --net=/run/netns/$s1" ha "$@"; }
 marked=(qpn=700 tc=3 sport=50001 -- qpn=700 tc=3 -- qpn=701 tc=2 -- qpn=702 tc=3 op=0x11 -- qpn=703 tc=3 hdr=hbh -- qpn=1 tc=3 --
 	qpn=704 tc=3 dport=4790 -- qpn=705 tc=3 src=fe80::1 -- qpn=706 tc=3 sum=half -- qpn=707 tc=3 sum=1 --
@@ -400,7 +402,7 @@ expect()
 		whole: true, udplen: 40, dport: 4791, sum_ok: true, icrc_ok: true, op: 129,
 		payload: \"$(printf '%032d' 0)\" } + $1"
 }
-is_answer() # QPN JQ: every byte of the one that is to that queue pair
+is_answer() # QPN JQ: the answer to that queue pair is right in every byte
 {
 	diff <(expect "$2") <(answers | jq -S -c "select(.qpn == $1) | { tags, tc, flow, hops, src, dst, whole, udplen, dport,
 		sum_ok, icrc_ok, op, payload, plen, next, headers, sport, bth }")
@@ -408,7 +410,7 @@ is_answer() # QPN JQ: every byte of the one that is to that queue pair
 from_ha arrive "${marked[@]}"
 assert_eq "marks, without answer: answers, counted" "$(answers | wc -l) $(seen_by ha answered suppressed unpaired)" "0 0 0 0"
 
-# the number is learned from an ACK of it that leaves, here that of XRC
+# an ACK that leaves tells the number, here one of XRC
 ask=$((1 << 31))
 answer_cnp()
 {
@@ -423,7 +425,7 @@ assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, u
 check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
 	bth: "8100ffff4000080000000000" }'
 
-# A number that UD asks for is none of an ACK
+# UD sends no ACKs: a PSN that its data asks an ACK for must not pair it
 answer_rc()
 {
 	arrive qpn=750 tc=2 psn=$((ask | 9)) -- qpn=751 op=0x64 tc=2 psn=$((ask | 9))
@@ -437,9 +439,9 @@ look
 assert_eq "RC and UD with one PSN: a CNP to RC's, none to UD's" \
 	"$(answers | jq -r '"\(.qpn) \(.sport)"') $(($(stat unpaired) - unpaired))" "2304 49169 1"
 
-# Two of one peer with the same PSNs, until they differ, and ACKs in the other order. Both
-# ways: data to 730 and 731, ACKs to 2096 and 2097.
-pairs() # PSN PSN...: by two, then a mark for each
+# Two flows of one peer have the same PSNs, and later others; the ACKs come in the other order.
+# All this goes both ways: data to 730 and 731, ACKs to 2096 and 2097.
+pairs() # PSN PSN...: sends data with two PSNs each time, and a mark for each flow at the end
 {
 	local data ack=()
 	while [[ $# -gt 0 ]]; do
@@ -461,7 +463,7 @@ from_ha pairs 500 20 501 21
 assert_eq "... which PSNs tell apart later: to the right one" "$(told '"\(.sport) \(.qpn)"')" "50730 2096 50731 2097"
 assert_eq "... and ours of each, for theirs" "$(ours .)" "2096 2097"
 
-# As many at once as an incast has
+# As many flows at once as in an incast
 asking=() acking=() marks=()
 for ((i = 0; i < 100; i++)); do
 	asking+=(-- qpn=$((1000 + i)) psn=$((ask | 5000 * i)) gap=0)
@@ -476,7 +478,7 @@ assert_eq "100 at once: answered, unpaired, limited" "$(seen_by ha answered unpa
 	"$((${before%% *} + 100)) ${before#* }"
 assert_eq "... ours of each, for theirs" "$(cnp '[.flows[] | select(.lqpn == .dqpn + 3000)] | length')" 100
 
-# Who forwards has packets that are not to it
+# A host that forwards gets packets to others
 agent answer fast-cnp
 ip -6 route add fd00:d::/64 via fd00:a::ff dev ha
 ip -6 route add unreachable fd00:e::/64
@@ -493,7 +495,7 @@ sysctl -qw net.ipv6.conf.all.forwarding=0
 ip -6 route del fd00:d::/64 dev ha
 ip -6 route del unreachable fd00:e::/64
 
-# Each of another queue pair
+# Each mark is of another queue pair
 agent answer fast-cnp limit 1
 start=$EPOCHREALTIME
 arrive "${marks[@]:1}"
@@ -504,7 +506,7 @@ assert_ge "limit 1: answered" "$answered" 1
 assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
 assert_eq "... limited: all others" "$(stat limited)" $((100 - answered))
 
-agent ioam-namespace 7 trace 1 to $b answer fast-cnp detour fd00:5::/64	# all keys there are
+agent ioam-namespace 7 trace 1 to $b answer fast-cnp detour fd00:5::/64	# shows all keys that there are
 from_ha arrive "${marked[@]}"
 original=fd00000a000000000000000000000001
 assert_eq "answer fast-cnp: queue pairs answered, counted" \

@@ -1,17 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""RoCEv2 packets for fastcnp.sh, by scapy, and what came of them, by bytes.
+"""Makes RoCEv2 packets for fastcnp.sh with scapy, and reads captured packets byte by byte.
 
 send DEV SRC_MAC DST_MAC SRC DST KEY=VALUE... [-- KEY=VALUE...]...
-	one packet, or one for each group; keys: see packet()
+	sends one packet for each group; keys: see packet()
 flood DEV SRC_MAC DST_MAC SRC DST FLOWS SECONDS
-	data packets of so many queue pairs, as fast as it goes; says how many
+	sends data packets of so many queue pairs as fast as it goes; prints how many
 read FILE...
-	into FILE, a line of JSON for each IPv6 packet in FILE.pcap; the ICRC is
-	computed here, by zlib, as the check that the agent's is right
+	writes a line of JSON into FILE for each IPv6 packet in FILE.pcap; computes
+	the ICRC with zlib, independently of the agent
 serve FIFO FIFO
-	these from one, a line each of NETNS, or -, and a shell's words; to the other each
-	one's exit status. Where it is emulated it takes scapy seconds to begin
+	reads these commands from the first FIFO, a line each of NETNS, or -, and words as
+	for a shell; writes their exit statuses to the second. It saves the seconds that
+	scapy takes to begin in an emulated machine
 """
 import ctypes
 import json
@@ -35,7 +36,7 @@ PORT = 4791
 
 
 def icrc(src, dst, udp_to_end):
-    """Of a packet as it is without extension headers; what follows the IPv6 header, ICRC left out."""
+    """Of a packet without extension headers; udp_to_end is all behind the IPv6 header but the ICRC."""
     covered = bytearray(b'\xff' * 8 + struct.pack('>IHBB', 0x6fffffff, len(udp_to_end) + 4, 17, 255) +
                         src + dst + udp_to_end)
     at = 8 + 40
@@ -45,7 +46,7 @@ def icrc(src, dst, udp_to_end):
 
 
 def udp_sum(src, dst, data):
-    """0 when right"""
+    """The checksum of UDP: 0 if the one in data is right"""
     data = src + dst + struct.pack('>II', len(data), 17) + data + b'\0' * (len(data) % 2)
     total = sum(struct.unpack('>%dH' % (len(data) // 2), data))
     while total >> 16:
@@ -54,7 +55,7 @@ def udp_sum(src, dst, data):
 
 
 def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None, rem=None):
-    """An IOAM pre-allocated trace option's data: room for so many nodes, so many written (0xa5)"""
+    """The data of a pre-allocated trace option of IOAM: room for "nodes", "filled" of them written (0xa5)"""
     bits = kind >> 8
     length = sum(1 + (i in (8, 9, 10)) for i in range(22) if bits >> (23 - i) & 1)
     words = (length + (bits >> 1 & 1)) * nodes if room is None else room
@@ -65,9 +66,10 @@ def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None, rem=None):
 
 
 def packet(base, **k):
-    """Keys: n (how many of it), gap (s, behind each), qpn, op (opcode), psn (32 bits, AckReq is the
-    highest), sport, dport, len (payload), tc, hlim, src, dst, v (BTH version), sum (1: a UDP checksum, half: what is left to a device), vlan, qinq, cut (bytes
-    of the frame kept), hdr: names joined by +: hbh, trace, dst, rh0, rh4, ah, frag0, frag1, fcnp1,
+    """Keys: n (how many packets), gap (s, after each), qpn, op (opcode), psn (32 bits, AckReq is the
+    highest), sport, dport, len (payload), tc, hlim, src, dst, v (BTH version), sum (1: a UDP checksum,
+    half: of the pseudo-header only, as for a device that finishes it), vlan, qinq, cut (bytes of the
+    frame that are kept), hdr: names joined by +: hbh, trace, dst, rh0, rh4, ah, frag0, frag1, fcnp1,
     fcnp2, pads; of trace: ns, type, nodes, filled, room, nodelen, rem, over (more in the option's
     length than there is), with (hexadecimal options in place of the padding behind it)"""
     src, dst = k.get('src', base[2]), k.get('dst', base[3])
@@ -123,7 +125,7 @@ def packet(base, **k):
             headers.append(('raw', 60, bytes([(2 + len(raw)) // 8 - 1]) + raw))
         elif name == 'pads':
             headers.append(('raw', 60, b'\x0f' + b'\0' * 126))
-    # by hand: scapy does not know what is raw
+    # set the next header by hand: scapy does not know the type of raw bytes
     numbers = {IPv6ExtHdrHopByHop: 0, IPv6ExtHdrDestOpt: 60, IPv6ExtHdrRouting: 43,
                IPv6ExtHdrSegmentRouting: 43, IPv6ExtHdrFragment: 44}
     chain = [h[1] if isinstance(h, tuple) else numbers[type(h)] for h in headers] + [17]
@@ -196,7 +198,7 @@ def packets(name):
         if kind != 0x86dd:
             continue
         ip, full = frame[at:], meta.wirelen == len(frame)
-        raw = ip[:7] + b'\0' + ip[8:]            # routers count hops
+        raw = ip[:7] + b'\0' + ip[8:]            # routers change the hop limit
         first, plen, following, hops = struct.unpack_from('>IHBB', ip)
         p = {'tags': tags, 'tc': first >> 20 & 0xff, 'flow': first & 0xfffff, 'plen': plen, 'hops': hops,
              'src': socket.inet_ntop(socket.AF_INET6, ip[8:24]),

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Fast CNP for RoCEv2, the switch's side: what a congested port answers and what not,
-# every field of what it sends, how often; what it writes into IOAM traces; and what
-# passes the domain's border. RoCEv2 packets are made by scapy and seen again by
-# fastcnp.py, which computes ICRC and checksum of its own, and by tshark.
+# Fast CNP for RoCEv2 at a switch: which packets a congested port answers, how often, and
+# every field of its answers; what it writes into IOAM traces; and which packets pass the
+# border of the domain. scapy makes the RoCEv2 packets. fastcnp.py, which computes ICRC and
+# checksum by itself, and tshark check what comes out.
 #
 #	h1 eth0 ---- h1 | s | next ==1M== eth0 | r
 #	    Fast CNP  <-----------'
@@ -41,23 +41,23 @@ h1_addr=fd00:0:1::1
 r_addr=fd00:1:2::2
 loopback=fd00:5::1
 
-port() # OPTION...: that of the bottleneck
+port() # OPTION...: sets up a new agent at the bottleneck
 {
 	[[ -z ${has_port-} ]] || "$HPCCPP" port del dev next netns "$s"
 	has_port=1
 	"$HPCCPP" port add dev next netns "$s" id 7 "$@"
 }
-stats() # NAME...: in one line
+stats() # NAME...: prints these counters in one line
 {
 	"$HPCCPP" -j port show dev next netns "$s" | jq -r '[.[0].stats[$ARGS.positional[]]] | join(" ")' --args "$@"
 }
 
-# What is sent by h1, KEY=VALUE... [-- KEY=VALUE...]...: see fastcnp.py
+# send KEY=VALUE... [-- KEY=VALUE...]...: h1 sends these packets, see fastcnp.py
 send()
 {
 	in_ns "$h1" "${roce[@]}" send eth0 02:00:00:00:01:01 02:00:00:00:01:02 "$h1_addr" "$r_addr" "$@"
 }
-# ... by r
+# ... and r sends these
 send_back()
 {
 	in_ns "$r" "${roce[@]}" send eth0 02:00:00:00:02:02 02:00:00:00:02:01 "$r_addr" "$h1_addr" "$@"
@@ -69,26 +69,26 @@ capture() # NETNS NAME [DEV]
 	captures+=($!)
 	busywait 10 grep -q 'listening on' "$tmp/$2.err"
 }
-# exchange COMMAND...: leaves what h1 and r have seen while it ran in $tmp/h1 and $tmp/r
+# exchange COMMAND...: runs it, and leaves the packets that h1 and r saw in $tmp/h1 and $tmp/r
 exchange()
 {
 	captures=()
 	capture "$h1" h1
 	capture "$r" r
 	"$@"
-	# the last through the queue; answers are faster
+	# this packet is the last through the queue; answers are faster
 	in_ns "$h1" bash -c "echo captured >/dev/udp/10.1.2.2/9"
 	busywait 20 grep -q captured "$tmp/r.pcap"
 	kill "${captures[@]}"
 	wait "${captures[@]}" || true
 	"${roce[@]}" read "$tmp/h1" "$tmp/r"
 }
-# filled KEY=VALUE... [-- KEY=VALUE...]...: send it behind what takes a second
+# filled KEY=VALUE... [-- KEY=VALUE...]...: sends these behind packets that take the link a second
 filler=(qpn=2 op=0x11 len=1000 gap=0 n=118)
 filled() { send "${filler[@]}" -- "$@"; }
 
 cnps() { jq -c --arg me "$h1_addr" 'select(.op == 129 and .dst == $me)' "$tmp/h1"; }
-answered() # the queue pairs that had one, sorted
+answered() # prints the queue pairs that had an answer, sorted
 {
 	cnps | jq -r .qpn | sort -n | uniq | paste -sd' '
 }
@@ -184,7 +184,7 @@ assert_eq "errors: the one whose checksum was left to a device" "$(stats error)"
 
 # --- Bridged, with tags -----------------------------------------------------------------
 
-# h1 eth1 ---- p1 | br0 | p2 ==1M== eth1 | r: frames with any address and tag come by
+# h1 eth1 ---- p1 | br0 | p2 ==1M== eth1 | r: a bridge forwards frames with any address and tag
 setup_ns bridge
 ip -batch - <<END
 link add name eth1 netns $h1 address 02:00:00:00:03:01 type veth peer name p1 netns $bridge
@@ -212,7 +212,7 @@ send_bridged()
 {
 	in_ns "$h1" "${roce[@]}" send eth1 02:00:00:00:03:01 "$1" fd00:20::1 fd00:20::2 "${filler[@]}" -- "${@:2}"
 }
-exchange_bridged() # MAC KEY=VALUE...: what goes back into $tmp/h1
+exchange_bridged() # MAC KEY=VALUE...: leaves the packets that h1 and r saw in $tmp/h1 and $tmp/r
 {
 	captures=()
 	capture "$h1" h1 eth1
@@ -245,7 +245,7 @@ for mode in never mark; do
 	want="60 2 61 1 62 0 63 3"
 	[[ $mode == never ]] || want="60 3 61 3 62 0 63 3"
 	assert_eq "ecn $mode: as it arrives" "$(ecn_of | sed 's/ 64 .*//')" "$want"
-	# of three in a row the first, or in a new period one more
+	# the first of three in a row, and one more if a new period begins
 	sent=$(cnps | jq 'select(.qpn == 64)' | jq -s length)
 	assert_le "... of three in a row, answered" "$sent" 2
 	[[ $mode == mark ]] || sent=0
@@ -255,8 +255,8 @@ done
 assert_eq "... counted: sent, marked, suppressed" "$(stats cnp_sent cnp_marked suppressed)" \
 	"$((4 + sent)) $((3 + sent)) $((3 - sent))"
 
-# Of three senders two are known to take Fast CNPs, by address and by prefix: marked is the
-# other's alone
+# Two of three senders are known to take Fast CNPs, by address and by prefix: the port marks
+# only packets of the third
 known=fd00:0:1:0:8000::1 other=fd00:0:1::3
 for address in $known $other; do
 	ip -n "$h1" addr add "$address/128" dev eth0 nodad
@@ -274,7 +274,7 @@ assert_eq "... all are answered, and counted: sent, marked" \
 
 # --- How often -----------------------------------------------------------------------------
 
-flood() # FLOWS SECONDS: sets took and packets
+flood() # FLOWS SECONDS: sends as fast as it goes; sets took and packets
 {
 	read -r packets took < <(in_ns "$h1" "${roce[@]}" flood eth0 02:00:00:00:01:01 02:00:00:00:01:02 \
 		"$h1_addr" "$r_addr" "$@")
@@ -297,13 +297,13 @@ assert_eq "below the load: Fast CNPs" "$(cnps | wc -l)" 0
 
 # --- IOAM node and figure 4 ----------------------------------------------------------------
 
-# What a node wrote: WORDS of the trace of that queue pair, from word FIRST, as r got it
+# words_of: prints WORDS of the trace that r got for that queue pair, from word FIRST on
 option_of() { jq -r "select(.qpn == $1 and .op == 4) | .options[] | select(.type == 49) | .data" "$tmp/r"; }
 words_of() # QPN FIRST WORDS
 {
 	local data
 	data=$(option_of "$1")
-	# reserved, type; header of 8 bytes
+	# behind reserved, type, and a header of 8 bytes
 	echo "${data:$((20 + 8 * $2)):$((8 * $3))}"
 }
 header_of() { local data; data=$(option_of "$1"); echo "${data:0:20}"; }
@@ -330,7 +330,7 @@ assert_ge "... queue, bytes" $((16#$(words_of 80 18 1))) 90000
 assert_le "... queue, bytes" $((16#$(words_of 80 18 1))) $((118 * 1100))
 assert_ge "... sent, bytes" $((16#$(words_of 84 15 1) - 16#$(words_of 80 19 1))) 0
 assert_le "... sent, bytes" $((16#$(words_of 84 15 1) - 16#$(words_of 80 19 1))) 10000
-# 10 kbit/s * 10^2 * 1
+# code 14 is 10 kbit/s * 10^2 * 1
 assert_eq "... speed 1 Mbit/s, errors unknown" "$(words_of 80 20 1)" "$(printf '%08x' $(((14 << 26) + 0x3ffffff)))"
 assert_eq "... the rest of its room is left" "$(words_of 80 0 14)" "$(zeros 14)"
 assert_eq "the second of two: before the first, which is left" "$(header_of 81) $(words_of 81 7 7)" \
@@ -355,8 +355,8 @@ assert_eq "no RoCEv2 data: written all the same" \
 assert_eq "answered" "$(answered)" "80 81 82 83 84 85 86 87 88 89"
 assert_eq "counted: traced, full, bad, sent, cut" "$(stats traced trace_full trace_bad cnp_sent cnp_cut error)" "7 2 1 10 1 0"
 
-# Each against the trace as r got it, which has this port's node too
-figure4() # QPN: true when every byte of it is as it should be
+# The option has to have the trace as r got it, with the node of this port
+figure4() # QPN: true if the Fast CNP is right in every byte
 {
 	local data pad='' length
 	data=$(option_of "$1")
@@ -381,7 +381,7 @@ assert_eq "figure 4, by tshark: options" "$(tshark_says ipv6.opt.type | sort | u
 	"3 0x01,0x9d 2 0x01,0x9d,0x01 5 0x01,0x9e"
 assert_eq "... UDP checksums good, BTH" \
 	"$(tshark_says udp.checksum.status infiniband.bth.opcode | sort | uniq)" "1 129"
-# Our dissector on the option in the Fast CNP, tshark's own on the trace as r got it
+# Our dissector reads the option in the Fast CNP, and tshark's own the trace that r got
 of_trace=(ns nodelen flag.o remlen)
 ours_of_trace=(ns nodelen overflow remlen)
 of_node=(id iif eif tss tsf trdelay nsdata qdepth csum iif_wide eif_wide nsdata_wide bufoccup oss.len oss.scid)
@@ -395,7 +395,7 @@ dissects() # QPN
 		"${of_trace[@]/#/-eipv6.opt.ioam.trace.}" "${of_node[@]/#/-eipv6.opt.ioam.trace.node.}" 2>/dev/null >"$tmp/theirs"
 	tshark -r "$tmp/h1.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -Y "$what && fastcnp" -T fields \
 		"${ours_of_trace[@]/#/-efastcnp.trace.}" "${ours_of_node[@]/#/-efastcnp.node.}" 2>"$tmp/tshark.err" >"$tmp/ours"
-	# each has its own view of what is better read in hexadecimal
+	# the two print different fields in hexadecimal
 	perl -i -pe 's/0x([0-9a-f]+)/hex $1/ge' "$tmp/theirs" "$tmp/ours"
 	! grep -i lua "$tmp/tshark.err" && [[ -s $tmp/ours ]] && diff "$tmp/theirs" "$tmp/ours"
 }
@@ -414,7 +414,7 @@ assert_eq "... and the rest: option, bytes sent, speed, errors, address" \
 	"0x9d 110 0 $((16#$(words_of 80 19 1))) 14 1000000 67108863 $r_addr"
 assert_eq "... wide node id, free space" "$(ours 84 node.hlim_wide node.id_wide) $(ours 80 trace.free)" "63 44 $(zeros 14)"
 assert_eq "... figure 3" "$(ours 89 type length daddr)" "0x9e 16 $r_addr"
-wrong() # WHAT: how often
+wrong() # WHAT: prints how often our dissector finds that
 {
 	tshark -r "$tmp/h1.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -Y "fastcnp.$1 && !icmpv6" 2>/dev/null | wc -l
 }
@@ -424,13 +424,13 @@ assert_eq "unmodified Linux answers: pointer to the option's type" \
 	"$(jq -r 'select(.icmp.type == 4) | "\(.icmp.code) \(.icmp.pointer)"' "$tmp/h1" | sort | uniq -c | awk '{ print $1, $2, $3 }' | paste -sd' ')" \
 	"6 2 44 6 2 46"
 
-# A port that is no node: figure 3, as all loads are in the trace but the one that matters
+# A port that is no node sends figure 3: the trace has every load but the one that matters
 port cnp 100 source $loopback
 exchange filled qpn=80 hdr=trace filled=1
 assert_eq "no node: the trace is left" "$(header_of 80)" "0000007b380ef20c0000"
 assert_eq "... figure 3" "$(figure3 80)" "1102010200009e10fd000001000200000000000000000002"
 
-# The kernel's own node on the same path, before the port's
+# The kernel's own node writes into the trace before the port does
 if ip -n "$s" ioam namespace add 123 2>"$tmp/said"; then
 	nsenter --net="/run/netns/$s" sysctl -qw net.ipv6.conf.h1.ioam6_enabled=1 net.ipv6.conf.h1.ioam6_id=33
 	port cnp 100 source $loopback ioam 123 node 45
@@ -456,7 +456,7 @@ check "... every byte" figure4 80
 
 # --- Border --------------------------------------------------------------------------------
 
-# both ways at once: out by the queue, in by the device
+# packets in both directions at once: out through the queue, and in
 cross() # KEY=VALUE...
 {
 	send_back "$@" -- qpn=90 op=0x81

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Fast CNP with real RoCEv2 traffic, that of the kernel's own rxe: what it does for the
-# queue, for loss, throughput and shares of several queue pairs, without IOAM (figure 3,
-# DCQCN) and with (figure 4, HPCC++), where both ports write into what ha adds and hb
-# takes off; and beside it what a receiver's CNPs alone do, and how much later they come.
-# And what a detour does, where there are two ways.
+# Fast CNP with real RoCEv2 traffic of the kernel's own rxe. It shows queue, loss, throughput
+# and shares of several queue pairs, without IOAM (figure 3, DCQCN) and with it (figure 4,
+# HPCC++), where ha adds a trace, both ports write into it, and hb takes it off. It compares
+# these with a receiver's CNPs alone, and shows how much later those come. The last part
+# shows a detour where there are two ways.
 #
 #	ha ==200M== s1 next ---- s2 next ==100M== hb
 #	     <-------------------- Fast CNP
@@ -18,8 +18,10 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=rxe.sh
 . "${BASH_SOURCE%/*}/rxe.sh"
 
-T=2ms			# less than what rxe has handed down takes: the start is short then
-# HPCC++ takes what it was told in a T for what it did: what rxe has handed down
+# less than the line takes for what rxe has handed down, so that the start is short
+T=2ms
+# HPCC++ takes a load that it hears of within a T for its own doing: so T has to be longer
+# than the line takes for what rxe has handed down
 T_HPCC=10ms
 
 # Flows' bytes at half-time, for their shares after it
@@ -29,9 +31,9 @@ half_time()
 	"$HPCCPP" -j cnp show dev ha >"$tmp/half"
 }
 
-# congest TOOL SECONDS: four queue pairs; sets goodput, sent_bps, mean_bytes, p99_bytes, drops; after
-# two round trips late_bytes, late_drops; with an agent shares, the least and the most of a flow's
-# over the mean
+# congest TOOL SECONDS: runs four queue pairs. Sets goodput, sent_bps, mean_bytes, p99_bytes and
+# drops; late_bytes and late_drops, which count after two round trips; and, with an agent, shares:
+# the least and the largest flow, each over the mean
 congest()
 {
 	local half='' seconds=$2
@@ -46,10 +48,10 @@ congest()
 	perftest "$1" -q 4 -s 65536 -D "$seconds" --tclass 2
 	[[ -z $half ]] || wait $half
 	meter_stop
-	# since_first_data without probes
+	# since_first_data reads this file; there are no probes
 	echo time,us >"$tmp/rtt.csv"
 	since_first_data "$seconds"
-	# two round trips, as they are while the queue is full
+	# two round trips, as long as they are with a full queue
 	queue_between "$(awk "BEGIN { print 2 * ($RTT_US + $FULL_US) / 1e6 }")" "$seconds"
 	late_drops=$drops late_bytes=$mean_bytes
 	queue_between 0 "$seconds"
@@ -62,9 +64,9 @@ congest()
 		"$mean_bytes" "$p99_bytes" "$late_bytes" "$drops" "$late_drops" "$shares"
 }
 
-# holds: what does of any of them, on the whole. Shares are of half of the time: with LONG=1
-# within a tenth. In a short run a flow has a few hundred packets in that, and a single
-# decrease shows: within a fifth.
+# holds: asserts what holds in every run, over its whole time. Shares are those of its second
+# half, and are within a tenth of the mean with LONG=1. In a short run a flow sends a few hundred
+# packets in that time, and a single decrease shows: within a fifth.
 holds()
 {
 	assert_eq "$name: drops after two round trips" "$late_drops" 0
@@ -79,7 +81,7 @@ holds()
 # --- How long it takes to hear of a mark -------------------------------------------------------
 
 roce=("/usr/bin/python3" "$top/selftests/roce/fastcnp.py")
-# watch NAME DEV FILTER [COMMAND]: what comes there first into $tmp/NAME.pcap
+# watch NAME DEV FILTER [COMMAND]: captures the first packets that arrive there in $tmp/NAME.pcap
 watch()
 {
 	# shellcheck disable=SC2086 # words, or none
@@ -87,8 +89,8 @@ watch()
 	watching+=($!)
 	busywait 20 grep -q 'listening on' "$tmp/$1.err"
 }
-# watch_start: where packets pass before the port that marks, where those that it marked come
-# to, where CNPs come to
+# watch_start: captures data before the port that marks it, data with a mark at the receiver, and
+# CNPs at the sender
 watch_start()
 {
 	watching=()
@@ -96,9 +98,9 @@ watch_start()
 	watch receiver hb 'ip6[1] & 0x30 == 0x30'
 	watch sender ha 'ip6[6] == 60 or (ip6[6] == 17 and ip6[48] == 0x81)'
 }
-# watch_stop: of the first data packet that came with a mark sets, in us since it passed the
-# port that marked it: waited, until it was there; told_switch and told_receiver, until a
-# CNP about it was at the sender from each
+# watch_stop: takes the first data packet that arrived with a mark, and sets three times in us since
+# it came to the port that marked it: waited, until it arrived; told_switch and told_receiver, until
+# the sender had a CNP about it from each of these
 watch_stop()
 {
 	kill "${watching[@]}" 2>/dev/null || true
@@ -121,7 +123,7 @@ echo TAP version 13
 # --- Congestion ------------------------------------------------------------------------------
 
 printf '# %-32s %7s %7s %9s %9s %9s %7s %7s  %s\n' "" Mbit/s wire queue p99 late drops late "share, least most"
-# one of the tools takes a minute and a half
+# each tool takes a minute and a half
 for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	name="$tool, without"
 	congest "$tool" 2
@@ -137,7 +139,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	holds
 	"$HPCCPP" cnp del dev ha
 
-	# the same with the T that HPCC++ has below, to compare that with
+	# the same with the T that HPCC++ has below, for a comparison
 	if [[ -n ${LONG-} ]]; then
 		"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC
 		name="$tool, T $T_HPCC"
@@ -147,9 +149,10 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	fi
 	"$HPCCPP" port del dev next netns "$s2"
 
-	# Marked is what the port tells of, so that only who tells the sender, and from where,
-	# is another; the port's own are sent, and not taken. hb's netem is the way back.
-	# RoCEv2's own takes an ACK of the flow to begin with: not for the first mark.
+	# The port marks each packet about which it sends a CNP, and ha takes only the CNPs of the
+	# receiver: so both tell of the same packets, from different places. hb's netem delays the
+	# way back. For RoCEv2's own CNP the receiver has to learn the queue pair from an ACK first,
+	# so that it does not answer the first mark.
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 ecn mark base-rtt $T
 	for answer in fast-cnp ${LONG:+cnp}; do
 		tc qdisc add dev hb parent 1:1 fq
@@ -183,7 +186,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 
 	"$HPCCPP" port add dev next netns "$s1" base-rtt $T ioam 7 rate 200mbit queue virtual
 	"$HPCCPP" port add dev next netns "$s2" base-rtt $T ioam 7 cnp 100
-	# below what delays: the receiver's agent asks for it
+	# fq goes below netem, as the receiver's agent needs an fq
 	tc qdisc add dev hb parent 1:1 fq
 	for dev in ha hb; do
 		"$HPCCPP" cnp add dev $dev accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC trace 2 to $a to $b \
@@ -216,9 +219,9 @@ done
 
 # --- Two ways ----------------------------------------------------------------------------------
 
-# By s3 two of three flows go at first, and there is less room than one of them wants; of
-# what is told by s2, which is on both ways, no flow is to go around. Each has one packet on
-# its way: rxe does not survive long that packets are overtaken, come again, and then come.
+# At first two of three flows go by s3, which has less room than one of them wants. s2 is on both
+# ways, so no flow goes around s2, whatever it tells. Each flow has one packet on its way, as rxe
+# fails before long when packets are overtaken, sent again, and then arrive late.
 #
 #	ha ==200M== s1 ------------------ s2 next ==100M== hb
 #	               `-- s3 next ==5M==-'
@@ -248,8 +251,8 @@ nsenter --net="/run/netns/$s1" sysctl -qw net.ipv6.fib_multipath_hash_policy=1
 ip -6 -n "$s1" route replace fd00:b::/64 nexthop via fd00:d::2 weight 2 nexthop via fd00:c::2 weight 1
 tc -n "$s3" qdisc add dev next root tbf rate 5mbit burst 3000 limit 448kb
 by_s3() { ip -n "$s3" -j -s link show dev next | jq '.[0].stats64.tx.bytes'; }
-# all QPs of one way would need no detour: once in 6000 runs
-ways() # [detour PREFIX]: eight queue pairs; late_s3 is what went by s3 in the second half
+# once in 6000 runs no QP goes by s3, and there is no detour
+ways() # [detour PREFIX]: runs eight queue pairs; sets late_s3, the bytes by s3 in the second half
 {
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 base-rtt $T_HPCC
 	"$HPCCPP" port add dev next netns "$s3" cnp 100 base-rtt $T_HPCC

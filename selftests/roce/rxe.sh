@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-# Sourced by the tests with RoCEv2 traffic after lib.sh, in the VM: two hosts of the
-# kernel's own rxe, with two switches between them.
+# The tests with RoCEv2 traffic source this after lib.sh, in the VM. It sets up two hosts
+# of the kernel's own rxe, with two switches between them.
 #
-# rxe is in the machine's own network namespace only. Both its hosts are there, each on
-# a device and with an address of its own, and rules send what is for the other out to
-# the switches: all packets cross these as between two machines, in one virtual time.
+# rxe works in the machine's own network namespace only. So both hosts are there, each with
+# a device and an address, and rules send packets for the other host out to the switches:
+# all packets cross these as between two machines, in one virtual time.
 #
 #	ha ==200M== s1 ---- s2 next ==100M== hb
 #	                    Fast CNP: fd00:5::2
 # shellcheck shell=bash disable=SC2034,SC2154 # used there; set by name in lib.sh
 
-# Rules of the machine's own namespace are changed: only where nobody else lives.
+# This changes rules of the machine's own namespace, so it runs only in the VM.
 [[ ${PLACE-} == vm ]] || ktap_skip_all "rxe is in the machine's own network namespace only"
 modprobe rdma_rxe 2>/dev/null || ktap_skip_all "this kernel has no rdma_rxe"
 
 a=fd00:a::1 b=fd00:b::1
-RTT_US=1300		# netem at hb and s2; and what a packet takes on the links
-FULL_US=36700		# what the full queue adds: 448 KB
+RTT_US=1300		# netem at hb and s2, and the time of a packet on the links
+FULL_US=36700		# the full queue of 448 KB adds so much
 
 # --- Topology ------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ gid() # DEV: index of its address that is not link-local
 	awk '/^fd00:/ { print FILENAME }' "/sys/class/infiniband/rxe_$1/ports/1/gids/"[0-3] | sed 's/.*\///'
 }
 
-# --- Traffic and what is seen of it -----------------------------------------------
+# --- Traffic, and how the agent sees it -----------------------------------------------
 
 cnp() { "$HPCCPP" -j cnp show dev ha | jq -r ".[0] | $1"; }		# JQ
 cnp_is() { "$HPCCPP" -j cnp show dev ha | jq -e ".[0] | $1"; }		# JQ-CONDITION
