@@ -288,7 +288,7 @@ static int own_addresses(struct port_plan *p)
 	return EXIT_DONE;
 }
 
-/* Can a Fast CNP come from there? */
+/* True if a Fast CNP may have this source address. */
 static bool is_source(const struct in6_addr *a)
 {
 	return !IN6_IS_ADDR_LINKLOCAL(a) && !IN6_IS_ADDR_LOOPBACK(a) &&
