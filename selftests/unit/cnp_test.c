@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of the agent of RoCEv2 hosts: cnp.bpf.c is compiled into this unchanged, and
- * gets packets in a buffer, at times that the tests set; and of DCQCN, which it reacts by.
+ * Unit tests of the agent of RoCEv2 hosts and of DCQCN, by which it reacts. cnp.bpf.c is
+ * compiled into this unchanged, and gets packets in a buffer, at times that the tests set.
  */
 #include "bpf_shim.h"
 #include <stdarg.h>
@@ -14,19 +14,19 @@
 #include "cnp_maps.h"
 
 #define US	1000ULL		/* ns */
-#define UNTOLD	(RTT * US * 5 / 4)	/* without a CNP: none tells of load */
+#define UNTOLD	(RTT * US * 5 / 4)	/* so long without a CNP counts as silence */
 #define MS	1000000ULL
 #define RTT	10000U		/* us */
 #define LINE	25000000ULL	/* bytes/s: 200 Mbit/s */
-#define QP	0x123456	/* where data goes to */
-#define OURS	0x654321	/* where it comes from */
+#define QP	0x123456	/* the QP that data goes to */
+#define OURS	0x654321	/* the QP that it comes from */
 #define FAST	0x81		/* opcodes: a CNP */
 #define SEND	0x04
 #define WRITE	0x0a
 #define ACK	0x11
 #define READ_RESPONSE	0x0d
 #define UD_SEND	0x64
-#define ECN_ASK	0x80000000U	/* in a PSN: asks for an ACK */
+#define ECN_ASK	0x80000000U	/* beside a PSN: asks for an ACK */
 #define IPV6	14
 #define BEHIND	54
 #define SIZE	122		/* of most packets, bytes */
@@ -67,7 +67,7 @@ static long for_each(void *map, void *callback, void *arg)
 	return table_each(table_of(map), callback, arg);
 }
 
-/* what the agents of TCP use, which are not here */
+/* bpf_shim.h asks for these, which only the agents of TCP have */
 static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
 {
 	(void)map;
@@ -121,7 +121,7 @@ static void finish(void)
 	skb.len = packet_len;
 }
 
-/* UDP and BTH, bytes of payload, a place for the ICRC */
+/* Puts UDP, BTH, bytes of payload and the place of the ICRC. */
 static void put_roce(__u8 opcode, __u32 qpn, __u32 psn, __u32 payload)
 {
 	struct roce h = {
@@ -135,7 +135,7 @@ static void put_roce(__u8 opcode, __u32 qpn, __u32 psn, __u32 payload)
 	put_zeros(payload + HPCCPP_ICRC_LEN);
 }
 
-/* Leaves to the peer; when it may. */
+/* Sends the packet to the peer. Returns the time at which it may leave. */
 static __u64 leave(__u8 opcode, __u32 qpn, __u32 psn, __u32 payload)
 {
 	start(me, peer, IPPROTO_UDP);
@@ -150,7 +150,7 @@ static __u64 send(void)
 	return leave(SEND, QP, 1, 44);
 }
 
-/* Comes from the peer, and is not taken */
+/* The packet comes from the peer, and the agent must let it pass. */
 static void arrive(__u8 opcode, __u32 qpn, __u32 psn)
 {
 	start(peer, me, IPPROTO_UDP);
@@ -161,7 +161,7 @@ static void arrive(__u8 opcode, __u32 qpn, __u32 psn)
 
 enum { RIGHT, BAD_SUM = 1, NO_SUM = 2, BAD_ICRC = 4 };
 
-/* CRC-32 of bytes, bit by bit, as zlib has it */
+/* CRC-32 as zlib has it, bit by bit */
 static __u32 crc32(__u32 crc, const void *bytes, __u32 n)
 {
 	const __u8 *p = bytes;
@@ -175,7 +175,10 @@ static __u32 crc32(__u32 crc, const void *bytes, __u32 n)
 	return ~crc;
 }
 
-/* As RoCEv2 has it: what may change on the way is ones, and no extension header is there. */
+/*
+ * The ICRC of RoCEv2: fields that may change on the way are ones, extension headers left
+ * out
+ */
 static __u32 icrc_of(const struct hpccpp_cnp *c)
 {
 	__u8 over[8 + 40 + sizeof(*c) - 4];
@@ -216,7 +219,9 @@ static void put_cnp_packet(__u32 qpn, int wrong)
 	finish();
 }
 
-/* What came of a CNP, by the counter that it is one more in: the command's name */
+/*
+ * Gives the agent a CNP. Returns the counter that has grown, by its name in the command.
+ */
 static const char *came(void)
 {
 	static const char *const names[] = HPCCPP_CNP_STAT_NAMES;
@@ -262,7 +267,7 @@ static const char *ordinary(__u32 qpn, int wrong)
 	return came();
 }
 
-/* What a port writes into a trace, host order */
+/* The words of a port in a trace, host order */
 struct port_node {
 	__u32 id;
 	__u64 at;		/* ns, POSIX */
@@ -348,7 +353,7 @@ static void list(void *map, const __u8 *address, __u32 bits)
 	assert_int_equal(map_update(map, &p, &one, 0), 0);
 }
 
-/* An agent as the command sets it up, without traces, answers, detours */
+/* Sets up an agent as the command does, without traces, answers and detours. */
 static int setup(void **state)
 {
 	(void)state;

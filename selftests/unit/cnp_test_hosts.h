@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What else hosts do: traces, detours, answers to marks. Part of cnp_test.c. */
+/* The other tasks of hosts: traces, detours, answers to marks. Part of cnp_test.c. */
 
 /* --- Traces that are added and taken off --- */
 
@@ -42,7 +42,7 @@ static void a_trace_is_added_and_taken_off(void **state)
 		assert_int_equal(bpf_ntohl(h->trace.type), 0xf20c0000);
 		if (hops & 1)
 			assert_memory_equal(packet + BEHIND + 16 + 28 * hops, "\1\2\0\0", 4);
-		/* the other end */
+		/* at the other end */
 		assert_int_equal(hpccpp_cnp_in(&skb), TC_ACT_UNSPEC);
 		assert_int_equal(packet_len, len);
 		assert_memory_equal(packet, without, len);
@@ -77,7 +77,7 @@ static void no_trace_over_the_mtu(void **state)
 	assert_int_equal(flow()->packets, 1);
 }
 
-/* What comes with a Hop-by-Hop header: is it taken off? */
+/* A packet with a Hop-by-Hop header comes. True if the agent takes the header off. */
 static bool taken_off(__u16 ns, __u8 node_flags, __u8 rem, __u32 type, const char *after,
 		      __u32 after_len)
 {
@@ -108,10 +108,10 @@ static void what_is_taken_off(void **state)
 	assert_true(taken_off(7, 7 << 3 | 4, 0, 0xf20c0000, "\0\0\0\0", 4));
 	assert_true(taken_off(7, 1 << 3, 7, 0x80000000, "\1\2\0\0", 4));
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_LEFT], 0);
-	/* of another namespace */
+	/* a trace of another namespace stays */
 	assert_false(taken_off(8, 7 << 3, 7, 0xf20c0000, "\1\2\0\0", 4));
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_LEFT], 0);
-	/* lengths that are wrong, an option beside it */
+	/* wrong lengths, or an option beside it */
 	assert_false(taken_off(7, 6 << 3, 7, 0xf20c0000, "\1\2\0\0", 4));
 	assert_false(taken_off(7, 7 << 3, 8, 0xf20c0000, "\1\2\0\0", 4));
 	assert_false(taken_off(7, 0, 7, 0, "\1\2\0\0", 4));
@@ -149,16 +149,16 @@ static void a_detour(void **state)
 	port = port_of_last();
 	assert_true(port >= 49152 && port != 50000);
 	assert_int_equal(port, flow()->port);
-	/* what is on the old way is there first */
+	/* the flow pauses, for packets on the old way to arrive first */
 	assert_true(at >= now + RTT * US);
-	/* all of its sequence goes with it, the other and others do not */
+	/* the whole sequence moves; the other sequence and other flows stay */
 	leave(0x0c, QP, 1, 44);
 	assert_int_equal(port_of_last(), port);
 	leave(ACK, QP, 1, 44);
 	assert_int_equal(port_of_last(), 50000);
 	leave(SEND, QP + 1, 1, 44);
 	assert_int_equal(port_of_last(), 50000);
-	/* not again within 8 T */
+	/* it does not move again within 8 T */
 	now += 8 * RTT * US;
 	send();
 	assert_string_equal(fast(a_switch), "switch");
@@ -197,11 +197,13 @@ static void answering(__u8 with)
 	the_cnp.answer = with;
 	the_cnp.mark = MARK;
 	the_cnp.limit = 1000000;
-	/* the shim's routes say by the time that it is to us */
+	/* at this time the routes of the shim say that it is for us */
 	now += (5 - now % 3) % 3;
 }
 
-/* A data packet with a congestion mark: was a copy made to answer it? */
+/*
+ * A data packet with a congestion mark comes. True if the agent made a copy to answer it.
+ */
 static bool marked(__u32 qpn, __u32 psn, __u8 ecn)
 {
 	copy.mark = 0;
@@ -241,7 +243,7 @@ static void a_mark_is_answered_with_a_fast_cnp(void **state)
 	assert_int_equal(c.bth.opcode, FAST);
 	assert_int_equal(bpf_ntohl(c.bth.qpn), QP | 0x40000000);
 	assert_int_equal(c.icrc, icrc_of(&c));
-	/* not again within N, not for another's */
+	/* no second one within N, and none for another host's packet */
 	now += the_cnp.dcqcn.N - 3;
 	answering(HPCCPP_ANSWER_FAST);
 	assert_false(marked(QP, 1, 3));
@@ -277,7 +279,7 @@ static void no_more_answers_than_the_limit(void **state)
 	the_cnp.limit = 10;
 	for (i = 0; i < 20; i++)
 		n += marked(QP + i, 1, 3);
-	/* a tenth of a second's at once, and one */
+	/* the limit lets pass those of a tenth of a second at once, and one more */
 	assert_int_equal(n, 2);
 	assert_int_equal(cnp_counts[HPCCPP_CS_LIMITED], 18);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What CNPs with a trace do to a flow: HPCC++. Part of cnp_test.c. */
+/* HPCC++: the reaction of a flow to CNPs with a trace. Part of cnp_test.c. */
 
 /* --- Traces of Fast CNPs: HPCC++ --- */
 
-/* A port of 100 Mbit/s that is loaded by so many hundredths, at our time now */
+/* A port of 100 Mbit/s with a load of so many hundredths now */
 static struct port_node port_at(__u32 percent, __u32 depth)
 {
 	return (struct port_node) { .id = 1, .at = now, .depth = depth, .speed = SPEED_100M,
@@ -17,13 +17,13 @@ static void a_trace_sets_the_rate_by_lines_1_to_27(void **state)
 
 	(void)state;
 	send();
-	/* 100 Mbit/s are 125000 bytes in T: as many wait, and half as many again */
+	/* 100 Mbit/s are 125000 bytes in T; one and a half times as many wait */
 	n = port_at(100, 187500);
 	assert_string_equal(traced(&n, 1), "switch");
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACED], 1);
 	assert_int_equal(flow()->algorithm, HPCCPP_CNP_HPCC);
 	assert_near(flow()->hpcc.U, 2.5 * HPCCPP_ONE, .01);
-	/* of the line's 250000 bytes, .95 / 2.5 and W_ai */
+	/* .95 / 2.5 of the 250000 bytes of the line, and W_ai */
 	before = rate();
 	assert_near(before, (250000 * .95 / 2.5 + 250) * 100, .01);
 	/* line 5: half of it sent, nothing waits; line 13 after five stages */
@@ -74,7 +74,7 @@ static void no_growth_of_the_reference_after_a_decrease(void **state)
 	traced(&n, 1);
 	began = now;
 	W_c = flow()->hpcc.W_c;
-	/* W follows what comes, W_c not before T and a half */
+	/* W follows each trace, W_c only after a T and a half */
 	for (now = began + 4 * MS; now < began + 15 * MS; now += 4 * MS) {
 		n = port_at(150, 187500);
 		traced(&n, 1);
@@ -130,7 +130,7 @@ static void nothing_told_for_T_is_less_than_the_threshold(void **state)
 	assert_int_equal(flow()->hpcc.U, 52 * (HPCCPP_ONE / 64));
 	assert_int_equal(flow()->hpcc.W, W + 250);
 	assert_int_equal(rate(), (W + 250) * 100);
-	/* four of them at most for a packet, and what was before is of no use */
+	/* a packet makes up for four T at most; the time before that is lost */
 	now += 10 * RTT * US;
 	send();
 	assert_int_equal(flow()->told, now - RTT * US);
@@ -251,7 +251,7 @@ static void what_is_known_by_traces_is_not_told_twice(void **state)
 	n = port_at(100, 187500);
 	assert_string_equal(traced(&n, 1), "switch");
 	before = rate();
-	/* of that switch, and of receivers of what it has marked: nor do they raise it */
+	/* nor do CNPs of that switch, or about packets that it marked, raise it */
 	assert_string_equal(fast(a_switch), "repeated");
 	assert_string_equal(fast(peer), "repeated");
 	now += RTT * US - 1;
@@ -288,7 +288,7 @@ static void the_receiver_tells_of_a_port_without_traces(void **state)
 	assert_int_equal(flow()->algorithm, HPCCPP_CNP_DCQCN);
 }
 
-/* One switch writes traces and has room, another does not and is the bottleneck */
+/* One switch writes traces and has room. Another one writes none and is the bottleneck. */
 static void an_old_switch_beside_one_with_traces(void **state)
 {
 	struct port_node n;
@@ -313,7 +313,7 @@ static void an_old_switch_beside_one_with_traces(void **state)
 	}
 	assert_int_equal(flow()->algorithm, HPCCPP_CNP_DCQCN);
 	assert_true(flow()->hpcc_rate > before);
-	/* when it tells no more, the flow grows to what the traces allow */
+	/* when it falls silent, the flow grows to the rate that the traces allow */
 	for (i = 0; i < 400; i++) {
 		now += RTT * US;
 		send();
@@ -340,7 +340,7 @@ static void old_traces_of_another_switch_do_not_excuse_it(void **state)
 	assert_string_equal(fast(a_switch), "switch");
 }
 
-/* A port that is loaded by half, T of 10 us, CNPs that are not at whole us */
+/* The load of the port is a half, T is 10 us, and CNPs come between whole us. */
 static void us_of_a_trace_do_not_spoil_a_short_T(void **state)
 {
 	struct port_node n = { .id = 1, .speed = 42 };	/* 10 Gbit/s */
@@ -368,7 +368,7 @@ static void us_of_a_trace_do_not_spoil_a_short_T(void **state)
 	assert_true(measured > 50);
 }
 
-/* One CNP in a little more than T, of a full port of 10 Gbit/s without a queue */
+/* A full port of 10 Gbit/s without a queue sends a CNP in a little more than each T. */
 static void a_full_port_slows_flows_of_each_T(void **state)
 {
 	static const __u32 rtts[] = { 1, 5, 7, 10, 20, 50, 100 };

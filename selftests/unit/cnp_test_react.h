@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What CNPs without a trace do to a flow: DCQCN. Part of cnp_test.c. */
+/* DCQCN: the reaction of a flow to CNPs without a trace. Part of cnp_test.c. */
 
 /* --- DCQCN --- */
 
@@ -95,7 +95,7 @@ static void dcqcn_alpha_decays_without_cnps(void **state)
 		assert_near(s.alpha, alpha, .01);
 	}
 	assert_true(i > 100);
-	/* as many at once, and so many that nothing is left */
+	/* as many steps at once, and so many that alpha is 0 */
 	assert_near(hpccpp_dcqcn_decay(HPCCPP_ONE, i), alpha, .01);
 	assert_int_equal(hpccpp_dcqcn_decay(HPCCPP_ONE, 4096), 0);
 	assert_int_equal(hpccpp_dcqcn_decay(HPCCPP_ONE, 0), HPCCPP_ONE);
@@ -149,7 +149,7 @@ static void dcqcn_after_a_pause_all_at_once(void **state)
 	(void)state;
 	dcqcn_at(&s, LINE / 8, LINE / 4, 1);
 	hpccpp_dcqcn_advance(&s, &params, 1 + 20 * params.timer, 0);
-	/* 8 steps, of which 3 are additive, and 12 more */
+	/* 8 steps, 3 of them additive, and 12 more at once */
 	assert_int_equal(s.R_T, LINE / 4 + 15 * params.R_AI);
 	assert_int_equal(s.R_C, s.R_T);
 	assert_int_equal(s.T, 20);
@@ -166,7 +166,7 @@ static void dcqcn_at_the_line_rate_as_it_began(void **state)
 	assert_int_equal(s.R_C, LINE);
 	assert_int_equal(s.alpha, HPCCPP_ONE);
 	assert_int_equal(s.timer_at, 0);
-	/* what is nearer than R_AI is there */
+	/* a rate within R_AI of the line rate becomes the line rate */
 	dcqcn_at(&s, LINE - params.R_AI / 2, LINE, 1);
 	hpccpp_dcqcn_advance(&s, &params, 1 + params.timer, 0);
 	assert_int_equal(s.R_C, LINE);
@@ -208,7 +208,7 @@ static void a_new_flow_has_the_line_rate(void **state)
 	assert_int_equal(send(), 0);
 	assert_int_equal(rate(), LINE);
 	assert_memory_equal(flow()->saddr, me, 16);
-	/* also when another CPU finds it at once */
+	/* the rate is there when another CPU finds the flow at once */
 	assert_non_null(inserted);
 	assert_int_equal(inserted->rate, LINE);
 	assert_int_equal(inserted->hpcc_rate, LINE);
@@ -243,12 +243,12 @@ static void held_back_by_its_rate(void **state)
 	assert_string_equal(fast(a_switch), "switch");
 	assert_int_equal(rate(), LINE / 2);
 	now += MS;
-	assert_int_equal(send(), 0);	/* nothing waits */
+	assert_int_equal(send(), 0);	/* no packet waits */
 	first = send();
 	assert_int_equal(first, now + SIZE * 1000000000ULL / (LINE / 2));
 	assert_int_equal(send(), first + SIZE * 1000000000ULL / (LINE / 2));
 	assert_int_equal(cnp_counts[HPCCPP_CS_PACED], 2);
-	/* no data, but of its sequence: not before its data */
+	/* not data, but of the same sequence: it leaves after the data */
 	assert_int_equal(leave(0x0c, QP, 1, 44), flow()->held);
 	assert_int_equal(leave(ACK, QP, 1, 44), 0);
 	assert_int_equal(leave(0x0c, QP + 1, 1, 44), 0);
@@ -294,7 +294,7 @@ static void a_first_cnp_waits_for_what_the_device_has(void **state)
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(send(), 0);
 	fast(a_switch);
-	/* the device takes its time for each, and begins with the last then */
+	/* the device sends one after the other, and then begins with the last */
 	assert_int_equal(send(), now + 999 * (SIZE * 1000000000ULL / LINE));
 }
 
@@ -331,9 +331,9 @@ static void a_full_table_is_gone_through_once_in_10_ms(void **state)
 	for (i = 0; i < FLOWS; i++)
 		leave(SEND, QP + i, 1, 44);
 	now += HPCCPP_CNP_IDLE - 5 * MS;
-	leave(SEND, QP + FLOWS, 1, 44);		/* goes through them */
+	leave(SEND, QP + FLOWS, 1, 44);		/* the agent looks for idle flows */
 	now += 6 * MS;
-	leave(SEND, QP + FLOWS, 1, 44);		/* too soon */
+	leave(SEND, QP + FLOWS, 1, 44);		/* too soon to look again */
 	assert_non_null(flow());
 	now += 4 * MS;
 	leave(SEND, QP + FLOWS, 1, 44);
@@ -419,7 +419,7 @@ static void a_fast_cnp_without_a_checksum(void **state)
 	assert_int_equal(rate(), LINE / 2);
 }
 
-/* Another's may be of other bytes: the draft does not say which. */
+/* Other implementations may cover other bytes: the draft does not say which. */
 static void a_fast_cnp_with_a_checksum_and_anothers_icrc(void **state)
 {
 	(void)state;
@@ -463,7 +463,7 @@ static void options_beside_a_fast_cnps(void **state)
 
 	(void)state;
 	send();
-	/* Pad1, another, PadN of 6 in all, then it, then two Pad1 */
+	/* Pad1, another option, PadN, 6 bytes in all; the Fast CNP's; two Pad1 */
 	start(a_switch, me, IPPROTO_DSTOPTS);
 	put(&o, 12);
 	packet[BEHIND + 12 - 2] = HPCCPP_FCNP_TYPE1;
@@ -504,7 +504,7 @@ static void a_cnp_to_a_queue_pair_that_is_anothers_by_now(void **state)
 	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
-	/* another number of ours is that flow's then: the first is nobody's */
+	/* the flow now has another QP of ours, and the first has no flow */
 	leave(SEND, QP, ECN_ASK | 8, 44);
 	arrive(ACK, OURS + 1, 8);
 	assert_int_equal(flow()->lqpn, OURS + 1);
@@ -520,7 +520,7 @@ static void two_queue_pairs_with_the_same_psn(void **state)
 	leave(SEND, QP + 1, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);		/* QP's, taken for QP + 1's, which had it last */
 	assert_int_equal(flow_to(QP + 1)->lqpn, OURS);
-	/* PSNs that tell them apart */
+	/* these PSNs tell the flows apart */
 	leave(SEND, QP, ECN_ASK | 5000, 44);
 	leave(SEND, QP + 1, ECN_ASK | 9000, 44);
 	arrive(ACK, OURS, 5000);
@@ -528,7 +528,7 @@ static void two_queue_pairs_with_the_same_psn(void **state)
 	arrive(ACK, OURS + 1, 9000);
 	assert_int_equal(flow()->lqpn, OURS);
 	assert_int_equal(flow_to(QP + 1)->lqpn, OURS + 1);
-	/* one that is paired leaves an equal PSN to the other */
+	/* a flow that is paired leaves an equal PSN to the other */
 	leave(SEND, QP + 2, ECN_ASK | 5001, 44);
 	leave(SEND, QP, ECN_ASK | 5001, 44);
 	arrive(ACK, OURS + 2, 5001);
@@ -539,10 +539,10 @@ static void two_queue_pairs_with_the_same_psn(void **state)
 static void who_asks_for_an_ack(void **state)
 {
 	(void)state;
-	leave(SEND, QP, 7, 44);			/* does not */
+	leave(SEND, QP, 7, 44);			/* does not ask */
 	arrive(ACK, OURS, 7);
 	assert_int_equal(flow()->lqpn, 0);
-	leave(UD_SEND, QP, ECN_ASK | 8, 44);	/* has none */
+	leave(UD_SEND, QP, ECN_ASK | 8, 44);	/* has no ACKs */
 	arrive(ACK, OURS, 8);
 	assert_int_equal(flow()->lqpn, 0);
 	leave(READ_RESPONSE, QP, ECN_ASK | 9, 44);	/* of the other sequence */
@@ -550,7 +550,7 @@ static void who_asks_for_an_ack(void **state)
 	assert_int_equal(flow()->lqpn, 0);
 	leave(SEND, QP, ECN_ASK | 0xffffff, 44);
 	now += 100 * RTT * US + HPCCPP_CNP_HELD;
-	arrive(ACK, OURS, 0xffffff);		/* long ago */
+	arrive(ACK, OURS, 0xffffff);		/* an ACK of data of long ago */
 	assert_int_equal(flow()->lqpn, 0);
 	now -= 1;
 	arrive(ACK, OURS, 0xffffff);
