@@ -165,8 +165,8 @@ int parse_word(const char *name, const char *text, const char *const *words,
 	return ret;
 }
 
-int parse_uint(const char *name, const char *text, unsigned int min,
-	       unsigned int max, unsigned int *value)
+/* Whether a text is such a number, decimal or with 0x; nothing is said */
+bool read_uint(const char *text, unsigned int min, unsigned int max, unsigned int *value)
 {
 	unsigned long v;
 	char *end;
@@ -175,9 +175,17 @@ int parse_uint(const char *name, const char *text, unsigned int min,
 	v = strtoul(text, &end, 0);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || v < min ||
 	    v > max)
+		return false;
+	*value = v;
+	return true;
+}
+
+int parse_uint(const char *name, const char *text, unsigned int min,
+	       unsigned int max, unsigned int *value)
+{
+	if (!read_uint(text, min, max, value))
 		return usage_error("%s \"%s\" is wrong: allowed are %u to %u",
 				   name, text, min, max);
-	*value = v;
 	return EXIT_DONE;
 }
 

@@ -270,17 +270,24 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 	return ret ? ret : load(cgroup, cfg, prefixes, keys);
 }
 
+/* Whether a text is a word or abbreviates it */
+static bool begins(const char *text, const char *word)
+{
+	return *text && !strncmp(word, text, strlen(text));
+}
+
 static int arg_every(const struct argument *arg, const char *text)
 {
 	struct hpccpp_host_cfg *cfg = arg->to;
 	unsigned int every = 0;
-	int ret = EXIT_DONE;
 
-	cfg->congested = !strcmp(text, "congested");
-	if (!cfg->congested && strcmp(text, "rtt"))
-		ret = parse_uint(arg->name, text, 1, EVERY_MAX, &every);
+	cfg->congested = begins(text, "congested");
+	if (!cfg->congested && !begins(text, "rtt") &&
+	    !read_uint(text, 1, EVERY_MAX, &every))
+		return usage_error("%s \"%s\" is wrong: allowed are 1 to %u, rtt, congested",
+				   arg->name, text, EVERY_MAX);
 	cfg->every = every;
-	return ret;
+	return EXIT_DONE;
 }
 
 /* The cgroup's path as show says it, who may run elsewhere */

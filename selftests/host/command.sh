@@ -16,7 +16,7 @@ set -euo pipefail
 HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 
-ktap_plan 204
+ktap_plan 213
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -194,8 +194,8 @@ says 255 'ask "often" is unknown: allowed are auto, always, never' host add cgro
 for records in 0 4 x; do
 	says 255 "records \"$records\" is wrong: allowed are 1 to 3" host add cgroup "$CGROUP" records "$records"
 done
-for every in 0 65536; do
-	says 255 "every \"$every\" is wrong: allowed are 1 to 65535" host add cgroup "$CGROUP" every "$every"
+for every in 0 65536 -1 often rttx congestedx ''; do
+	says 255 "every \"$every\" is wrong: allowed are 1 to 65535, rtt, congested" host add cgroup "$CGROUP" every "$every"
 done
 says 255 'prefix "10.0.0.300" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.300
 says 255 'prefix length "33" is wrong: allowed are 0 to 32' host add cgroup "$CGROUP" prefix 10.0.0.0/33
@@ -372,10 +372,14 @@ says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP/below"
 rmdir "$CGROUP/below"
 check "... and it stays as it is" same_state "$tmp/with"
 
-# Another's sock_ops program: a second agent, by another way than the command's.
 says 2 'the host agent on cgroup * was added without a key: delete and add it' host key cgroup "$CGROUP" key-file "$key"
 "$HPCCPP" host del cgroup "$CGROUP"
 check "removed, nothing is left" same_state "$tmp/before"
+for every in r:rtt rtt:rtt c:congested cong:congested; do
+	"$HPCCPP" host add cgroup "$CGROUP" every "${every%:*}" || true
+	check "every ${every%:*}: ${every#*:}" host ".[0].every == \"${every#*:}\""
+	"$HPCCPP" host del cgroup "$CGROUP" || true
+done
 "$HPCCPP" host add cgroup "$CGROUP" key-file "$key" key-file <(echo 000102030405060708090a0b0c0d0e0f) require
 says 255 '"key-file" is wrong with mode receiver*' host add cgroup "$CGROUP/x" mode receiver key-file "$key"
 check "host: two keys, required" host '.[0] | .keys == 2 and .require'
@@ -394,6 +398,7 @@ check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
 check "... and the key is in nothing that is shown" [ \
 	"$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown")" = 0 ]
 "$HPCCPP" host del cgroup "$CGROUP"
+# Another's sock_ops program: a second agent, by another way than the command's.
 # shellcheck disable=SC2016 # that shell's
 unshare -m bash -ec 'mount -t bpf none /mnt
 	bpftool prog loadall "$1" /mnt/other
