@@ -165,6 +165,18 @@ int parse_word(const char *name, const char *text, const char *const *words,
 	return ret;
 }
 
+/* "010" is octal to some and decimal to others: it is refused. */
+static bool has_zero_in_front(const char *text)
+{
+	return text[0] == '0' && isdigit((unsigned char)text[1]);
+}
+
+/* What an error says of that behind the numbers that are allowed */
+const char *zero_hint(const char *text)
+{
+	return has_zero_in_front(text) ? ", with no zero in front" : "";
+}
+
 /* Whether a text is such a number, decimal or with 0x; nothing is said */
 bool read_uint(const char *text, unsigned int min, unsigned int max, unsigned int *value)
 {
@@ -174,7 +186,7 @@ bool read_uint(const char *text, unsigned int min, unsigned int max, unsigned in
 	errno = 0;
 	v = strtoul(text, &end, 0);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || v < min ||
-	    v > max)
+	    v > max || has_zero_in_front(text))
 		return false;
 	*value = v;
 	return true;
@@ -184,8 +196,8 @@ int parse_uint(const char *name, const char *text, unsigned int min,
 	       unsigned int max, unsigned int *value)
 {
 	if (!read_uint(text, min, max, value))
-		return usage_error("%s \"%s\" is wrong: allowed are %u to %u",
-				   name, text, min, max);
+		return usage_error("%s \"%s\" is wrong: allowed are %u to %u%s",
+				   name, text, min, max, zero_hint(text));
 	return EXIT_DONE;
 }
 

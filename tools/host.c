@@ -284,8 +284,8 @@ static int arg_every(const struct argument *arg, const char *text)
 	cfg->congested = begins(text, "congested");
 	if (!cfg->congested && !begins(text, "rtt") &&
 	    !read_uint(text, 1, EVERY_MAX, &every))
-		return usage_error("%s \"%s\" is wrong: allowed are 1 to %u, rtt, congested",
-				   arg->name, text, EVERY_MAX);
+		return usage_error("%s \"%s\" is wrong: allowed are 1 to %u, rtt, congested%s",
+				   arg->name, text, EVERY_MAX, zero_hint(text));
 	cfg->every = every;
 	return EXIT_DONE;
 }

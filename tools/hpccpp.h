@@ -85,6 +85,7 @@ int run_command(const struct command *cmds, size_t n, const char *object,
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv);
 int parse_word(const char *name, const char *text, const char *const *words,
 	       size_t n, unsigned int *value);
+const char *zero_hint(const char *text);
 bool read_uint(const char *text, unsigned int min, unsigned int max, unsigned int *value);
 int parse_uint(const char *name, const char *text, unsigned int min,
 	       unsigned int max, unsigned int *value);

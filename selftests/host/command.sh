@@ -16,7 +16,7 @@ set -euo pipefail
 HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 
-ktap_plan 213
+ktap_plan 215
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -197,6 +197,8 @@ done
 for every in 0 65536 -1 often rttx congestedx ''; do
 	says 255 "every \"$every\" is wrong: allowed are 1 to 65535, rtt, congested" host add cgroup "$CGROUP" every "$every"
 done
+says 255 'every "010" is wrong: allowed are 1 to 65535, rtt, congested, with no zero in front' host add cgroup "$CGROUP" every 010
+says 255 'id "010" is wrong: allowed are 0 to 4095, with no zero in front' port add "${on_box[@]}" id 010
 says 255 'prefix "10.0.0.300" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.300
 says 255 'prefix length "33" is wrong: allowed are 0 to 32' host add cgroup "$CGROUP" prefix 10.0.0.0/33
 says 255 'prefix "10.0.0.1/8" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.1/8

@@ -222,6 +222,19 @@ static void numbers_have_ranges(void **state)
 	assert_says("sums 4294967296", "sums \"4294967296\" is wrong: allowed are 0 to 4294967295");
 }
 
+/* Octal to some and decimal to others: neither is guessed. */
+static void no_number_has_zeros_in_front(void **state)
+{
+	assert_says("number 010", "number \"010\" is wrong: allowed are 3 to 300, with no zero in front");
+	assert_says("number 08", "number \"08\" is wrong: allowed are 3 to 300, with no zero in front");
+	assert_says("sums 00", "sums \"00\" is wrong: allowed are 0 to 4294967295, with no zero in front");
+	assert_says("prefix 10.0.0.0/010", "prefix length \"010\" is wrong: allowed are 0 to 32, with no zero in front");
+	assert_takes("sums 0");
+	assert_int_equal(to.numbers[0], 0);
+	assert_takes("number 0x010");
+	assert_int_equal(to.number, 16);
+}
+
 static void rates_are_those_of_tc(void **state)
 {
 	static const struct { const char *text; __u64 bps; } rates[] = {
@@ -232,7 +245,7 @@ static void rates_are_those_of_tc(void **state)
 		{ "1mbps", 8000000 }, { "1gbps", 8000000000 }, { "0.5tbps", 4000000000000 },
 		{ "2kibps", 16384 }, { "1mibps", 1 << 23 }, { "1gibps", 1ULL << 33 },
 		{ "0.25tibps", 1ULL << 41 }, { "10000.4", 10000 }, { "10000.6", 10001 },
-		{ ".02mbit", 20000 },
+		{ ".02mbit", 20000 }, { "010mbit", 10000000 },
 	};
 	static const char *const wrong[] = {
 		"9999", "9.9kbit", "4.001tbit", "1e400", "inf", "nan", "-1mbit", "fast", "1mb",
@@ -259,6 +272,7 @@ static void times_are_those_of_tc(void **state)
 		{ "1", 1 }, { "1us", 1 }, { "7usec", 7 }, { "7usecs", 7 }, { "1.5ms", 1500 },
 		{ "2msec", 2000 }, { "2msecs", 2000 }, { "4s", 4000000 }, { "3sec", 3000000 },
 		{ "3secs", 3000000 }, { "4000000us", 4000000 }, { "2.6us", 3 },
+		{ "010us", 10 },
 	};
 	static const char *const wrong[] = { "0", "0.9us", "4.1s", "4000001", "1m", "-1s", "s" };
 	char line[64];
@@ -811,6 +825,7 @@ int main(void)
 		cmocka_unit_test(words_may_be_short),
 		cmocka_unit_test(keywords_have_values),
 		cmocka_unit_test(numbers_have_ranges),
+		cmocka_unit_test(no_number_has_zeros_in_front),
 		cmocka_unit_test(rates_are_those_of_tc),
 		cmocka_unit_test(times_are_those_of_tc),
 		cmocka_unit_test(commands_run),
