@@ -16,7 +16,7 @@ set -euo pipefail
 HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 
-ktap_plan 215
+ktap_plan 216
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -92,6 +92,8 @@ for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help'
 	"$HPCCPP" $words >"$tmp/out" 2>"$tmp/err" || status=$?
 	check "hpccpp $words: usage and status 255" [ "$status $(head -c 6 "$tmp/err")" = '255 Usage:' ]
 done
+check "port help: what an id may be, of one queue and of several" \
+	grep -qE '^ID +link id, 0 to 4095; with N queues 0 to 4096 - N' <("$HPCCPP" port help 2>&1)
 for words in -V -Version --version --V; do
 	check "hpccpp $words: 0" "$HPCCPP" $words
 done
