@@ -233,19 +233,67 @@ void print_table(const struct field *fields, struct json_object *rows)
 	}
 }
 
+/* --- UTF-8, which JSON and Prometheus want, and names are any bytes ---------- */
+
+/* Bytes of the character that a text begins with; 0: it begins with none */
+static size_t utf8_len(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	unsigned char low = 0x80, high = 0xbf;
+	size_t len, i;
+
+	if (*p < 0x80)
+		return 1;
+	if (*p < 0xc2 || *p > 0xf4)
+		return 0;
+	len = *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+	/* after these the second byte has a range of its own (RFC 3629) */
+	if (*p == 0xe0)
+		low = 0xa0;
+	else if (*p == 0xed)
+		high = 0x9f;
+	else if (*p == 0xf0)
+		low = 0x90;
+	else if (*p == 0xf4)
+		high = 0x8f;
+	for (i = 1; i < len; i++) {
+		if (p[i] < low || p[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return len;
+}
+
+/*
+ * The character at the start of a text in double quotes, and how many bytes it has. A
+ * byte that begins none is \\xNN, the backslash escaped: other bytes, other names.
+ */
+static size_t print_char(const char *text)
+{
+	size_t len = utf8_len(text);
+
+	if (len) {
+		fwrite(text, 1, len, stdout);
+		return len;
+	}
+	printf("\\\\x%02x", (unsigned char)*text);
+	return 1;
+}
+
 /* --- Prometheus: its text format, units and names ------------------------- */
 
 /* A label's value, with what the format escapes. */
 static void print_label(const char *name, const char *value, char *between)
 {
 	printf("%c%s=\"", *between, name);
-	for (; *value; value++) {
-		if (*value == '\n')
-			fputs("\\n", stdout);
-		else if (*value == '"' || *value == '\\')
-			printf("\\%c", *value);
-		else
-			putchar(*value);
+	while (*value) {
+		if (*value != '\n' && *value != '"' && *value != '\\') {
+			value += print_char(value);
+			continue;
+		}
+		printf("\\%c", *value == '\n' ? 'n' : *value);
+		value++;
 	}
 	putchar('"');
 	*between = ',';
@@ -322,9 +370,13 @@ static void print_metric(const struct field *fields, const struct field *f,
 void print_json(struct json_object *value)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+	const char *text;
 
 	flags |= opt.pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
-	puts(json_object_to_json_string_ext(value, flags));
+	text = json_object_to_json_string_ext(value, flags);
+	while (*text)
+		text += print_char(text);
+	putchar('\n');
 }
 
 /* All rows of one object, as the options want them. */

@@ -507,6 +507,44 @@ static void json_is_the_row(void **state)
 	opt.pretty = false;
 }
 
+/* What an output with a character set has of each name, which is bytes to the kernel */
+static void names_become_utf8(void **state)
+{
+	static const struct { const char *name, *utf8; } list[] = {
+		{ "a\xffz", "a#xffz" }, { "\x80", "#x80" }, { "\xc3", "#xc3" },
+		{ "\xc3z", "#xc3z" }, { "\xc3\xc3\xa4", "#xc3\xc3\xa4" },
+		{ "\xc2\x80 \xc3\xa4 \xdf\xbf", NULL }, { "\xe0\xa0\x80\xef\xbf\xbf", NULL },
+		{ "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", NULL }, { "\xed\x9f\xbf\xee\x80\x80", NULL },
+		/* longer than it has to be, a surrogate, too large, cut off */
+		{ "\xc1\xbf", "#xc1#xbf" }, { "\xe0\x9f\xbf", "#xe0#x9f#xbf" },
+		{ "\xf0\x8f\xbf\xbf", "#xf0#x8f#xbf#xbf" }, { "\xed\xa0\x80", "#xed#xa0#x80" },
+		{ "\xf4\x90\x80\x80", "#xf4#x90#x80#x80" }, { "\xf5\x80\x80\x80", "#xf5#x80#x80#x80" },
+		{ "\xe2\x82", "#xe2#x82" }, { "\xe2\x82z", "#xe2#x82z" },
+		{ "\xf0\x9f\x98", "#xf0#x9f#x98" },
+	};
+	char want[128], end[] = "\"}]\n", *p = want;
+	struct json_object *row;
+	const char *from;
+	size_t i;
+
+	opt.pretty = false;
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		p = stpcpy(want, "[{\"dev\":\"");
+		/* the backslash is itself escaped */
+		for (from = list[i].utf8 ?: list[i].name; *from; from++)
+			p = *from == '#' ? stpcpy(p, "\\\\") : (*p = *from, p + 1);
+		strcpy(p, end);
+		row = json_object_new_object();
+		put_str(row, "dev", list[i].name);
+		assert_string_equal(printed(OUTPUT_JSON, row), want);
+	}
+	assert_non_null(strstr(printed(OUTPUT_PROM, row_of("\xc3\xa4\xff", "::1", 8, 1)),
+			       "{dev=\"\xc3\xa4\\\\xff\","));
+	row = json_object_new_object();
+	put_str(row, "dev", "a\xff");
+	assert_string_equal(printed(OUTPUT_TEXT, row), "a\xff\n");
+}
+
 static void samples_have_base_units(void **state)
 {
 #define LABELS	"{dev=\"d\\\"\\\\\\n0\",sport=\"80\""
@@ -835,6 +873,7 @@ int main(void)
 		cmocka_unit_test(text_has_words_and_units),
 		cmocka_unit_test(rates_and_times_are_short),
 		cmocka_unit_test(json_is_the_row),
+		cmocka_unit_test(names_become_utf8),
 		cmocka_unit_test(samples_have_base_units),
 		cmocka_unit_test(a_metric_has_one_head),
 		cmocka_unit_test(tables_are_aligned),
