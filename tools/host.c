@@ -91,14 +91,14 @@ static int open_cgroup(const char *path, int *fd)
  * Our program on a cgroup, an fd or -1; with BPF_F_QUERY_EFFECTIVE also one
  * that it has from a parent.
  */
-static int find_host(int cgroup, __u32 flags, __u32 *id, int *prog)
+static int find_host(int cgroup, const char *path, __u32 flags, __u32 *id, int *prog)
 {
 	__u32 ids[PROGS], n = PROGS, i;
 	int ret = EXIT_DONE;
 
 	*prog = -1;
 	if (bpf_prog_query(cgroup, BPF_CGROUP_SOCK_OPS, flags, NULL, ids, &n))
-		return errno_error(errno, "cannot query a cgroup's programs");
+		return errno_error(errno, "cannot query the programs of cgroup \"%s\"", path);
 	for (i = 0; i < n && *prog < 0 && !ret; i++) {
 		*id = ids[i];
 		ret = prog_open(ids[i], PROG_NAME, prog);
@@ -212,6 +212,15 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 	return ret;
 }
 
+/* Whether a directory is the root of what is mounted there */
+static bool is_mount(int fd)
+{
+	struct statx st;
+
+	return !statx(fd, "", AT_EMPTY_PATH, 0, &st) &&
+	       st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
 /* One child, which may be gone meanwhile, for a parent that is to have an agent */
 static int check_child(const char *path, const char *parent)
 {
@@ -222,7 +231,12 @@ static int check_child(const char *path, const char *parent)
 	if (fd < 0)
 		return errno == ENOENT ? EXIT_DONE :
 		       errno_error(errno, "cannot open cgroup \"%s\"", path);
-	ret = find_host(fd, 0, &id, &prog);
+	if (is_mount(fd)) {
+		close(fd);
+		return system_error("cannot look for host agents in cgroup \"%s\": something is mounted over it",
+				    path);
+	}
+	ret = find_host(fd, path, 0, &id, &prog);
 	close(fd);
 	if (ret || prog < 0)
 		return ret;
@@ -258,7 +272,7 @@ static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
 
 	ret = lock_agents();
 	if (!ret)
-		ret = find_host(cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
+		ret = find_host(cgroup, cfg->cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
 	if (ret)
 		return ret;
 	if (prog >= 0) {
@@ -401,7 +415,7 @@ static int host_key(int argc, char **argv)
 		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
-	ret = find_host(fd, 0, &id, &prog);
+	ret = find_host(fd, path, 0, &id, &prog);
 	if (!ret && prog < 0)
 		ret = system_error("there is no host agent on cgroup \"%s\"",
 				   path);
@@ -430,7 +444,7 @@ static int host_delete(int argc, char **argv)
 		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
-	ret = find_host(fd, 0, &id, &prog);
+	ret = find_host(fd, path, 0, &id, &prog);
 	if (!ret && prog < 0)
 		ret = system_error("there is no host agent on cgroup \"%s\"",
 				   path);
@@ -514,7 +528,7 @@ static bool attached(int prog, __u32 id)
 	fd = open(cfg.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (find_host(fd, 0, &there, &found))
+	if (find_host(fd, cfg.cgroup, 0, &there, &found))
 		there = 0;
 	if (found >= 0)
 		close(found);
@@ -530,7 +544,7 @@ static int one_host(const char *path, struct json_object *rows)
 	ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
-	ret = find_host(fd, 0, &id, &prog);
+	ret = find_host(fd, path, 0, &id, &prog);
 	if (prog >= 0) {
 		ret = add_row(prog, rows);
 		close(prog);

@@ -242,6 +242,14 @@ done
 "$HPCCPP" host del cgroup "$CGROUP/a/b"
 check "once it is gone its parent gets one" "$HPCCPP" host add cgroup "$CGROUP"
 "$HPCCPP" host del cgroup "$CGROUP"
+# mounting COMMAND: add an agent to $CGROUP where that has been mounted
+# shellcheck disable=SC2016 # that shell's
+mounting() { unshare -m bash -ec 'eval "$1"; exec "$2" host add cgroup "$3"' - "$1" "$HPCCPP" "${2-$CGROUP}"; }
+for over in '-t tmpfs none' "--bind '$CGROUP/c'"; do
+	says 2 "Error: cannot look for host agents in cgroup \"$CGROUP/a/b\": something is mounted over it." \
+		mounting "mkdir -p '$CGROUP/c'; mount $over '$CGROUP/a/b'"
+done
+rmdir "$CGROUP/c"
 rmdir -p "$CGROUP/a/b" 2>/dev/null || true
 CGROUP=
 ktap_finish
