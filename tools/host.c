@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,10 +305,57 @@ static int arg_every(const struct argument *arg, const char *text)
 	return EXIT_DONE;
 }
 
-/* The cgroup's path as show says it, who may run elsewhere */
-static int absolute_path(const char *path, struct hpccpp_host_cfg *cfg)
+/* The path of a cgroup below this mount of cgroup2, or NULL */
+static char *path_below(const char *mount, int cgroup)
 {
-	char *full = realpath(path, NULL);
+	union {
+		struct file_handle handle;
+		char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} h = { .handle.handle_bytes = MAX_HANDLE_SZ };
+	int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1, id;
+	char link[32], *path = NULL;
+	struct stat there, st;
+
+	if (fd >= 0 && !name_to_handle_at(cgroup, "", &h.handle, &id, AT_EMPTY_PATH))
+		found = open_by_handle_at(fd, &h.handle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (found >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+		path = realpath(link, NULL);
+		close(found);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (path && (stat(path, &there) || fstat(cgroup, &st) ||
+		     there.st_dev != st.st_dev || there.st_ino != st.st_ino)) {
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
+/*
+ * The path of a cgroup below the first mount that has it: the one that it was given by
+ * may be a bind mount, which is gone when show looks.
+ */
+static char *mounted_path(int cgroup)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	struct mntent *m;
+	char *path = NULL;
+
+	while (mounts && !path && (m = getmntent(mounts))) {
+		if (!strcmp(m->mnt_type, "cgroup2"))
+			path = path_below(m->mnt_dir, cgroup);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return path;
+}
+
+/* The cgroup's path as show says it, who may run elsewhere */
+static int absolute_path(const char *path, int cgroup, struct hpccpp_host_cfg *cfg)
+{
+	char *full = mounted_path(cgroup) ?: realpath(path, NULL);
 	int ret = EXIT_DONE;
 
 	if (!full)
@@ -361,7 +409,7 @@ static int host_add(int argc, char **argv)
 	cfg.mode = mode;
 	cfg.records = records;
 	cfg.prefixes = args[PREFIX].n;
-	ret = absolute_path(path, &cfg);
+	ret = absolute_path(path, fd, &cfg);
 	if (!ret)
 		ret = add_to(fd, &cfg, prefixes, &keys);
 	explicit_bzero(&keys, sizeof(keys));

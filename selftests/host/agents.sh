@@ -249,6 +249,22 @@ for over in '-t tmpfs none' "--bind '$CGROUP/c'"; do
 	says 2 "Error: cannot look for host agents in cgroup \"$CGROUP/a/b\": something is mounted over it." \
 		mounting "mkdir -p '$CGROUP/c'; mount $over '$CGROUP/a/b'"
 done
+
+# --- Cgroups by another path than that of their mount -------------------------------
+
+mkdir "$tmp/bind"
+mounting "mount --bind '$CGROUP/a' '$tmp/bind'" "$tmp/bind/b"
+assert_eq "added by a bind mount that is gone: shown where it is" \
+	"$("$HPCCPP" -j host show | jq -r --arg c "$CGROUP" '.[].cgroup | select(startswith($c))')" "$CGROUP/a/b"
+"$HPCCPP" host del cgroup "$CGROUP/a/b"
+mkdir "$tmp/beside"
+mounting "mount --bind '$CGROUP/c' '$tmp/beside'; mount --bind '$CGROUP/a' '$tmp/bind'; umount -l '${CGROUP%/*}'" "$tmp/bind/b"
+shown_as() { "$HPCCPP" -j host show cgroup "$CGROUP/a/b" | jq -r '.[].cgroup'; }
+assert_eq "... where it is the only one that has it: as it was given" "$(shown_as)" "$tmp/bind/b"
+"$HPCCPP" host del cgroup "$CGROUP/a/b"
+setpriv --bounding-set -dac_read_search "$HPCCPP" host add cgroup "$CGROUP/a/b/../b"
+assert_eq "... without the right to look for it: as it was given" "$(shown_as)" "$CGROUP/a/b"
+"$HPCCPP" host del cgroup "$CGROUP/a/b"
 rmdir "$CGROUP/c"
 rmdir -p "$CGROUP/a/b" 2>/dev/null || true
 CGROUP=
