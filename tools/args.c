@@ -15,9 +15,11 @@
 
 #include "hpccpp.h"
 
+const char *subject;
+
 static int complain(int status, int err, const char *fmt, va_list ap)
 {
-	fputs("Error: ", stderr);
+	fprintf(stderr, "Error: %s%s", subject ?: "", subject ? ": " : "");
 	vfprintf(stderr, fmt, ap);
 	if (err)
 		fprintf(stderr, ": %s", strerror(err));

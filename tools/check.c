@@ -354,24 +354,20 @@ static void check_rtt_log(struct state *s)
 /* Those that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
-	int ret = port_rows(NULL, s->ports);
+	int ret = port_rows(NULL, s->ports), err;
 
-	if (!ret)
-		ret = host_rows(NULL, s->hosts);
-	if (ret)
-		return ret;
+	ret = host_rows(NULL, s->hosts) ?: ret;
 	check_hosts(s);
-	ret = check_ports(s);
-	if (ret)
-		return ret;
+	err = check_ports(s);
+	if (err)
+		return err;
 	/* why it cannot be read has been said above */
 	if (!flow_probe())
-		ret = flow_rows(s->flows);
-	if (!ret) {
+		err = flow_rows(s->flows);
+	if (!err)
 		check_flows(s);
-		check_rtt_log(s);
-	}
-	return ret;
+	check_rtt_log(s);
+	return err ?: ret;
 }
 
 static void print_report(struct json_object *report)

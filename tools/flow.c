@@ -204,11 +204,7 @@ static int flow_show(int argc, char **argv)
 	if (ret)
 		return ret;
 	rows = json_object_new_array();
-	ret = flow_rows(rows);
-	if (!ret)
-		print_rows(flow_fields, rows);
-	json_object_put(rows);
-	return ret;
+	return show_rows(flow_fields, rows, flow_rows(rows));
 }
 
 int flow_main(int argc, char **argv)

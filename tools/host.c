@@ -564,24 +564,37 @@ static int add_row(int prog, struct json_object *rows)
 	return ret;
 }
 
-/* Whether a program is where its map says; the cgroup may be out of sight. */
-static bool attached(int prog, __u32 id)
+/* Whether a program is at that path, as its map says; it may be out of sight. */
+static bool attached(const char *path, __u32 id)
 {
-	struct hpccpp_host_cfg cfg;
-	int fd, found = -1;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
 	__u32 there = 0;
 
-	if (read_cfg(prog, &cfg))
-		return false;
-	fd = open(cfg.cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (find_host(fd, cfg.cgroup, 0, &there, &found))
+	if (find_host(fd, path, 0, &there, &found))
 		there = 0;
 	if (found >= 0)
 		close(found);
 	close(fd);
 	return there == id;
+}
+
+/* A program of ours, if it is attached. Of which cgroup is in its map alone. */
+static int add_host(int prog, __u32 id, struct json_object *rows)
+{
+	struct hpccpp_host_cfg cfg;
+	char name[32];
+	int ret;
+
+	snprintf(name, sizeof(name), "eBPF program %u", id);
+	subject = name;
+	ret = read_cfg(prog, &cfg);
+	subject = cfg.cgroup;
+	if (!ret && attached(cfg.cgroup, id))
+		ret = add_row(prog, rows);
+	subject = NULL;
+	return ret;
 }
 
 static int one_host(const char *path, struct json_object *rows)
@@ -601,23 +614,24 @@ static int one_host(const char *path, struct json_object *rows)
 	return ret;
 }
 
-/* Of one cgroup, or of all with NULL. */
+/* Of one cgroup, or of all with NULL; after an agent that cannot be read the next. */
 int host_rows(const char *path, struct json_object *rows)
 {
-	int ret = EXIT_DONE, prog;
+	int ret = EXIT_DONE, err, prog;
 	__u32 id = 0;
 
 	if (path)
 		return one_host(path, rows);
-	while (!ret && !bpf_prog_get_next_id(id, &id)) {
-		ret = prog_open(id, PROG_NAME, &prog);
+	while (!bpf_prog_get_next_id(id, &id)) {
+		err = prog_open(id, PROG_NAME, &prog);
+		if (err)
+			return err;
 		if (prog < 0)
 			continue;
-		if (attached(prog, id))
-			ret = add_row(prog, rows);
+		ret = add_host(prog, id, rows) ?: ret;
 		close(prog);
 	}
-	if (!ret && errno != ENOENT)
+	if (errno != ENOENT)
 		ret = errno_error(errno, "cannot list eBPF programs");
 	return ret;
 }
@@ -644,11 +658,7 @@ static int host_show(int argc, char **argv)
 	if (ret)
 		return ret;
 	rows = json_object_new_array();
-	ret = host_rows(path, rows);
-	if (!ret)
-		print_rows(host_fields, rows);
-	json_object_put(rows);
-	return ret;
+	return show_rows(host_fields, rows, host_rows(path, rows));
 }
 
 int host_main(int argc, char **argv)

@@ -49,6 +49,8 @@ struct options {
 extern struct options opt;
 
 /* args.c */
+/* Of one of several things: what errors are about while it is set; else NULL */
+extern const char *subject;
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int errno_error(int err, const char *fmt, ...)
@@ -114,7 +116,10 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 		   int (*write)(void *arg, bool own_clsact), void *arg);
 int detach_filters(const char *what, const char *dev, int ifindex,
 		   __u32 priority, bool in, bool out, bool own_clsact);
-/* What there is of an object on one device or on all is added to the rows. */
+/*
+ * What there is of an object on one device or on all is added to the rows. One that
+ * cannot be read is an error, and the others are there all the same.
+ */
 struct field;
 struct qdisc;
 int dev_rows(const char *dev, struct json_object *rows,
@@ -160,8 +165,9 @@ void put_counts(struct json_object *row, const char *key,
 void print_json(struct json_object *value);
 void print_table(const struct field *fields, struct json_object *rows);
 void print_rows(const struct field *fields, struct json_object *rows);
+int show_rows(const struct field *fields, struct json_object *rows, int ret);
 
-/* Objects: what there is in this namespace is added to the rows. */
+/* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
 extern const struct field port_fields[];
 extern const struct field host_fields[];
 extern const struct field flow_fields[];

@@ -100,7 +100,17 @@ static int wants_help(int argc, char **argv, const char *usage)
 	return EXIT_USAGE;
 }
 
-/* All are read before any is printed: an error leaves no half. */
+static bool has_rows(struct json_object *all)
+{
+	json_object_object_foreach(all, key, rows) {
+		(void)key;
+		if (json_object_array_length(rows))
+			return true;
+	}
+	return false;
+}
+
+/* All are read before any is printed; what cannot be read leaves the rest. */
 int show_main(int argc, char **argv)
 {
 	const char *netns = NULL;
@@ -108,6 +118,7 @@ int show_main(int argc, char **argv)
 		{ ARG("netns", arg_text, &netns) },
 	};
 	struct json_object *all, *rows;
+	bool worth;
 	size_t i;
 	int ret;
 
@@ -119,14 +130,15 @@ int show_main(int argc, char **argv)
 	if (ret)
 		return ret;
 	all = json_object_new_object();
-	for (i = 0; i < ARRAY_SIZE(objects) && !ret; i++) {
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
 		rows = json_object_new_array();
 		json_object_object_add(all, objects[i].key, rows);
-		ret = objects[i].read(rows);
+		ret = objects[i].read(rows) ?: ret;
 	}
-	if (!ret && opt.output == OUTPUT_JSON)
+	worth = !ret || has_rows(all);
+	if (worth && opt.output == OUTPUT_JSON)
 		print_json(all);
-	for (i = 0; i < ARRAY_SIZE(objects) && !ret &&
+	for (i = 0; i < ARRAY_SIZE(objects) && worth &&
 	     opt.output != OUTPUT_JSON; i++)
 		print_rows(objects[i].fields,
 			   json_object_object_get(all, objects[i].key));
@@ -153,7 +165,8 @@ static void print_lines(const char *object, struct json_object *rows)
 	}
 }
 
-static int refresh(unsigned int what)
+/* *any: whether there is something to be seen */
+static int refresh(unsigned int what, bool *any)
 {
 	static const char clear[] = "\033[H\033[J";
 	bool live = opt.output == OUTPUT_TEXT && isatty(STDOUT_FILENO);
@@ -161,18 +174,23 @@ static int refresh(unsigned int what)
 	int ret = EXIT_DONE;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(objects) && !ret; i++) {
+	*any = false;
+	for (i = 0; i < ARRAY_SIZE(objects); i++) {
 		if (!objects[i].name || (what && what != i + 1))
 			continue;
 		rows[i] = json_object_new_array();
-		ret = objects[i].read(rows[i]);
+		ret = objects[i].read(rows[i]) ?: ret;
+		*any |= json_object_array_length(rows[i]);
 	}
+	/* what an error said is to stay */
 	if (!ret && live)
 		fputs(clear, stdout);
 	for (i = 0; i < ARRAY_SIZE(objects); i++) {
-		if (!ret && rows[i] && opt.output == OUTPUT_JSON)
+		bool worth = rows[i] && (!ret || json_object_array_length(rows[i]));
+
+		if (worth && opt.output == OUTPUT_JSON)
 			print_lines(objects[i].name, rows[i]);
-		else if (!ret && rows[i])
+		else if (worth)
 			print_table(objects[i].fields, rows[i]);
 		json_object_put(rows[i]);
 	}
@@ -201,6 +219,7 @@ int monitor_main(int argc, char **argv)
 	struct timespec pause = { .tv_sec = 1 };
 	unsigned int count = 0, which = 0, i;
 	const char *netns = NULL;
+	bool any = false;
 	struct argument args[] = {
 		{ ARG("netns", arg_text, &netns) },
 		{ ARG("interval", arg_interval, &pause) },
@@ -218,8 +237,8 @@ int monitor_main(int argc, char **argv)
 		ret = usage_error("output \"prom\" is wrong: monitor has text and json");
 	if (!ret)
 		ret = netns_enter(netns);
-	for (i = 0; !ret; nanosleep(&pause, NULL)) {
-		ret = refresh(which);
+	for (i = 0; !ret || any; nanosleep(&pause, NULL)) {
+		ret = refresh(which, &any);
 		if (count && ++i == count)
 			break;
 	}

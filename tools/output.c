@@ -379,6 +379,18 @@ void print_json(struct json_object *value)
 	putchar('\n');
 }
 
+/*
+ * At the end of a command: what was read, if not all of it, and the status. After an
+ * error that left nothing there is none, which is not the same as that there are none.
+ */
+int show_rows(const struct field *fields, struct json_object *rows, int ret)
+{
+	if (!ret || json_object_array_length(rows))
+		print_rows(fields, rows);
+	json_object_put(rows);
+	return ret;
+}
+
 /* All rows of one object, as the options want them. */
 void print_rows(const struct field *fields, struct json_object *rows)
 {

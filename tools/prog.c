@@ -144,7 +144,7 @@ int prog_map(int prog, const char *name, size_t value_size)
 
 int prog_map_error(const char *name)
 {
-	return system_error("cannot read the map \"%s\" of the agent: is it of another version of hpccpp?",
+	return system_error("cannot read the map \"%s\" of the agent, which may be of another version: delete and add it",
 			    name);
 }
 

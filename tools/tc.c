@@ -184,7 +184,10 @@ int detach_filters(const char *what, const char *dev, int ifindex,
 	return own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
 }
 
-/* What add() finds on one device, or with NULL on all that may have filters */
+/*
+ * What add() finds on one device, or with NULL on all that may have filters. After an
+ * error it goes on with the next.
+ */
 int dev_rows(const char *dev, struct json_object *rows,
 	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
 			const char *dev, struct json_object *rows))
@@ -200,11 +203,14 @@ int dev_rows(const char *dev, struct json_object *rows,
 		ret = qdisc_list(&list, &n);
 	if (ret)
 		return ret;
-	for (i = 0; i < n && !ret; i++) {
-		if (list[i].parent == TC_H_INGRESS &&
-		    (!dev || list[i].ifindex == ifindex) &&
-		    if_indextoname(list[i].ifindex, name))
-			ret = add(list, n, list[i].ifindex, name, rows);
+	for (i = 0; i < n; i++) {
+		if (list[i].parent != TC_H_INGRESS ||
+		    (dev && list[i].ifindex != ifindex) ||
+		    !if_indextoname(list[i].ifindex, name))
+			continue;
+		subject = name;
+		ret = add(list, n, list[i].ifindex, name, rows) ?: ret;
+		subject = NULL;
 	}
 	free(list);
 	return ret;
@@ -229,9 +235,5 @@ int show_devs(const struct field *fields,
 	if (ret)
 		return ret;
 	rows = json_object_new_array();
-	ret = read(dev, rows);
-	if (!ret)
-		print_rows(fields, rows);
-	json_object_put(rows);
-	return ret;
+	return show_rows(fields, rows, read(dev, rows));
 }

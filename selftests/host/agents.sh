@@ -196,7 +196,20 @@ SEC("another") int bystander(struct __sk_buff *skb)
 }
 char _license[] SEC("license") = "GPL";
 END
-clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/other.c" -o "$tmp/other.o"
+cat >"$tmp/host.c" <<'END'
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[999]); } host SEC(".maps");
+SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
+{
+	int zero = 0;
+	return !!bpf_map_lookup_elem(&host, &zero);
+}
+char _license[] SEC("license") = "GPL";
+END
+for file in other host; do
+	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/$file.c" -o "$tmp/$file.o"
+done
 filter() # HOOK SECTION
 {
 	tc -n "$box" filter add dev t0 "$1" pref $((0x4850)) protocol all handle 1 \
@@ -208,7 +221,37 @@ none() { [[ -z $(filters ingress)$(filters egress) ]]; }
 there() { tc -n "$box" qdisc add dev t0 clsact; "$@"; }
 both() { filter egress out && filter ingress in; }
 
+# Beside what of another build cannot be read, the rest is shown
 there both
+port add q0 id 100
+mkdir "$CGROUP/a" "$CGROUP/b"
+# shellcheck disable=SC2016 # that shell's
+unshare -m bash -ec 'mount -t bpf none /mnt
+	bpftool prog load "$1" /mnt/host type sockops
+	bpftool cgroup attach "$2" sock_ops pinned /mnt/host multi' - "$tmp/host.o" "$CGROUP/a"
+"$HPCCPP" host add cgroup "$CGROUP/b"
+bad_port='Error: t0: cannot read the map "port" of the agent, which may be of another version: delete and add it.'
+bad_host='Error: eBPF program *: cannot read the map "host" of the agent, which may be of another version: delete and add it.'
+has() { check "... and shows the rest" jq -e -s ".[0] | $1" "$tmp/out"; } # JQ
+says 2 "$bad_port" "$HPCCPP" -j port show netns "$box"
+has 'map([.dev, .id]) == [["q0", 100], ["q0", 101]]'
+says 2 "$bad_port" "$HPCCPP" port show dev t0 netns "$box"
+check "... and nothing where there is no more" [ ! -s "$tmp/out" ]
+says 2 "$bad_host" "$HPCCPP" -j host show
+has "any(.[]; .cgroup == \"$CGROUP/b\")"
+says 2 "$bad_port*$bad_host" "$HPCCPP" -j show netns "$box"
+has "(.ports | length) == 2 and any(.hosts[]; .cgroup == \"$CGROUP/b\")"
+says 2 "$bad_port*$bad_host" "$HPCCPP" -o prom show netns "$box"
+check "... and shows the rest" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev="q0"' "$tmp/out"
+says 2 "$bad_port*$bad_port" "$HPCCPP" -j monitor netns "$box" count 2 interval 0.01 what port
+check "... and shows the rest" [ "$(wc -l <"$tmp/out")" = 4 ]
+says 2 "$bad_port*$bad_host" "$HPCCPP" -j check netns "$box"
+has 'any(.[]; .check == "bursts") and any(.[]; .found == "on 2 queues")'
+port del q0
+"$HPCCPP" host del cgroup "$CGROUP/b"
+check "a host agent of another build is deleted" "$HPCCPP" host del cgroup "$CGROUP/a"
+rmdir "$CGROUP/a" "$CGROUP/b"
+
 check "an agent of another build is deleted" port del t0
 check "... on both hooks" none
 tc -n "$box" qdisc del dev t0 clsact
