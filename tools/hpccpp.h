@@ -112,10 +112,9 @@ int write_prefixes(const struct bpf_map *map,
 int netns_enter(const char *name);
 int find_dev(const char *dev, const char *netns, int *ifindex);
 __u64 ethtool_rate(const char *dev);
-int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
-		   int (*write)(void *arg, bool own_clsact), void *arg);
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out);
 int detach_filters(const char *what, const char *dev, int ifindex,
-		   __u32 priority, bool in, bool out, bool own_clsact);
+		   __u32 priority, bool in, bool out);
 /*
  * What there is of an object on one device or on all is added to the rows. One that
  * cannot be read is an error, and the others are there all the same.

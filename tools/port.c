@@ -633,28 +633,19 @@ static int port_add(int argc, char **argv)
 
 /*
  * What is ours on either hook goes, whatever its maps are like: an agent of another
- * build, and what such a command left of one. A clsact goes if the agent says that it
- * is ours, which one of another build cannot.
+ * build, and what such a command left of one.
  */
 static int detach(const char *dev, int ifindex, const struct filters *f, int prog)
 {
-	struct hpccpp_port port = {};
-	__u32 zero = 0;
-	int map, ret;
 	bool in;
+	int ret;
 
 	ret = find_ingress(f, &in);
 	if (ret)
 		return ret;
 	if (prog < 0 && !in)
 		return system_error("there is no port on %s", dev);
-	map = prog < 0 ? -1 : prog_map(prog, "port", sizeof(port));
-	if (map >= 0) {
-		bpf_map_lookup_elem(map, &zero, &port);
-		close(map);
-	}
-	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO, in, prog >= 0,
-			      port.cfg.own_clsact);
+	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO, in, prog >= 0);
 }
 
 static int port_delete(int argc, char **argv)

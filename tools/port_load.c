@@ -67,28 +67,13 @@ static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struc
 	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
 }
 
-struct to_write {
-	struct port_bpf *skel;
-	struct port_plan *p;
-};
-
-static int write_port(void *arg, bool own_clsact)
+static int attach(struct port_bpf *skel, const struct port_plan *p)
 {
-	struct to_write *w = arg;
-
-	w->p->cfg.own_clsact = own_clsact;
-	return write_cfg(bpf_map__fd(w->skel->maps.port), &w->p->cfg);
-}
-
-static int attach(struct port_bpf *skel, struct port_plan *p)
-{
-	struct to_write w = { skel, p };
 	int ret;
 
 	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO,
 			     p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
-			     bpf_program__fd(egress_prog(skel, p)),
-			     write_port, &w);
+			     bpf_program__fd(egress_prog(skel, p)));
 	if (ret == -EEXIST)
 		return system_error("a port exists already on %s", p->dev);
 	return ret;
@@ -175,6 +160,8 @@ int port_load(struct port_plan *p)
 		return load_error(errno, "port");
 	/* `port show` finds maps by the program on egress */
 	ret = bind_maps(skel, p);
+	if (!ret)
+		ret = write_cfg(bpf_map__fd(skel->maps.port), &p->cfg);
 	if (!ret)
 		ret = write_responses(skel, p);
 	ret = ret ? load_error(ret, "port") : attach(skel, p);

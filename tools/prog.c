@@ -120,7 +120,7 @@ int prog_map(int prog, const char *name, size_t value_size)
 {
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
-	__u32 ids[16] = {};
+	__u32 ids[64] = {};	/* as many as a program can have */
 	__u32 i;
 
 	info.nr_map_ids = ARRAY_SIZE(ids);

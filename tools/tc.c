@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/ethtool.h>
 #include <linux/pkt_sched.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "hpccpp.h"
+#include "hpccpp_cnp.h"
 
 #define NETNS_DIR	"/run/netns"
 
@@ -87,6 +89,70 @@ __u64 ethtool_rate(const char *dev)
 	return rate;
 }
 
+/* Where our filters are; libbpf wants the padding to be zero too. */
+#define FILTER_AT(name, prio) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
+			    .priority = prio)
+#define HOOK(name, dev, point) \
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, name, .ifindex = dev, \
+			    .attach_point = point)
+
+/*
+ * All programs on a clsact that one of our commands made have this map, whichever
+ * agent came first: the last that is deleted takes the clsact with it. What it has for
+ * a value is of no account, so that builds understand each other.
+ */
+#define CLSACT_MAP	"hpccpp_clsact"
+
+/* That of one filter, an fd or -1 */
+static int filter_map(int ifindex, __u32 priority, enum bpf_tc_attach_point point)
+{
+	HOOK(hook, ifindex, point);
+	FILTER_AT(opts, priority);
+	int prog, map = -1;
+
+	if (bpf_tc_query(&hook, &opts))
+		return -1;
+	prog = bpf_prog_get_fd_by_id(opts.prog_id);
+	if (prog >= 0) {
+		map = prog_map(prog, CLSACT_MAP, sizeof(__u32));
+		close(prog);
+	}
+	return map;
+}
+
+/* That of any of ours on a device, an fd or -1 */
+static int clsact_map(int ifindex)
+{
+	static const __u32 priorities[] = { HPCCPP_TC_PRIO, HPCCPP_CNP_PRIO };
+	int map = -1;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(priorities) && map < 0; i++) {
+		map = filter_map(ifindex, priorities[i], BPF_TC_EGRESS);
+		if (map < 0)
+			map = filter_map(ifindex, priorities[i], BPF_TC_INGRESS);
+	}
+	return map;
+}
+
+/* Programs that are to be on a clsact that is made for them, or is there */
+static int bind_clsact(int ifindex, bool made, int in, int out)
+{
+	int map = made ? bpf_map_create(BPF_MAP_TYPE_ARRAY, CLSACT_MAP, sizeof(__u32),
+					sizeof(__u32), 1, NULL) :
+			 clsact_map(ifindex);
+	int err = made && map < 0 ? -errno : 0;
+
+	if (map < 0)
+		return err;
+	if (bpf_prog_bind_map(out, map, NULL) ||
+	    (in >= 0 && bpf_prog_bind_map(in, map, NULL)))
+		err = -errno;
+	close(map);
+	return err;
+}
+
 /* A clsact of ours goes with its last filter, which may be somebody's. */
 static int remove_clsact(const char *dev, int ifindex)
 {
@@ -103,14 +169,6 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
-/* Where our filters are; libbpf wants the padding to be zero too. */
-#define FILTER_AT(name, prio) \
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, name, .handle = HPCCPP_TC_HANDLE, \
-			    .priority = prio)
-#define HOOK(name, dev, point) \
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, name, .ifindex = dev, \
-			    .attach_point = point)
-
 static int detach_filter(int ifindex, __u32 priority,
 			 enum bpf_tc_attach_point point)
 {
@@ -121,15 +179,13 @@ static int detach_filter(int ifindex, __u32 priority,
 }
 
 /*
- * Programs to both hooks of a device, or to egress alone when in is -1. Before that
- * write() is told whether the clsact is ours, for who detaches. Returns -EEXIST
- * when another's filter has the place, with nothing said.
+ * Programs to both hooks of a device, or to egress alone when in is -1. Returns
+ * -EEXIST when another's filter has the place, with nothing said.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.
  */
-int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out,
-		   int (*write)(void *arg, bool own_clsact), void *arg)
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out)
 {
 	HOOK(egress, ifindex, BPF_TC_EGRESS);
 	HOOK(ingress, ifindex, BPF_TC_INGRESS);
@@ -148,7 +204,7 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 	if (err == -EEXIST)
 		err = 0;
 	if (!err) {
-		err = write(arg, own);
+		err = bind_clsact(ifindex, own, in, out);
 		if (!err && in >= 0)
 			err = bpf_tc_attach(&ingress, &in_opts);
 		if (!err) {
@@ -167,10 +223,10 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 
 /* The filters of what on these hooks: no signal comes between. */
 int detach_filters(const char *what, const char *dev, int ifindex,
-		   __u32 priority, bool in, bool out, bool own_clsact)
+		   __u32 priority, bool in, bool out)
 {
+	int map = clsact_map(ifindex), err = 0;
 	sigset_t all, old;
-	int err = 0;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
@@ -179,9 +235,11 @@ int detach_filters(const char *what, const char *dev, int ifindex,
 	if (in && (!err || err == -ENOENT))
 		err = detach_filter(ifindex, priority, BPF_TC_INGRESS);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (map >= 0)
+		close(map);
 	if (err && err != -ENOENT)
 		return errno_error(err, "cannot remove the %s on %s", what, dev);
-	return own_clsact ? remove_clsact(dev, ifindex) : EXIT_DONE;
+	return map >= 0 ? remove_clsact(dev, ifindex) : EXIT_DONE;
 }
 
 /*

@@ -190,6 +190,16 @@ SEC("in") int hpccpp_port_in(struct __sk_buff *skb)
 	int zero = 0;
 	return bpf_map_lookup_elem(&port, &zero) ? -1 : 0;
 }
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, int); } hpccpp_clsact SEC(".maps");
+SEC("cnp_out") int hpccpp_cnp_out(struct __sk_buff *skb)
+{
+	int zero = 0;
+	return bpf_map_lookup_elem(&hpccpp_clsact, &zero) ? -1 : 0;
+}
+SEC("cnp_in") int hpccpp_cnp_in(struct __sk_buff *skb)
+{
+	return -1;
+}
 SEC("another") int bystander(struct __sk_buff *skb)
 {
 	return -1;
@@ -210,9 +220,9 @@ END
 for file in other host; do
 	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/$file.c" -o "$tmp/$file.o"
 done
-filter() # HOOK SECTION
+filter() # HOOK SECTION [PREFERENCE]
 {
-	tc -n "$box" filter add dev t0 "$1" pref $((0x4850)) protocol all handle 1 \
+	tc -n "$box" filter add dev t0 "$1" pref "${3-$((0x4850))}" protocol all handle 1 \
 		bpf da obj "$tmp/other.o" sec "$2"
 }
 filters() { tc -n "$box" filter show dev t0 "$1"; }
@@ -273,6 +283,51 @@ filter ingress another
 port del t0
 check "another's on ingress stays" grep -q bystander <(filters ingress)
 tc -n "$box" qdisc del dev t0 clsact
+
+# --- What is left of an agent, and whose the clsact is ------------------------------
+
+cnp=$((0x4851))
+cut() { tc -n "$box" filter del dev t0 "$@"; }	# HOOK pref PREFERENCE
+clsact() { tc -n "$box" qdisc show dev t0 clsact | grep -q .; }
+no_clsact() { ! clsact; }
+del_cnp() { "$HPCCPP" cnp del dev t0 netns "$box"; }
+
+there filter ingress cnp_in $cnp
+check "a cnp agent of which ingress is left is deleted" del_cnp
+check "... and gone" none
+filter ingress another $cnp
+says 2 'Error: there is no agent on t0.' del_cnp
+filter egress cnp_out $cnp
+check "one of which egress is left is deleted" del_cnp
+check "... and another's on ingress stays" grep -q bystander <(filters ingress)
+tc -n "$box" qdisc del dev t0 clsact
+for hook in ingress egress; do
+	port add t0 accept 10.0.0.0/8
+	cut $hook pref $((0x4850))
+	check "a port's $hook is gone: the rest is deleted" port del t0
+	check "... with the clsact, which was the port's" no_clsact
+done
+there true
+for hook in ingress egress; do
+	port add t0 accept 10.0.0.0/8
+	cut $hook pref $((0x4850))
+	port del t0
+	check "... which stays where it was there before" clsact
+done
+# as of a cnp agent that has made it
+filter egress cnp_out $cnp
+port add t0
+del_cnp
+check "a clsact of the first of two agents stays with the second" clsact
+check "... with its filter" grep -q hpccpp_port <(filters egress)
+port del t0
+check "... and goes with it" no_clsact
+there filter egress cnp_out $cnp
+port add t0
+port del t0
+check "... or the other way round" grep -q hpccpp_cnp <(filters egress)
+del_cnp
+check "... goes with the last" no_clsact
 
 # --- Cgroups above one another ----------------------------------------------------
 

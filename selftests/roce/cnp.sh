@@ -62,7 +62,30 @@ check "fq in each queue will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gb
 ip link del many
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
-check "nothing of these is left" [ -z "$(tc qdisc show dev ha clsact)" ]
+no_clsact() { [[ -z $(tc qdisc show dev ha clsact) ]]; }
+check "nothing of these is left" no_clsact
+
+# --- Half of an agent, and the clsact beside a port's -------------------------------------
+
+both=(dev ha accept fd00:5::/64)
+for hook in egress ingress; do
+	"$HPCCPP" cnp add "${both[@]}" rate 200mbit
+	tc filter del dev ha $hook pref $((0x4851))
+	refused 'an agent exists already on ha' cnp add "${both[@]}" rate 200mbit
+	check "without its filter on $hook it is deleted" "$HPCCPP" cnp del dev ha
+	check "... with the clsact" no_clsact
+done
+for first in port cnp; do
+	second=cnp
+	[[ $first == port ]] || second=port
+	"$HPCCPP" $first add "${both[@]}" rate 200mbit
+	"$HPCCPP" $second add "${both[@]}" rate 200mbit
+	"$HPCCPP" $first del dev ha
+	check "$first, then $second: the second goes on" \
+		grep -q "hpccpp_$second" <(tc filter show dev ha egress; tc filter show dev ha ingress)
+	"$HPCCPP" $second del dev ha
+	check "... and goes with the clsact" no_clsact
+done
 
 # --- What the agent does with each CNP --------------------------------------------------------
 

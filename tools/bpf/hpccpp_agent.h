@@ -57,7 +57,6 @@ struct hpccpp_port_cfg {
 	__u8  queue;		/* enum hpccpp_queue */
 	__u8  root;		/* enum hpccpp_root, of the queue's own qdisc */
 	__u8  mq;		/* the device's root is mq: choose a queue */
-	__u8  own_clsact;	/* clsact was added by `port add` */
 	__u32 queues;		/* entries in the map */
 	__u32 rate_given;	/* 1: on the command line, 0: read */
 	__u8  above;		/* 1/64, below it records stay empty; 0: none */

@@ -19,7 +19,7 @@
 #include "hpccpp_cnp.h"
 #include "cnp.skel.h"
 
-#define PROG_NAME	"hpccpp_cnp_out"
+#define PROG_NAME	"hpccpp_cnp_"
 #define ETA		95	/* percent, the draft's */
 #define MAX_STAGE	5
 #define FLOWS		64
@@ -192,11 +192,11 @@ static int check_qdiscs(const struct plan *p)
 	return ret;
 }
 
-/* Opens our program on a device: an fd, or -1 without one */
-static int find_cnp(int ifindex, int *prog)
+/* Opens our program on a hook of a device: an fd, or -1 without one */
+static int find_cnp(int ifindex, enum bpf_tc_attach_point point, int *prog)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
-			    .attach_point = BPF_TC_EGRESS);
+			    .attach_point = point);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
 			    .priority = HPCCPP_CNP_PRIO);
 
@@ -206,30 +206,35 @@ static int find_cnp(int ifindex, int *prog)
 	return prog_open(opts.prog_id, PROG_NAME, prog);
 }
 
-struct to_write {
-	struct cnp_bpf *skel;
-	struct plan *p;
-};
-
-static int write_cfg(void *arg, bool own_clsact)
+/* On which hooks of a device a program of ours is: one may be left of an agent. */
+static int find_both(int ifindex, bool *in, bool *out)
 {
-	struct to_write *w = arg;
-	__u32 zero = 0;
+	int prog, ret;
 
-	w->p->cfg.own_clsact = own_clsact;
-	return bpf_map__update_elem(w->skel->maps.cnp, &zero, sizeof(zero),
-				    &w->p->cfg, sizeof(w->p->cfg), BPF_ANY);
+	*in = false;
+	*out = false;
+	ret = find_cnp(ifindex, BPF_TC_EGRESS, &prog);
+	if (prog >= 0) {
+		*out = true;
+		close(prog);
+	}
+	if (ret)
+		return ret;
+	ret = find_cnp(ifindex, BPF_TC_INGRESS, &prog);
+	if (prog >= 0) {
+		*in = true;
+		close(prog);
+	}
+	return ret;
 }
 
-static int attach(struct cnp_bpf *skel, struct plan *p)
+static int attach(struct cnp_bpf *skel, const struct plan *p)
 {
-	struct to_write w = { skel, p };
 	int ret;
 
 	ret = attach_filters(p->dev, p->ifindex, HPCCPP_CNP_PRIO,
 			     bpf_program__fd(skel->progs.hpccpp_cnp_in),
-			     bpf_program__fd(skel->progs.hpccpp_cnp_out),
-			     write_cfg, &w);
+			     bpf_program__fd(skel->progs.hpccpp_cnp_out));
 	if (ret == -EEXIST)
 		return system_error("%s has another's filter at preference %u, where the agent's goes",
 				    p->dev, HPCCPP_CNP_PRIO);
@@ -242,6 +247,7 @@ static int load(struct plan *p)
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts,
 			    .btf_custom_path = getenv("HPCCPP_BTF"));
 	struct cnp_bpf *skel = cnp_bpf__open_opts(&opts);
+	__u32 zero = 0;
 	int ret, prog;
 
 	if (!skel)
@@ -260,6 +266,9 @@ static int load(struct plan *p)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_detour), NULL);
 	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_trace_to), NULL);
+	if (!ret)
+		ret = bpf_map__update_elem(skel->maps.cnp, &zero, sizeof(zero), &p->cfg,
+					   sizeof(p->cfg), BPF_ANY);
 	if (!ret)
 		ret = write_prefixes(skel->maps.cnp_accept, p->accept, p->cfg.accepts);
 	if (!ret)
@@ -357,15 +366,15 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 
 static int check_place(const struct plan *p)
 {
-	int prog, ret;
+	bool in, out;
+	int ret;
 
 	ret = check_qdiscs(p);
 	if (!ret)
-		ret = find_cnp(p->ifindex, &prog);
-	if (ret || prog < 0)
-		return ret;
-	close(prog);
-	return system_error("an agent exists already on %s", p->dev);
+		ret = find_both(p->ifindex, &in, &out);
+	if (!ret && (in || out))
+		ret = system_error("an agent exists already on %s", p->dev);
+	return ret;
 }
 
 static int cnp_add(int argc, char **argv)
@@ -434,9 +443,8 @@ static int cnp_delete(int argc, char **argv)
 		{ ARG("dev", arg_text, &dev) },
 		{ ARG("netns", arg_text, &netns) },
 	};
-	struct hpccpp_cnp_cfg cfg = {};
-	int ifindex, prog, ret, map;
-	__u32 zero = 0;
+	int ifindex, ret;
+	bool in, out;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && !dev)
@@ -446,20 +454,12 @@ static int cnp_delete(int argc, char **argv)
 	if (!ret)
 		ret = lock_agents();
 	if (!ret)
-		ret = find_cnp(ifindex, &prog);
+		ret = find_both(ifindex, &in, &out);
 	if (ret)
 		return ret;
-	if (prog < 0)
+	if (!in && !out)
 		return system_error("there is no agent on %s", dev);
-	/* An agent of another version goes too, but its clsact stays. */
-	map = prog_map(prog, "cnp", sizeof(cfg));
-	if (map >= 0) {
-		bpf_map_lookup_elem(map, &zero, &cfg);
-		close(map);
-	}
-	close(prog);
-	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, true, true,
-			      cfg.own_clsact);
+	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, in, out);
 }
 
 static void put_address(struct json_object *row, const char *key,
@@ -617,7 +617,7 @@ static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
 
 	(void)list;
 	(void)n;
-	ret = find_cnp(ifindex, &prog);
+	ret = find_cnp(ifindex, BPF_TC_EGRESS, &prog);
 	if (prog < 0)
 		return ret;
 	ret = add_row(dev, ifindex, prog, rows);

@@ -76,7 +76,6 @@ struct hpccpp_cnp_cfg {
 	__u8  type1, type2;	/* option types of figures 3 and 4 */
 	__u8  threshold;	/* 1/64: ports send Fast CNPs from this load on */
 	__u8  threshold_percent;
-	__u8  own_clsact;	/* clsact was added by `cnp add` */
 	__u8  rate_given;
 	__u8  hops;		/* room in traces for so many nodes; 0: no traces */
 	__u8  answer;		/* enum hpccpp_cnp_answer */
