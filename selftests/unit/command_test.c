@@ -518,7 +518,8 @@ static void names_become_utf8(void **state)
 		/* longer than it has to be, a surrogate, too large, cut off */
 		{ "\xc1\xbf", "#xc1#xbf" }, { "\xe0\x9f\xbf", "#xe0#x9f#xbf" },
 		{ "\xf0\x8f\xbf\xbf", "#xf0#x8f#xbf#xbf" }, { "\xed\xa0\x80", "#xed#xa0#x80" },
-		{ "\xf4\x90\x80\x80", "#xf4#x90#x80#x80" }, { "\xf5\x80\x80\x80", "#xf5#x80#x80#x80" },
+		{ "\xf4\x90\x80\x80", "#xf4#x90#x80#x80" },
+		{ "\xf5\x80\x80\x80", "#xf5#x80#x80#x80" },
 		{ "\xe2\x82", "#xe2#x82" }, { "\xe2\x82z", "#xe2#x82z" },
 		{ "\xf0\x9f\x98", "#xf0#x9f#x98" },
 	};
