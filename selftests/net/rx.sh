@@ -51,6 +51,36 @@ ports_on
 # --- Steady state --------------------------------------------------------------
 
 trace=/sys/kernel/tracing
+# flows FAMILY N: as measure_flows, of a second; by xfer, as iperf3 polls for a round trip
+# before it sends, which takes minutes where a poll takes a nanosecond
+flows()
+{
+	local address=${addr4[r]} host processes=() i
+	[[ $1 == ipv4 ]] || address=${addr6[r]}
+	for ((i = 1; i <= $2; i++)); do
+		in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $((5200 + i)) >"$tmp/server$i"
+		processes+=($!)
+		busywait 10 listening "$r" $((5200 + i))
+	done
+	meter_start "$address"
+	for ((i = 1; i <= $2; i++)); do
+		host=h$i
+		in_ns_bg "${!host}" "$HPCCPP_BIN/xfer" -c hpccpp -t 1 connect "$address" $((5200 + i)) >"$tmp/client$i"
+		processes+=($!)
+	done
+	for i in "${processes[@]}"; do
+		wait "$i"
+	done
+	meter_stop
+	since_first_data 1
+	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" 1
+	late_drops=$drops
+	queue_between 0 1
+	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
+		((add | . * .) / (map(. * .) | add) / length) as $jain |
+		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$2"])
+}
+
 # steady FAMILY FLOWS LEAST-MBIT
 steady()
 {
@@ -58,12 +88,12 @@ steady()
 	echo >$trace/trace
 	echo 1 >$trace/events/hpccpp/hpccpp_update/enable
 	modes receiver receiver
-	measure_flows hpccpp "$1" "$2" 1
+	flows "$1" "$2"
 	echo 0 >$trace/events/hpccpp/hpccpp_update/enable
 	assert_ge "$what: goodput" "$goodput_bps" "${3}000000" bit/s
 	assert_le "$what: mean queue" "$mean_packets" 5 packets
 	assert_eq "$what: drops after 2 round trips" "$late_drops" 0
-	assert_ge "$what: Jain's index, second half" "$jain" 0.98
+	assert_ge "$what: Jain's index" "$jain" 0.98
 	assert_ge "$what: windows sent" "$(host_stat "$r" computed)" $((150 * $2))
 	assert_le "$what: echoes, the SYN-ACK's and until windows come" \
 		"$(host_stat "$r" echoed)" $((12 * $2))
