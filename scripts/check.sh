@@ -44,7 +44,7 @@ for name; do
 	[[ -n $here ]] || continue
 	case $build:$place in
 	native:*|*:host) ;;
-	*:'vm smp'*)	in_smp_vm=1 ;;
+	*:*'vm smp'*)	in_smp_vm=1 ;;
 	*)		: $((++in_vm)) ;;
 	esac
 done

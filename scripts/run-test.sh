@@ -5,7 +5,7 @@
 # these (the defaults):
 #
 #	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both;
-#				"long-vm uml": in the VM with LONG=1 or PLACE=vm
+#				"long-vm uml", "long-vm smp uml": in the VM with LONG=1 or PLACE=vm
 #	# timeout: 300		seconds of wall time; 20 times that with LONG=1
 #
 # What it said stays in .build/check/<name>.{tap,err,log}, or in CHECK_DIR instead;
@@ -30,9 +30,9 @@ fi
 run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
 vm|'vm uml'|'long-vm uml'|uml) ;;
-'vm smp'*)	run+=(--smp) ;;
+'vm smp'*|'long-vm smp'*)	run+=(--smp) ;;
 host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
-*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm uml, uml or host" ;;
+*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm uml, long-vm smp uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)
 

@@ -5,7 +5,7 @@
 #
 #	h1 --1G-- s1 ==50M== r
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 400
 # shellcheck disable=SC2317,SC2128 # functions that check calls; of tcp_send
 set -euo pipefail

@@ -9,7 +9,7 @@
 # * is where it goes wrong, for data at s2's "next" and for ACKs at s2's "prev":
 # netem, and no port agent. What is reordered is 1 ms late. The base RTT is 2 ms.
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 400
 # shellcheck disable=SC2317 # functions that flow_tests calls
 set -euo pipefail
