@@ -158,7 +158,7 @@ assert_eq "a flow: destination" "$(the dst)" $b
 assert_eq "a flow: rate" "$(the rate)" 200000000
 assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
 named() { cnp_is '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] | length == 1'; }
-perftest ib_write_bw -q 1 -s 4096 -D 3 & live=$!
+perftest ib_write_bw -q 1 -s 4096 -D 1 & live=$!
 check "whose it is, while it is there" busywait 20 named
 check "... that process" grep -qz rxe_ha "/proc/$(cnp '.flows[].pid // empty')/cmdline"
 wait $live
@@ -175,7 +175,7 @@ for what in opcode udplen optlen long short port; do
 	bad malformed 1 fd00:5::2 qpn="$q" orig=$b bad=$what
 done
 bad malformed 1 fd00:5::2 qpn="$q" orig=$b cut=100
-n=$(how_often 2000 1000000)
+n=$(how_often 400 1000000)
 bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
 bad denied "$n" fd00:6::2 qpn="$q" orig=$b n="$n"
 assert_eq "the stack has seen none of these" $(($(stack_in) - in_before)) 0

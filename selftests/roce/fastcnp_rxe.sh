@@ -134,7 +134,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 base-rtt $T
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T
 	name="$tool, Fast CNP"
-	congest "$tool" "$(how_often 6 15)"
+	congest "$tool" "$(how_often 4 15)"
 	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
 	holds
 	"$HPCCPP" cnp del dev ha
@@ -160,7 +160,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 		"$HPCCPP" cnp add dev ha accept $b rate 200mbit base-rtt $T
 		name="$tool, receiver's $answer"
 		watch_start
-		congest "$tool" "$(how_often 4 15)"
+		congest "$tool" "$(how_often 2 15)"
 		watch_stop
 		heeded=ordinary
 		if [[ $answer == fast-cnp ]]; then
@@ -193,7 +193,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 			ioam-namespace 7 threshold 100 flows 16
 	done
 	name="$tool, T $T_HPCC, IOAM"
-	congest "$tool" "$(how_often 5 15)"
+	congest "$tool" "$(how_often 4 15)"
 	assert_le "$name: queue, a fifth" "$mean_bytes" $((without / 5)) bytes
 	if [[ -n ${LONG-} ]]; then
 		assert_le "$name: ... and less than without IOAM" "$mean_bytes" "${figure3[1]}" bytes
