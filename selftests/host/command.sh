@@ -16,7 +16,7 @@ set -euo pipefail
 HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 
-ktap_plan 216
+ktap_plan 236
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -229,6 +229,26 @@ says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP"
 tc -n "$box" qdisc add dev d3 ingress
 says 2 'd3 has a qdisc ingress, which excludes *' port add dev d3 netns "$box" rate 1gbit
 tc -n "$box" qdisc del dev d3 ingress
+says 255 '"dev" is missing*' cnp add accept ::1
+says 255 '"accept" is missing*' cnp add dev ha
+says 255 'accept "10.0.0.0/8" is wrong*' cnp add dev ha accept 10.0.0.0/8
+says 255 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept fd00::1/64
+says 255 'base-rtt "5s" is wrong*' cnp add dev ha accept ::/0 base-rtt 5s
+says 255 'threshold "0" is wrong*' cnp add dev ha accept ::/0 threshold 0
+says 255 'option-type "0x1e" is wrong: allowed are 128 to 159' cnp add dev ha accept ::/0 option-type 0x1e
+says 255 'option-type "0x9d" is wrong*' cnp add dev ha accept ::/0 option-type 0x9d
+says 255 'ioam-namespace "65536" is wrong*' cnp add dev ha accept ::/0 ioam-namespace 65536
+says 255 'trace "0" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 0
+says 255 'trace "9" is wrong: allowed are 1 to 8' cnp add dev ha accept ::/0 trace 9
+says 255 '"to" is missing*' cnp add dev ha accept ::/0 trace 1
+says 255 '"to" is wrong without "trace"' cnp add dev ha accept ::/0 to ::/0
+says 255 'to "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 trace 1 to 10.0.0.0/8
+says 255 'algorithm "cubic" is unknown*' cnp add dev ha accept ::/0 algorithm cubic
+says 255 'answer "ecn" is unknown: allowed are cnp, fast-cnp' cnp add dev ha accept ::/0 answer ecn
+says 255 'limit "0" is wrong: allowed are 1 to 1000000' cnp add dev ha accept ::/0 answer cnp limit 0
+says 255 '"limit" is wrong without "answer"' cnp add dev ha accept ::/0 limit 1
+says 255 'detour "10.0.0.0/8" is wrong: allowed are prefixes of IPv6' cnp add dev ha accept ::/0 detour 10.0.0.0/8
+says 255 'prefix "fd00::1/64" is wrong*' cnp add dev ha accept ::/0 detour fd00::1/64
 check "nothing is left of all this" same_state "$tmp/before"
 
 # --- Completion of what is abbreviated ----------------------------------------
