@@ -13,6 +13,8 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 # shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
 . "$top/scripts/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/clean.sh
+. "${BASH_SOURCE%/*}/../lib/clean.sh"
 cd "$top"
 
 tests=(neighbours)
@@ -70,7 +72,7 @@ for series in $series_list; do
 done
 lab=$(scripts/lab/kernel.sh)
 check "the module builds for $(<"$lab/release") with gcc W=1 without a warning" \
-	build -C "$lab/build" ARCH=um W=1
+	once "$compilers $(realpath "$lab")" kmod -- build -C "$lab/build" ARCH=um W=1
 
 # Headers of 6.1 as a tree of links, where files can be replaced.
 headers=$(scripts/vm/kernel.sh --headers 6.1)
@@ -83,11 +85,12 @@ for file in "$tree/Makefile" "$tree/include/generated/autoconf.h" "$tmp/common/i
 done
 sed -i "s#$common#$tmp/common#" "$tree/Makefile"
 ln -s ../common "$tree/common"
-check "the same as links: the module builds" build -C "$tree"
+headers_once() { once "$compilers $(realpath "$headers")" kmod -- "$@"; }
+check "the same as links: the module builds" headers_once build -C "$tree"
 check "without CONFIG_CGROUP_BPF: the build says so" \
-	lacks include/generated/autoconf.h 'CONFIG_CGROUP_BPF ' CONFIG_CGROUP_BPF
+	headers_once lacks include/generated/autoconf.h 'CONFIG_CGROUP_BPF ' CONFIG_CGROUP_BPF
 check "without CONFIG_SYSCTL: the build says so" \
-	lacks include/generated/autoconf.h 'CONFIG_SYSCTL ' CONFIG_SYSCTL
+	headers_once lacks include/generated/autoconf.h 'CONFIG_SYSCTL ' CONFIG_SYSCTL
 check "without tcp_snd_cwnd_set(): the build says so" \
-	lacks common/include/net/tcp.h 'tcp_snd_cwnd_set(struct' 'tcp_snd_cwnd_set()'
+	headers_once lacks common/include/net/tcp.h 'tcp_snd_cwnd_set(struct' 'tcp_snd_cwnd_set()'
 ktap_finish

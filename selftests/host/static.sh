@@ -5,9 +5,6 @@
 # Works in a copy; a tool that is missing is a failure, as deps.sh installs all.
 # With an argument, only the checks that have it in their name.
 #
-# What such a tool says depends on nothing but itself, its options and the files. Those
-# that were clean before are not looked at again, except with LONG=1.
-#
 # place: host
 # timeout: 600
 # shellcheck disable=SC2317 # functions that check calls
@@ -17,6 +14,8 @@ set -uo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 # shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
 . "$top/scripts/common.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/clean.sh
+. "${BASH_SOURCE%/*}/../lib/clean.sh"
 only=${1-}
 src=$tmp/src
 
@@ -30,37 +29,6 @@ sources() # [FIND ARGUMENT...]: relative to the copy
 	( cd "$src" && find Kbuild Makefile kmod tools selftests scripts -type f "$@" | sort )
 }
 copy_sources "$src"
-
-# --- What was clean before -----------------------------------------------------
-
-# For each a file that is named by a digest of what the verdict depends on.
-clean=$cache/clean
-mkdir -p "$clean"
-find "$clean" -type f -mtime +60 -delete
-
-# digest WORD... <FILES
-digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
-was_clean() { [[ -z ${LONG-} && -e $clean/$1 ]]; }	# DIGEST
-# contents DIRECTORY...: of the copy, with the files' names
-contents()
-{
-	( cd "$src" && find "$@" -type f | sort | xargs sha256sum; sha256sum <"$top/selftests/host/static.sh" )
-}
-
-# once WHAT DIRECTORY... -- COMMAND...: unless that was clean with the same WHAT and directories
-once()
-{
-	local key dirs=() what=$1
-	shift
-	while [[ $1 != -- ]]; do
-		dirs+=("$1")
-		shift
-	done
-	key=$(contents "${dirs[@]}" | digest "$what" "$*" "${@:2}")
-	was_clean "$key" || { "${@:2}" && touch "$clean/$key"; }
-}
-compilers=$(gcc --version; clang --version; sparse --version 2>&1)
-release() { readlink -f "$("$top/scripts/vm/kernel.sh" --headers "$1")"; }	# SERIES
 
 # --- checkpatch ----------------------------------------------------------------
 
