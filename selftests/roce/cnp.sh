@@ -40,6 +40,19 @@ refused 'the qdisc of many is pfifo: rates take fq*' cnp add dev many accept ::/
 tc qdisc replace dev many parent 1:2 fq
 check "fq in each queue will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gbit
 ip link del many
+# what a NIC has by default: mq and its queues' qdiscs have the handle 0
+default=$(sysctl -n net.core.default_qdisc)
+for kind in fq "$default"; do
+	sysctl -qw net.core.default_qdisc="$kind"
+	ip link add many numtxqueues 2 type ifb
+	ip link set many up
+	if [[ $kind == fq ]]; then
+		check "fq by default will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gbit
+	else
+		refused "the qdisc of many is $kind: rates take fq*" cnp add dev many accept ::/0 rate 1gbit
+	fi
+	ip link del many
+done
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
 no_clsact() { [[ -z $(tc qdisc show dev ha clsact) ]]; }

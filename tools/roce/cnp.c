@@ -143,12 +143,14 @@ struct plan {
 
 /*
  * True if no qdisc in the list is below this one, so that packets wait in it. The handle 0
- * is none.
+ * is none. A default mq has it, and the qdiscs of its queues: packets wait in these only.
  */
 static bool is_leaf(const struct qdisc *list, size_t n, const struct qdisc *q)
 {
 	size_t i;
 
+	if (!strcmp(q->kind, "mq") || !strcmp(q->kind, "mqprio"))
+		return false;
 	for (i = 0; i < n; i++) {
 		if (q->handle && list[i].ifindex == q->ifindex &&
 		    list[i].parent != TC_H_ROOT && list[i].parent != TC_H_INGRESS &&
