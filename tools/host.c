@@ -98,8 +98,10 @@ static int find_host(int cgroup, const char *path, __u32 flags, __u32 *id, int *
 	int ret = EXIT_DONE;
 
 	*prog = -1;
+	/* a cgroup that is gone meanwhile has none */
 	if (bpf_prog_query(cgroup, BPF_CGROUP_SOCK_OPS, flags, NULL, ids, &n))
-		return errno_error(errno, "cannot query the programs of cgroup \"%s\"", path);
+		return errno == ENOENT ? EXIT_DONE :
+		       errno_error(errno, "cannot query the programs of cgroup \"%s\"", path);
 	for (i = 0; i < n && *prog < 0 && !ret; i++) {
 		*id = ids[i];
 		ret = prog_open(ids[i], PROG_NAME, prog);
@@ -258,6 +260,10 @@ static int check_children(const char *path)
 	while (!ret && (entry = fts_read(tree))) {
 		if (entry->fts_info == FTS_D && entry->fts_level > FTS_ROOTLEVEL)
 			ret = check_child(entry->fts_path, path);
+		else if ((entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR) &&
+			 entry->fts_errno != ENOENT)
+			ret = errno_error(entry->fts_errno, "cannot read cgroup \"%s\"",
+					  entry->fts_path);
 	}
 	fts_close(tree);
 	return ret;
