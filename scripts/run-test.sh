@@ -5,8 +5,10 @@
 # these (the defaults):
 #
 #	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both;
-#				"long-vm uml", "long-vm smp uml": in the VM with LONG=1 or PLACE=vm
-#	# timeout: 300		seconds of wall time; 20 times that with LONG=1
+#				"long-vm uml", "long-vm smp uml": in the VM with LONG=1 or PLACE=vm;
+#				long-vm: only there
+#	# timeout: 300		seconds of wall time on a quick machine: what takes four
+#				times that is ended, with LONG=1 20 times
 #
 # What it said stays in .build/check/<name>.{tap,err,log}, or in CHECK_DIR instead;
 # log is the kernel's. How it ended is in <name>.status.
@@ -29,10 +31,10 @@ if [[ $name == *-uml ]]; then
 fi
 run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
-vm|'vm uml'|'long-vm uml'|uml) ;;
+vm|'vm uml'|long-vm|'long-vm uml'|uml) ;;
 'vm smp'*|'long-vm smp'*)	run+=(--smp) ;;
 host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
-*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm uml, long-vm smp uml, uml or host" ;;
+*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm, long-vm uml, long-vm smp uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)
 

@@ -40,7 +40,7 @@ checkers='dmesg | grep -q "KernelAddressSanitizer initialized" &&
 echo TAP version 13
 check "the module builds for the debug kernel" make build-lab-debug
 check "its checkers are on: KASAN, lockdep, kmemleak" env PLACE=uml-debug \
-	scripts/place.sh --timeout 60 -- bash -c "$checkers"
+	scripts/place.sh --timeout 600 -- bash -c "$checkers"
 for test in "${tests[@]}"; do
 	check "debug kernel: $test" debug "$test"
 done

@@ -34,7 +34,7 @@ export RESULTS=$tmp
 
 incast() # NAME KEY=VALUE...
 {
-	"$top/scripts/lab/uml.sh" --mem 4G --timeout 80 -- "$top/selftests/lab/react.sh" guest "$@" </dev/null
+	"$top/scripts/lab/uml.sh" --mem 4G --timeout 600 -- "$top/selftests/lab/react.sh" guest "$@" </dev/null
 	"$top/scripts/lab/measure.sh" "$1"
 }
 counted() { awk -v name="$2" '$1 == name { n += $2 } END { print n }' "$tmp/$1.counts"; } # NAME COUNTER

@@ -50,7 +50,7 @@ if [[ ${1-} == --guest ]]; then
 	# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
 	. "$top/scripts/common.sh"
 	lab_env "$top"
-	exec "$top/scripts/lab/uml.sh" --cpu "$cpu" --seed "$seed" --timeout 200 -- \
+	exec "$top/scripts/lab/uml.sh" --cpu "$cpu" --seed "$seed" --timeout 900 -- \
 		"$here/repeat.sh" --inside "$late"
 fi
 
