@@ -93,9 +93,10 @@ export VM_POOL
 # alone NAME: the command that runs only that
 alone()
 {
+	local check=check${LONG:+-long}
 	case $1 in
-	*-uml)	echo "make check TESTS=${1%-uml} PLACE=${PLACE:-uml} V=1" ;;
-	*)	echo "make check TESTS=$1${PLACE:+ PLACE=$PLACE}${KERNEL:+ KERNEL=$KERNEL} V=1" ;;
+	*-uml)	echo "make $check TESTS=${1%-uml} PLACE=${PLACE:-uml} V=1" ;;
+	*)	echo "make $check TESTS=$1${PLACE:+ PLACE=$PLACE}${KERNEL:+ KERNEL=$KERNEL} V=1" ;;
 	esac
 }
 

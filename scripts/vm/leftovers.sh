@@ -104,6 +104,9 @@ if [[ ${1-} == --before ]]; then
 fi
 allowed=$*
 status=0
+for tool in ip tc nft bpftool comm awk find; do
+	command -v "$tool" >/dev/null || { echo "left behind: no $tool here to see that"; status=1; }
+done >&2
 end=$((SECONDS + seconds))
 for what in "${all[@]}"; do
 	until same "$what" || [[ $SECONDS -ge $end ]]; do

@@ -28,13 +28,17 @@ made part host 850 'echo 1..3' 'echo ok 1 fine' 'echo "ok 2 a # SKIP nothing her
 made hangs host 2 'echo 1..2' 'echo ok 1 fine' 'sleep infinity'
 # shellcheck disable=SC2016 # expanded there
 made leaves vm 900 'echo 1..1' 'ip netns add forgotten' 'mkdir /sys/fs/cgroup/forgotten' 'sleep 999 &' \
-	'sysctl -qw net.core.somaxconn=77' 'tc qdisc add dev lo root pfifo' 'echo ok 1 fine'
+	'sysctl -qw net.core.somaxconn=77' 'tc qdisc add dev lo root pfifo' 'mount -t tmpfs forgotten /mnt' \
+	"bpftool prog load '$HPCCPP_BIN/foreign.bpf.o' /sys/fs/bpf/forgotten" \
+	"insmod '$top/.build/6.1/kmod/tcp_hpccpp.ko'" 'socat TCP-LISTEN:77 - &' \
+	'until ss -Hltn | grep -q :77; do :; done' 'echo ok 1 fine'
 # shellcheck disable=SC2016 # expanded there
 made clean vm 800 'echo 1..1' '[[ -z $(ip netns) && ! -e /sys/fs/cgroup/forgotten ]] || echo -n "not "' \
 	'echo ok 1 fine'
 
 cd "$tree"
-run() { env -u PLACE -u KERNEL -u V -u LONG -u CHECK_DIR -u VM_POOL PLACE=vm scripts/check.sh "$@" >"$tmp/out" 2>"$tmp/err"; }
+unset LONG
+run() { env -u PLACE -u KERNEL -u V -u CHECK_DIR -u VM_POOL PLACE=vm scripts/check.sh "$@" >"$tmp/out" 2>"$tmp/err"; }
 has() { grep -qxE "$1" "$tmp/out" || { cat "$tmp/out" "$tmp/err"; false; } }	# REGEX
 
 echo TAP version 13
@@ -52,10 +56,11 @@ says() # NAME LINE [PLACE]: what is said of it at the end
 }
 says fails 'not ok 2 the answer: 41 \(== 42\)'
 says ends 'not ok: status 7'
-says hangs 'not ok: not done after 2 s'
+says hangs 'not ok: not done after 8 s'
 says leaves 'not ok: left behind: namespaces: forgotten; .*'
 for what in 'cgroups: /sys/fs/cgroup/forgotten' 'network: qdisc pfifo .*' 'processes: sleep 999 ' \
-	'sysctls: net/core/somaxconn:[0-9]+' 'sockets: net_namespace [0-9]+'; do
+	'sysctls: net/core/somaxconn:[0-9]+' 'sockets: TCP [0-9]+; net_namespace [0-9]+' \
+	'mounts: forgotten /mnt tmpfs' 'agents: .*' 'module: tcp_hpccpp, used by 0'; do
 	check "... ${what%%:*}" has "leaves: not ok: .*(left behind|changed): $what(;.*)?"
 done
 check "what was skipped, a line a reason" has 'Skipped: 3 of part, skipped: nothing here'
@@ -65,6 +70,11 @@ check "a skipped test is not announced as one that failed" none_of '^# skipped: 
 check "others are none the worse" none_of '^(passes|clean|part|skipped): '
 assert_eq "the last line" "$(tail -n 1 "$tmp/out")" "7 passed, 4 failed, 3 skipped"
 assert_eq "... in a file too" "$(<.build/check/totals)" "7 passed, 4 failed, 3 skipped"
+
+export LONG=1
+run fails || true
+check "make check-long: how to run one alone" has '.* alone: make check-long TESTS=fails PLACE=vm V=1'
+unset LONG
 
 run passes skipped
 assert_eq "none fails: the last line" "$(tail -n 1 "$tmp/out")" "1 passed, 0 failed, 1 skipped"
