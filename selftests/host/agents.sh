@@ -232,6 +232,7 @@ there() { tc -n "$box" qdisc add dev t0 clsact; "$@"; }
 both() { filter egress out && filter ingress in; }
 
 # Beside what of another build cannot be read, the rest is shown
+machine_agents -x
 there both
 port add q0 id 100
 mkdir "$CGROUP/a" "$CGROUP/b"
@@ -260,6 +261,7 @@ has 'any(.[]; .check == "bursts") and any(.[]; .found == "on 2 queues")'
 port del q0
 "$HPCCPP" host del cgroup "$CGROUP/b"
 check "a host agent of another build is deleted" "$HPCCPP" host del cgroup "$CGROUP/a"
+machine_free
 rmdir "$CGROUP/a" "$CGROUP/b"
 
 check "an agent of another build is deleted" port del t0

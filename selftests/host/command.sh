@@ -15,6 +15,7 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
+machine_agents -s
 
 ktap_plan 236
 # shellcheck disable=SC2154 # set by setup_ns

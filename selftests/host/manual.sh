@@ -12,6 +12,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 HPCCPP=$top/.build/6.1/tools/hpccpp
+machine_agents -s
 
 echo TAP version 13
 is() { check "$1: $2" [ "$2" = "$3" ]; }	# NAME VALUE WANTED

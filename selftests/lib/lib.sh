@@ -255,6 +255,12 @@ load_hpccpp()
 	module_loaded=1
 }
 
+# machine_agents -s|-x: tests run side by side, and eBPF programs have no namespace. With -s
+# for who looks at all agents of this machine; with -x, until machine_free, for who puts
+# some there that cannot be read.
+machine_agents() { exec {machine}>/run/lock/hpccpp-selftests && flock "$1" "$machine"; }
+machine_free() { exec {machine}>&-; }
+
 # --- Namespaces --------------------------------------------------------------
 
 # setup_ns NAME...: each with a random suffix, and in the variable NAME.
