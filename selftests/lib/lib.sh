@@ -160,9 +160,6 @@ cmocka()
 # how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
 how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
 
-# What the lab runs whole in seconds the VM runs a part of, but with LONG=1.
-in_part() { [[ ${PLACE-} == vm && -z ${LONG-} ]]; }
-
 # copy_sources DIR: without what builds and editors leave beside them
 copy_sources()
 {

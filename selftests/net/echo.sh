@@ -10,7 +10,7 @@
 #	   ACKs: GRO, in lists                  netem: half a round trip
 #	h1 lo: both ends of a connection, and a port
 #
-# place: vm uml
+# place: long-vm uml
 # timeout: 300
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
@@ -84,7 +84,6 @@ unwatch_lists()
 }
 
 families="ipv4 ipv6" tests=43
-! in_part || families=ipv4 tests=27
 ktap_plan $tests
 load_hpccpp
 topo_line 1 1

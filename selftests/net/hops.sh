@@ -97,7 +97,7 @@ moves() # SWITCH
 }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan 38
+ktap_plan "$(how_often 26 38)"
 topo_line 1 8
 for records in 1 2 3; do
 	host_on want$records records $records
@@ -106,6 +106,8 @@ host_on "$r"
 for i in 1 2 3 4 5 6 7 8; do
 	rate s$i "${speeds[i]}"
 	port s$i
+	# a path with fewer, as many and more than there is room for; LONG=1: all of them
+	[[ -n ${LONG-} || " 1 2 5 8 " == *" $i "* ]] || continue
 	for records in 1 2 3; do
 		path $i $records $((i % 2 ? 4 : 6))
 	done

@@ -23,7 +23,6 @@ ticks=8				# ms: the timer is up to two ticks of 4 ms late
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 percents="0.1 1 5" tests=52
-! in_part || percents=1 tests=28
 ktap_plan $tests
 # shellcheck disable=SC2034 # used in topo_line
 SYSCTLS=net.ipv4.tcp_ecn=1

@@ -8,7 +8,7 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next --100M-- eth0 | r		(topo_line in lib.sh)
 #
-# place: vm
+# place: long-vm
 # timeout: 600
 # shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
 set -euo pipefail

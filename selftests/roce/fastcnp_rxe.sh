@@ -154,7 +154,7 @@ for tool in ib_write_bw ${LONG:+ib_send_bw}; do
 	# way back. For RoCEv2's own CNP the receiver has to learn the queue pair from an ACK first,
 	# so that it does not answer the first mark.
 	"$HPCCPP" port add dev next netns "$s2" cnp 100 ecn mark base-rtt $T
-	for answer in fast-cnp ${LONG:+cnp}; do
+	for answer in ${LONG:+fast-cnp cnp}; do
 		tc qdisc add dev hb parent 1:1 fq
 		"$HPCCPP" cnp add dev hb accept fd00:5::/64 rate 200mbit base-rtt $T answer "$answer"
 		"$HPCCPP" cnp add dev ha accept $b rate 200mbit base-rtt $T
