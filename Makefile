@@ -73,8 +73,7 @@ demo: deps
 
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
-	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin \
-		$(patsubst %,headers-%,$(filter-out 6.1 $(place),$(kernels)))
+	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin
 	$(q)scripts/check.sh $(TESTS)
 
 # Whole: what "check" does a part of; hours.
@@ -128,17 +127,14 @@ deps:
 build-native: .build/native/vmlinux.h
 	$(q)$(MAKE) build-kmod build-tools out=.build/native kdir=$(KDIR) vmlinux_h=$<
 
-build-%:
-	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-kmod build-tools \
-		out=.build/$* kdir=$$tree/build vmlinux_h=$$tree/vmlinux.h
-
-build-tools-%:
-	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-tools \
-		out=.build/$* vmlinux_h=$$tree/vmlinux.h
-
-headers-%:
-	$(q)tree=$$(scripts/vm/kernel.sh --headers $*) && $(MAKE) build-kmod \
+build-%: build-tools-6.1
+	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-kmod \
 		out=.build/$* kdir=$$tree/build
+
+# The command is built once, with the types of the oldest kernel, for all.
+build-tools-6.1:
+	$(q)tree=$$(scripts/vm/kernel.sh 6.1) && $(MAKE) build-tools \
+		out=.build/6.1 vmlinux_h=$$tree/vmlinux.h
 
 build-kmod:
 	$(q)mkdir -p $(out)
@@ -201,11 +197,11 @@ help:
 	@echo '                cubic run a part'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
-	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/README.md)'
+	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
 	@echo
 	@echo '  clean       - remove what was built'
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
 .PHONY: install-dkms deb cost
 .PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link bench bench-paper build-native
-.PHONY: build-kmod build-tools build-bin clean help
+.PHONY: build-kmod build-tools build-tools-6.1 build-bin clean help

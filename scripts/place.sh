@@ -75,7 +75,8 @@ fi
 step PLACE "$place${vm_args[*]:+ ${vm_args[*]}}, ${why}"
 export PLACE=$place
 export HPCCPP_KO=$top/.build/$build/kmod/tcp_hpccpp.ko
-export HPCCPP=$top/.build/$build/tools/hpccpp
+export HPCCPP=$top/.build/6.1/tools/hpccpp
+[[ $place != native ]] || HPCCPP=$top/.build/native/tools/hpccpp
 if [[ $place == uml* ]]; then
 	lab_env "$top" "$build"
 	export PLACE=uml
