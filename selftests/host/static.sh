@@ -32,32 +32,6 @@ copy_sources "$src"
 
 # --- checkpatch ----------------------------------------------------------------
 
-# The kernel's own script comes with the kernel's sources only: fetched once.
-get_checkpatch()
-{
-	local dir=$cache/checkpatch got status=0
-	checkpatch=${CHECKPATCH:-$dir/checkpatch.pl}
-	[[ ! -e $checkpatch ]] || return 0
-	mkdir -p "$cache" && got=$(mktemp -d "$cache/tmp.XXXXXX") || return
-	(
-		flock 9 && cd "$got" && mkdir scripts || exit
-		[[ ! -e $checkpatch ]] || exit 0
-		private_apt_init "$got/apt" bookworm &&
-			private_apt apt-get update &&
-			package=$(private_apt apt-cache depends linux-source |
-				sed -nE 's/^ *Depends: (linux-source-[0-9.]+)$/\1/p') &&
-			private_apt apt-get download "$package" &&
-			dpkg-deb --fsys-tarfile "$package"_*.deb |
-			tar -xO "./usr/src/$package.tar.xz" |
-			tar -xJC scripts --strip-components=2 --wildcards \
-				'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
-				'*/scripts/const_structs.checkpatch' &&
-			rm -rf "$dir" && mv scripts "$dir"
-	) 9>"$dir.lock" || status=1
-	rm -rf "$got"
-	[[ $status -eq 0 && -e $checkpatch ]]
-}
-
 # What of checkpatch does not apply, where, and why:
 #   CONSTANT_COMPARISON	takes the draft's variables U and W for constants
 #   LONG_LINE_STRING	a message that one may grep for stays on its line
@@ -68,9 +42,14 @@ get_checkpatch()
 #   MEMORY_BARRIER ...	what the kernel's own headers do, done again for the unit tests
 #   BIT_MACRO ...	prefer what the kernel's own headers define, which the
 #			command, the agents and the tests do not have
+#   ALLOC_WITH_SIZEOF	kzalloc_obj() is not in 6.1, nor does it take a constant table of
+#   CONST_STRUCT	sysctls
+#   MACRO_ARG_UNUSED	what one kernel's interface has, and another's has not
 ignored() # FILE: types that do not apply to it
 {
-	echo CONSTANT_COMPARISON LONG_LINE_STRING
+	echo CONSTANT_COMPARISON LONG_LINE_STRING ALLOC_WITH_SIZEOF CONST_STRUCT
+	[[ $1 != kmod/compat.h && $1 != */bpf_shim.h && $1 != */module_kernel.h ]] ||
+		echo MACRO_ARG_UNUSED
 	[[ $1 != *.bpf.c && $1 != tools/bpf/host_flow.h ]] || echo VOLATILE
 	[[ $1 != */cnp_maps.h ]] || echo MACRO_ARG_REUSE
 	[[ $1 != */module_kernel.h ]] || echo VOLATILE MEMORY_BARRIER TRAILING_SEMICOLON \
@@ -81,7 +60,7 @@ ignored() # FILE: types that do not apply to it
 		echo OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT ;;
 	kmod/hpccpp_*.h | tools/* | selftests/* | scripts/*)
 		echo BIT_MACRO PREFER_KERNEL_TYPES PREFER_DEFINED_ATTRIBUTE_MACRO \
-			ARRAY_SIZE ;;
+			ARRAY_SIZE STRCPY ;;
 	esac
 }
 # Names that others gave: cmocka's type, C11's keyword, inttypes.h, libFuzzer's entry,
@@ -91,9 +70,10 @@ foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTest
 # Files to which the same applies go together: to begin takes it a quarter of a second.
 run_checkpatch()
 {
-	local file ignore status=0 files keys key
+	local checkpatch file ignore status=0 files keys key
 	declare -A together=()
-	get_checkpatch || return
+	# of the newest kernel that we have the sources of
+	checkpatch=$("$top/scripts/lab/kernel.sh")/build/scripts/checkpatch.pl || return
 	mapfile -t files < <(sources -name '*.[ch]')
 	[[ ${#files[@]} -gt 0 ]] || return
 	cd "$src" || return
@@ -220,17 +200,25 @@ run_shellcheck()
 
 run_spdx()
 {
-	local file files status=0
+	local files
 	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.patch' ! -name '*.config' \
 		! -path '*/debian/*')
 	[[ ${#files[@]} -gt 0 ]] || return
-	for file in "${files[@]}"; do
-		head -n 2 "$src/$file" | grep -q 'SPDX-License-Identifier: GPL-2.0' || {
-			echo "$file: no SPDX line in its first two"
-			status=1
-		}
-	done
-	return "$status"
+	( cd "$src" && awk '
+		FNR == 1 && NR > 1 && !said	{ print name; bad = 1 }
+		FNR == 1			{ name = FILENAME; said = 0 }
+		FNR <= 2			{ said += /SPDX-License-Identifier: GPL-2.0/ }
+		FNR == 2			{ nextfile }
+		END				{ if (!said) { print name; bad = 1 }; exit bad }' "${files[@]}" )
+}
+
+# What the layout promises of each directory and file
+run_sizes()
+{
+	( cd "$src" && find kmod tools selftests scripts -name README.md -exec awk '
+		FNR == 16 { print FILENAME ": more than 15 lines"; bad = 1 } END { exit bad }' {} + &&
+		find kmod tools selftests scripts \( -name '*.[ch]' -o -name '*.sh' -o -name '*.py' \) -exec awk '
+		FNR == 901 { print FILENAME ": more than 900 lines"; bad = 1 } END { exit bad }' {} + )
 }
 
 echo TAP version 13
@@ -251,4 +239,5 @@ for cc in gcc clang; do
 done
 tested "shellcheck has nothing to say" run_shellcheck
 tested "every source file has its licence line" run_spdx
+tested "no README has more than 15 lines, no file of code more than 900" run_sizes
 ktap_finish
