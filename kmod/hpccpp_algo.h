@@ -47,7 +47,9 @@
  *  5. A record without rate and with a U says that no port of the path has a
  *     load of that: that is U then, and eta when it is more, so that what a
  *     flow is not told does not slow it.
- *  6. The draft's camel case is spelled with underscores: inc_stage, W_c.
+ *  6. Where u' of all links is 0 the draft leaves tau unset (lines 6-7). It is
+ *     that of the first link then: U decays by the time that has passed.
+ *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
