@@ -208,12 +208,12 @@ static __always_inline void pace(struct __sk_buff *skb,
 {
 	__u64 rate = 0, at, begins, line = cfg->dcqcn.line;
 	__u32 len = skb->len;
-	bool held;
+	bool held, busy = false;
 
 	if (f->hpcc_rate < line && now > f->told &&
 	    now - f->told >= untold_after(cfg->hpcc.T) * 1000ULL && take(f)) {
 		rate = untold(f, cfg, now);
-		give_back(f);
+		busy = true;
 	}
 	begins = f->rate < line ? now : wire_begins(len, line, now);
 	bpf_spin_lock(&f->lock);
@@ -238,6 +238,9 @@ static __always_inline void pace(struct __sk_buff *skb,
 	f->packets++;
 	f->bytes += len;
 	bpf_spin_unlock(&f->lock);
+	/* not before: another CPU may set a lower rate once it is free */
+	if (busy)
+		give_back(f);
 	if (held) {
 		skb->tstamp = at;
 		count(HPCCPP_CS_PACED);
