@@ -172,7 +172,8 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 		count(HPCCPP_CS_UNTRACKED);
 		return TC_ACT_UNSPEC;
 	}
-	f->data |= sequence;
+	if (!(f->data & sequence))
+		__sync_fetch_and_or(&f->data, sequence);
 	if (!answer) {
 		f->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
 		ask(cfg, key.daddr, &roce.bth, false, key.qpn, f->lqpn, now);

@@ -163,7 +163,7 @@ static __noinline bool load_trace(struct __sk_buff *skb,
 	for (i = 0; i < HPCCPP_CNP_NAMESPACES; i++)
 		any = any || (i < cfg->n_namespaces &&
 			      cfg->namespaces[i] == bpf_ntohs(t.ns));
-	/* the port that sent this is the one that found no room for its node */
+	/* a port found no room for its node, and that may be the congested one */
 	if (type != HPCCPP_IOAM_PREALLOC || !any ||
 	    t.node_flags & HPCCPP_IOAM_OVERFLOW ||
 	    (bpf_ntohl(t.type) & 0xffffff00) != HPCCPP_IOAM_HPCC ||

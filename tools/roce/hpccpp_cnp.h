@@ -98,7 +98,8 @@ enum hpccpp_cnp_cause {
 };
 
 struct hpccpp_cnp_flow {
-	struct bpf_spin_lock lock;	/* for all up to "busy" */
+	/* for all up to "busy" but sport, data, lqpn and psn, each written at once */
+	struct bpf_spin_lock lock;
 	__u8  algorithm;	/* DCQCN or HPCC: which of them set "rate" */
 	__u8  cause;		/* enum hpccpp_cnp_cause, of the last CNP heeded */
 	__u16 sport;		/* UDP source port, as the stack has it */
