@@ -104,7 +104,7 @@ __u64 ethtool_rate(const char *dev)
  */
 #define CLSACT_MAP	"hpccpp_clsact"
 
-/* That of one filter, an fd or -1 */
+/* The map that says so of one filter, an fd or -1. */
 static int filter_map(int ifindex, __u32 priority, enum bpf_tc_attach_point point)
 {
 	HOOK(hook, ifindex, point);
@@ -121,7 +121,7 @@ static int filter_map(int ifindex, __u32 priority, enum bpf_tc_attach_point poin
 	return map;
 }
 
-/* That of any of ours on a device, an fd or -1 */
+/* The map that says so of any of our filters on a device, an fd or -1. */
 static int clsact_map(int ifindex)
 {
 	static const __u32 priorities[] = { HPCCPP_TC_PRIO, HPCCPP_CNP_PRIO };
@@ -221,11 +221,14 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 	return errno_error(err, "cannot attach to %s", dev);
 }
 
-/* The filters of what on these hooks: no signal comes between. */
+/*
+ * Removes the filters of an agent, "what" in errors, from these hooks, and the clsact if
+ * it is ours. No signal comes between: without a filter nothing tells whose it is.
+ */
 int detach_filters(const char *what, const char *dev, int ifindex,
 		   __u32 priority, bool in, bool out)
 {
-	int map = clsact_map(ifindex), err = 0;
+	int map = clsact_map(ifindex), err = 0, ret = EXIT_DONE;
 	sigset_t all, old;
 
 	sigfillset(&all);
@@ -234,16 +237,18 @@ int detach_filters(const char *what, const char *dev, int ifindex,
 		err = detach_filter(ifindex, priority, BPF_TC_EGRESS);
 	if (in && (!err || err == -ENOENT))
 		err = detach_filter(ifindex, priority, BPF_TC_INGRESS);
-	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (map >= 0)
 		close(map);
 	if (err && err != -ENOENT)
-		return errno_error(err, "cannot remove the %s on %s", what, dev);
-	return map >= 0 ? remove_clsact(dev, ifindex) : EXIT_DONE;
+		ret = errno_error(err, "cannot remove the %s on %s", what, dev);
+	else if (map >= 0)
+		ret = remove_clsact(dev, ifindex);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return ret;
 }
 
 /*
- * What add() finds on one device, or with NULL on all that may have filters. After an
+ * Has add() look at one device, or with NULL at all that may have filters. After an
  * error it goes on with the next.
  */
 int dev_rows(const char *dev, struct json_object *rows,
