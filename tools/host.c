@@ -257,6 +257,7 @@ static int check_children(const char *path)
 
 	if (!tree)
 		return errno_error(errno, "cannot read cgroup \"%s\"", path);
+	errno = 0;
 	while (!ret && (entry = fts_read(tree))) {
 		if (entry->fts_info == FTS_D && entry->fts_level > FTS_ROOTLEVEL)
 			ret = check_child(entry->fts_path, path);
@@ -264,7 +265,10 @@ static int check_children(const char *path)
 			 entry->fts_errno != ENOENT)
 			ret = errno_error(entry->fts_errno, "cannot read cgroup \"%s\"",
 					  entry->fts_path);
+		errno = 0;
 	}
+	if (!ret && errno)
+		ret = errno_error(errno, "cannot read cgroup \"%s\"", path);
 	fts_close(tree);
 	return ret;
 }
@@ -495,6 +499,8 @@ static int host_delete(int argc, char **argv)
 	if (!ret && !path)
 		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret)
+		ret = lock_agents();
+	if (!ret)
 		ret = open_cgroup(path, &fd);
 	if (ret)
 		return ret;
@@ -574,8 +580,13 @@ static int add_row(int prog, struct json_object *rows)
 static bool attached(const char *path, __u32 id)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
+	struct statfs fs;
 	__u32 there = 0;
 
+	if (fd >= 0 && (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)) {
+		close(fd);
+		fd = -1;
+	}
 	if (fd < 0)
 		return false;
 	if (find_host(fd, path, 0, &there, &found))
@@ -620,7 +631,7 @@ static int one_host(const char *path, struct json_object *rows)
 	return ret;
 }
 
-/* Of one cgroup, or of all with NULL; after an agent that cannot be read the next. */
+/* The agents of one cgroup, or of all with NULL. It goes on after one that cannot be read. */
 int host_rows(const char *path, struct json_object *rows)
 {
 	int ret = EXIT_DONE, err, prog;
