@@ -98,7 +98,7 @@ fi
 mark="hpccpp: place.sh $$"
 echo "$mark" >/dev/kmsg
 status=0
-timeout --foreground -k 5 "$timeout" "$@" || status=$?
+timeout --foreground -k 60 "$timeout" "$@" || status=$?
 dmesg | sed "1,/$mark/d" >"$log"
 if splat_scan "$log"; then
 	printf '%s: the kernel complained (above)\n' "${0##*/}" >&2

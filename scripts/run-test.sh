@@ -33,7 +33,7 @@ run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
 case ${place:-vm} in
 vm|'vm uml'|long-vm|'long-vm uml'|uml) ;;
 'vm smp'*|'long-vm smp'*)	run+=(--smp) ;;
-host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 5 "$timeout") ;;
+host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 60 "$timeout") ;;
 *)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm, long-vm uml, long-vm smp uml, uml or host" ;;
 esac
 [[ $place == host ]] || run+=(--)

@@ -12,8 +12,9 @@
 #
 # --serve DIR boots a VM that runs many commands, one after another, and a new one when
 # that is killed. Commands find it when the environment's VM_POOL names a directory
-# of such directories, named KERNEL.* or KERNEL-smp.*: the command then runs in one
-# that nobody uses, and what it leaves behind is a fault.
+# of such directories, named KERNEL.* or KERNEL-smp.*, with the process that serves
+# each in its file "server": the command then runs in one that nobody uses, and what
+# it leaves behind is a fault.
 #
 # Ends as the command does; 98 when it leaves something behind; 99 when the guest's
 # kernel log has a splat or ends before the command does; 124 after --timeout
@@ -73,7 +74,7 @@ trap 'exit 143' TERM
 
 give_up()
 {
-	rm -f "$vm/ready"
+	rm -f "$vm"/{ready,busy}
 	kill -KILL "$qemu" 2>/dev/null || true
 }
 
@@ -166,11 +167,20 @@ free_vm()
 {
 	local alive=
 	for vm in "$VM_POOL/$series${smp:+-smp}".*; do
-		[[ -d $vm && ! -e $vm/failed ]] || continue
+		if [[ ! -e $vm/server ]] || ! kill -0 "$(<"$vm/server")" 2>/dev/null; then
+			continue
+		fi
 		alive=1
 		exec {lock}>"$vm/lock"
 		if flock -n "$lock" && [[ -e $vm/ready ]]; then
 			qemu=$(<"$vm/ready")
+			if [[ -e $vm/busy ]]; then	# left by one that was killed
+				give_up
+				qemu=
+				exec {lock}>&-
+				continue
+			fi
+			: >"$vm/busy"
 			exec {answers}<>"$vm/jobs.out"
 			return
 		fi
@@ -216,7 +226,6 @@ if [[ -n $serve ]]; then
 		{ wait "$qemu" || true; } 2>/dev/null
 		rm -f "$vm/ready"
 	done
-	touch "$vm/failed"
 	tail -n 40 "$vm/log" >&2
 	die "the VM does not boot (above)"
 fi
@@ -229,7 +238,8 @@ if [[ -n ${VM_POOL-} && -z ${RESULTS-} ]]; then
 else
 	vm=$tmp
 	guest_results
-	! boot || job "$@"
+	boot || { tail -n 40 "$vm/log" >&2; die "the VM does not boot"; }
+	job "$@"
 fi
 [[ -z $log ]] || cp "$vm/log" "$log"
 cp "$vm/log" "$tmp/kernel"
@@ -255,6 +265,7 @@ if [[ -n $left ]]; then
 fi
 if [[ $vm != "$tmp" ]]; then
 	stand_still
+	rm -f "$vm/busy"
 	qemu=
 fi
 exit "$answer"

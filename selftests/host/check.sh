@@ -25,9 +25,12 @@ made fails host 850 'echo 1..2' 'echo ok 1 fine' 'echo "not ok 2 the answer: 41 
 made ends host 850 'echo 1..2' 'echo ok 1 fine' 'exit 7'
 made skipped host 850 'echo "1..0 # SKIP nothing here"' 'exit 4'
 made part host 850 'echo 1..3' 'echo ok 1 fine' 'echo "ok 2 a # SKIP nothing here"' 'echo "ok 3 b # SKIP nothing here"'
+# shellcheck disable=SC2016 # expanded there
+made dies host 850 ". '$top/selftests/lib/lib.sh'" 'set -e' 'ktap_plan 3' 'ktap_ok fine' 'false'
+made few host 850 'echo 1..3' 'echo ok 1 fine'
 made hangs host 2 'echo 1..2' 'echo ok 1 fine' 'sleep infinity'
 # shellcheck disable=SC2016 # expanded there
-made leaves vm 900 'echo 1..1' 'ip netns add forgotten' 'mkdir /sys/fs/cgroup/forgotten' 'sleep 999 &' \
+made leaves vm 900 'echo 1..1' 'ip netns add forgotten' 'mkdir /sys/fs/cgroup/forgotten' 'sleep infinity &' \
 	'sysctl -qw net.core.somaxconn=77' 'tc qdisc add dev lo root pfifo' 'mount -t tmpfs forgotten /mnt' \
 	"bpftool prog load '$HPCCPP_BIN/foreign.bpf.o' /sys/fs/bpf/forgotten" \
 	"insmod '$top/.build/6.1/kmod/tcp_hpccpp.ko'" 'socat TCP-LISTEN:77 - &' \
@@ -45,8 +48,8 @@ echo TAP version 13
 status=0
 run || status=$?
 assert_eq "some fail: status" "$status" 1
-for n in 1 8; do
-	check "progress: $n of 8" has "$n of 8 \[[0-9:]+\] .*"
+for n in 1 10; do
+	check "progress: $n of 10" has "$n of 10 \[[0-9:]+\] .*"
 done
 says() # NAME LINE [PLACE]: what is said of it at the end
 {
@@ -56,9 +59,11 @@ says() # NAME LINE [PLACE]: what is said of it at the end
 }
 says fails 'not ok 2 the answer: 41 \(== 42\)'
 says ends 'not ok: status 7'
+says dies 'not ok 2 ended after test 1 of 3'
+says few 'not ok: it ran other tests than it planned'
 says hangs 'not ok: not done after 8 s'
 says leaves 'not ok: left behind: namespaces: forgotten; .*'
-for what in 'cgroups: /sys/fs/cgroup/forgotten' 'network: qdisc pfifo .*' 'processes: sleep 999 ' \
+for what in 'cgroups: /sys/fs/cgroup/forgotten' 'network: qdisc pfifo .*' 'processes: sleep infinity ' \
 	'sysctls: net/core/somaxconn:[0-9]+' 'sockets: TCP [0-9]+; net_namespace [0-9]+' \
 	'mounts: forgotten /mnt tmpfs' 'agents: .*' 'module: tcp_hpccpp, used by 0'; do
 	check "... ${what%%:*}" has "leaves: not ok: .*(left behind|changed): $what(;.*)?"
@@ -68,8 +73,8 @@ assert_eq "... lines" "$(grep -c '^Skipped' "$tmp/out")" 1
 none_of() { ! grep -E "$1" "$tmp/out" "$tmp/err"; }
 check "a skipped test is not announced as one that failed" none_of '^# skipped: status'
 check "others are none the worse" none_of '^(passes|clean|part|skipped): '
-assert_eq "the last line" "$(tail -n 1 "$tmp/out")" "7 passed, 4 failed, 3 skipped"
-assert_eq "... in a file too" "$(<.build/check/totals)" "7 passed, 4 failed, 3 skipped"
+assert_eq "the last line" "$(tail -n 1 "$tmp/out")" "9 passed, 6 failed, 3 skipped"
+assert_eq "... in a file too" "$(<.build/check/totals)" "9 passed, 6 failed, 3 skipped"
 
 export LONG=1
 run fails || true

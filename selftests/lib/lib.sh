@@ -219,7 +219,8 @@ cleanup()
 	fi
 	rm -rf "$tmp"
 	if [[ -n $ktap_planned && $ktap_run -lt $ktap_planned ]]; then
-		echo "Bail out! ended after test $ktap_run of $ktap_planned"
+		# not "Bail out!", by which prove ends all other tests too
+		ktap_not_ok "ended after test $ktap_run of $ktap_planned"
 		[[ $status -ne 0 ]] || status=1
 	fi
 	exit "$status"
