@@ -235,7 +235,7 @@ for cc in gcc clang; do
 	tested "the command builds with $cc -Wall -Wextra without a warning" \
 		once "$compilers $(release 6.1)" kmod tools -- build_tools $cc
 	tested "the selftests build with $cc -Wall -Wextra without a warning" \
-		once "$compilers $(release 6.1)" kmod tools selftests -- build_selftests $cc
+		once "$compilers $(release 6.1)" kmod tools selftests scripts/cost -- build_selftests $cc
 done
 tested "shellcheck has nothing to say" run_shellcheck
 tested "every source file has its licence line" run_spdx

@@ -13,10 +13,11 @@ find "$clean" -type f -mtime +60 -delete
 # digest WORD... <FILES
 digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -d' ' -f1; }
 was_clean() { [[ -z ${LONG-} && -e $clean/$1 ]]; }	# DIGEST
-# contents DIRECTORY...: of the copy, with the files' names
+checks=("$(realpath "$0")" "$(realpath "${BASH_SOURCE[0]}")")
+# contents DIRECTORY...: of the copy, with the files' names, and how they are looked at
 contents()
 {
-	( cd "$src" && find "$@" -type f | sort | xargs sha256sum; sha256sum <"$0" )
+	( cd "$src" && find "$@" -type f | sort | xargs sha256sum; cat "${checks[@]}" )
 }
 
 # once WHAT DIRECTORY... -- COMMAND...: unless that was clean with the same WHAT and directories
