@@ -150,10 +150,15 @@ flow
 assert_eq "a flow: destination" "$(the dst)" $b
 assert_eq "a flow: rate" "$(the rate)" 200000000
 assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)"
-named() { cnp_is '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] | length == 1'; }
-perftest ib_write_bw -q 1 -s 4096 -D 1 & live=$!
-check "whose it is, while it is there" busywait 20 named
-check "... that process" grep -qz rxe_ha "/proc/$(cnp '.flows[].pid // empty')/cmdline"
+named()
+{
+	local pid
+	pid=$(cnp '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] |
+		if length == 1 then .[0] else empty end')
+	grep -qz rxe_ha "/proc/$pid/cmdline"
+}
+perftest ib_write_bw -q 1 -s 4096 -D 3 & live=$!
+check "whose it is, while it is there: that process" busywait 20 named
 wait $live
 check "... and no more" cnp_is 'all(.flows[]; (has("rdma") or has("pid") or has("comm")) | not)'
 flow
