@@ -17,7 +17,7 @@ top=$(realpath "$here/..")
 
 goal=95				# percent
 # Tests are as they are in make check: neither long nor in another place.
-unset LONG PLACE KERNEL V HPCCPP_BIN CHECK_DIR TESTS FILE MAKEFLAGS MFLAGS MAKELEVEL \
+unset LONG PLACE KERNEL V HPCCPP_BIN CHECK_DIR VM_POOL RESULTS SEED TESTS FILE MAKEFLAGS MFLAGS MAKELEVEL \
 	MAKEOVERRIDES
 
 # --- Tables ------------------------------------------------------------------
@@ -167,7 +167,7 @@ judge()
 	local mutant=$work/mutants/$1 tree=$work/tree${SLOT:?} file test start=$SECONDS said verdict
 	local killed=''
 	file=$(<"$mutant/file")
-	change "$mutant" "$top/$file" >"$tree/$file" || exit 255
+	change "$mutant" "$work/orig/$file" >"$tree/$file" || exit 255
 	for test in $(<"$mutant/tests"); do
 		build "$tree" "$test" || {
 			echo "${0##*/}: $(<"$mutant/where"): $(<"$mutant/name"): does not build for $test:" \
@@ -179,7 +179,7 @@ judge()
 			break
 		fi
 	done
-	cp "$top/$file" "$tree/$file"
+	cp "$work/orig/$file" "$tree/$file"
 	echo "$killed" >"$mutant/verdict"
 	echo "$file: $(<"$mutant/name"): ${killed:-SURVIVED} ($((SECONDS - start)) s)"
 }
@@ -264,6 +264,8 @@ tar -C "$top" -c --exclude=./.git --exclude=./.build --exclude=./results --exclu
 mapfile -t tests < <(for n in "${chosen[@]}"; do
 	tr ' ' '\n' <"$work/mutants/$n/tests"
 done | sort -u)
+# the tree may be edited meanwhile
+cp -a "$work/tree0" "$work/orig"
 baseline "$work/tree0" "${tests[@]}"
 for ((slot = 1; slot < $(nproc); slot++)); do
 	cp -a "$work/tree0" "$work/tree$slot"
