@@ -246,7 +246,7 @@ static inline struct hpccpp_link *hpccpp_find_link(struct hpccpp_state *s,
 	return oldest;
 }
 
-/* Does the algorithm accept this rate, bit/s? */
+/* True if the algorithm accepts this rate, bit/s. */
 static inline bool hpccpp_rate_ok(__u64 bps)
 {
 	return bps >= HPCCPP_RATE_MIN && bps <= HPCCPP_RATE_MAX;

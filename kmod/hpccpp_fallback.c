@@ -9,7 +9,7 @@
 
 #include "tcp_hpccpp.h"
 
-/* What is lost from here on INT has to explain. */
+/* From here on INT has to explain each loss. */
 void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
 {
 	f->lost = tcp_sk(sk)->lost;
@@ -67,7 +67,7 @@ void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_count(f->net, HPCCPP_S_BLIND);
 }
 
-/* Has the most loaded link that we hear of been full for a round trip? */
+/* True if the most loaded link that we hear of has been full for a round trip. */
 bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

@@ -226,7 +226,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 }
 
-/* What the agent keeps of this socket, which is ours, or NULL; under RCU. */
+/* The agent's record of this socket, which is ours, or NULL; under RCU. */
 static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 {
 	struct bpf_local_storage *storage = rcu_dereference(sk->sk_bpf_storage);
@@ -256,7 +256,7 @@ static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
 	return div_u64(W * READ_ONCE(f->net->hold), 100);
 }
 
-/* Is a link that we hear of full? A bound has no rate: it is of no link. */
+/* True if a link that we hear of is full. A bound has no rate: it is of no link. */
 static bool hpccpp_loaded(const struct hpccpp_flow *f,
 			  const struct hpccpp_params *p,
 			  const struct hpccpp_int *rec)
@@ -415,7 +415,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	return used;
 }
 
-/* Is there something new since the last time, and of use? */
+/* True if there is news since the last time, and it is of use. */
 static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
 			     struct hpccpp_mail *mail)
 {
@@ -473,7 +473,7 @@ static bool hpccpp_announce(struct sock *sk)
 }
 
 /*
- * With an ACK: when no agent has the flow, there may be a new one. Not while TCP
+ * With an ACK, when no agent has the flow, it looks for a new one. Not while TCP
  * sends: it has taken its MSS already, and the agent would make segments longer.
  */
 static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
@@ -489,8 +489,8 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * From an agent that hears nothing. It may be gone, while another holds its map:
- * announce the flow to who is there.
+ * An agent that hears nothing may be gone, while another holds its map: the flow is
+ * announced to the agents that are there.
  */
 static void hpccpp_leave_agent(const struct sock *sk)
 {
@@ -625,7 +625,7 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 	return 1;
 }
 
-/* In fallback: has INT come (back)? */
+/* In fallback: looks whether INT has come, or come back. */
 static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);

@@ -11,7 +11,7 @@
 /* W never falls under a packet >> this: a floor of one is a standing queue. */
 #define HPCCPP_W_FLOOR_SHIFT	4
 
-/* What T is more than the minimum RTT, packets; difference 1. */
+/* T is the minimum RTT and this many packets; difference 1. */
 #define HPCCPP_T_PACKETS	4U
 
 /* T in us, 0 while nothing is known: difference 1. */
@@ -94,7 +94,7 @@ void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f)
 			   HPCCPP_PACING_SHIFT_MAX));
 }
 
-/* What follows from T and min(B) */
+/* Sets the parameters that follow from T and min(B). */
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);

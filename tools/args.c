@@ -173,7 +173,7 @@ static bool has_zero_in_front(const char *text)
 	return text[0] == '0' && isdigit((unsigned char)text[1]);
 }
 
-/* What an error says of that behind the numbers that are allowed */
+/* The hint at a leading zero, which errors give behind the numbers that are allowed. */
 const char *zero_hint(const char *text)
 {
 	return has_zero_in_front(text) ? ", with no zero in front" : "";

@@ -37,7 +37,7 @@ static const char usage[] =
 enum verdict { OK, NOTE, MISSING };
 enum role { SENDER, RECEIVER, SWITCH };
 
-/* What the checks share: the report, and what is shown of the namespace. */
+/* State that the checks share: the report, and the namespace's objects. */
 struct state {
 	struct json_object *report;
 	struct json_object *ports;
@@ -351,7 +351,7 @@ static void check_rtt_log(struct state *s)
 	    rtt == HPCCPP_T_MAX ? "not known, under " : "from ", rtt);
 }
 
-/* Those that read the namespace's objects. */
+/* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
 	int ret = port_rows(NULL, s->ports), err;

@@ -49,7 +49,7 @@ struct options {
 extern struct options opt;
 
 /* args.c */
-/* Of one of several things: what errors are about while it is set; else NULL */
+/* The thing that errors are about, where there are several; else NULL. */
 extern const char *subject;
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -116,8 +116,8 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 int detach_filters(const char *what, const char *dev, int ifindex,
 		   __u32 priority, bool in, bool out);
 /*
- * What there is of an object on one device or on all is added to the rows. One that
- * cannot be read is an error, and the others are there all the same.
+ * These add the objects of a kind, of one device or of all, to the rows. One that cannot
+ * be read is an error, and the others are there all the same.
  */
 struct field;
 struct qdisc;
@@ -189,7 +189,7 @@ int prog_map(int prog, const char *name, size_t value_size);
 int prog_map_error(const char *name);
 int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
-/* Of an agent that takes the kernel's types, and of one that does without. */
+/* Errors of loading an agent that takes the kernel's types, and one that does without. */
 int load_error(int err, const char *agent);
 int untyped_load_error(int err, const char *agent);
 

@@ -267,7 +267,7 @@ static size_t utf8_len(const char *text)
 
 /*
  * The character at the start of a text in double quotes, and how many bytes it has. A
- * byte that begins none is \\xNN, the backslash escaped: other bytes, other names.
+ * byte that begins none is \\xNN, the backslash escaped.
  */
 static size_t print_char(const char *text)
 {

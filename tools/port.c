@@ -115,7 +115,7 @@ static const struct {
 
 #define KINDS	"netem, tbf, htb, fq, fq_codel, codel, pfifo, bfifo, red, sfq, prio, drr, or one of these under mq"
 
-/* What hangs where a clsact does: NULL, a clsact or an ingress. */
+/* The qdisc in the place of a clsact: NULL, a clsact or an ingress. */
 static const struct qdisc *find_clsact(const struct qdisc *list, size_t n,
 				       int ifindex)
 {
@@ -327,7 +327,7 @@ static int find_source(struct hpccpp_port_roce *r)
 		       system_error("lo has no global IPv6 address to send Fast CNPs from: give one with source ADDRESS");
 }
 
-/* What the kernel's own IOAM node has for its id; all ones where there is none */
+/* The id of the kernel's own IOAM node; all ones where there is none. */
 static __u32 kernel_node(void)
 {
 	FILE *f = fopen("/proc/sys/net/ipv6/ioam6_id", "re");
@@ -361,7 +361,7 @@ struct numbers {
 	unsigned int cnp, ecn, type[2], ioam, node;
 };
 
-/* What is of no use without one of two others */
+/* Refuses words that are of no use without one of two others. */
 static int check_words(const struct argument *args, const struct numbers *v)
 {
 	static const struct {
@@ -455,7 +455,7 @@ static int plan_responses(struct port_plan *p, const struct argument *args,
 	return cfg->respond ? own_addresses(p) : EXIT_DONE;
 }
 
-/* What of the plan does not depend on the device's qdiscs */
+/* The part of the plan that does not depend on the device's qdiscs. */
 static int plan_words(struct port_plan *p, const struct argument *args,
 		      const struct numbers *v)
 {
@@ -546,8 +546,8 @@ static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 }
 
 /*
- * And what does: the source of what waits and the rate, unless they were given, and
- * the link ids.
+ * The part that does: where the queue is read and the rate, unless they were given,
+ * and the link ids.
  */
 static int plan_device(struct port_plan *p, const struct argument *args,
 		       const struct numbers *v)
@@ -632,8 +632,8 @@ static int port_add(int argc, char **argv)
 }
 
 /*
- * What is ours on either hook goes, whatever its maps are like: an agent of another
- * build, and what such a command left of one.
+ * Removes our programs from either hook, whatever their maps are like: an agent of
+ * another build, or the half that such a command left of one.
  */
 static int detach(const char *dev, int ifindex, const struct filters *f, int prog)
 {

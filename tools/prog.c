@@ -58,7 +58,7 @@ static int wait_for_lock(int fd)
 }
 
 /*
- * One command at a time adds or removes agents, in all namespaces: else one could take
+ * One command at a time adds or removes agents, of those that share /run: else one could take
  * away the clsact that another found there, or two could serve one socket. The lock is
  * held until the process ends. It is on a file that root alone can open, because
  * whoever can open a file can keep it locked for ever.

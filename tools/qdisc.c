@@ -16,8 +16,8 @@
 #include "hpccpp.h"
 
 /*
- * What buf, of NETLINK_DUMP_SIZE bytes, asks for of a netlink family; cb returns
- * MNL_CB_OK, or MNL_CB_ERROR with errno. 0 or -errno: -EINTR when something changed
+ * Dumps what the request in buf, of NETLINK_DUMP_SIZE bytes, asks for; cb returns
+ * MNL_CB_OK, or MNL_CB_ERROR with errno. Returns 0 or -errno: -EINTR when something changed
  * meanwhile, and the caller makes it again.
  */
 int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
@@ -123,7 +123,7 @@ static void read_tbf(struct qdisc *q, const struct nlattr *options)
 				  u64_attr(first, len, TCA_TBF_RATE64));
 }
 
-/* What a message about a qdisc, class or filter says: its kind and options. */
+/* The kind and the options in a message about a qdisc, class or filter. */
 static const char *tca_kind(const struct nlmsghdr *nlh,
 			    const struct nlattr **options)
 {

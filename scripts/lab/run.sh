@@ -71,7 +71,7 @@ out=$RESULTS/$name
 rm -rf "$out"
 mkdir -p "$out"
 
-# Do hosts ask for marks, and does the bottleneck set them?
+# True if hosts ask for marks, and the bottleneck sets them.
 marks() { [[ $cc == dctcp || ${p[other]} == dctcp || ${p[other]} == marks ]]; }
 
 # K of DCTCP's authors: 65 packets per 10 Gbit/s.

@@ -289,7 +289,7 @@ tc -n "$box" qdisc del dev t0 clsact
 # --- What is left of an agent, and whose the clsact is ------------------------------
 
 cnp=$((0x4851))
-cut() { tc -n "$box" filter del dev t0 "$@"; }	# HOOK pref PREFERENCE
+cut_filter() { tc -n "$box" filter del dev t0 "$@"; }	# HOOK pref PREFERENCE
 clsact() { tc -n "$box" qdisc show dev t0 clsact | grep -q .; }
 no_clsact() { ! clsact; }
 del_cnp() { "$HPCCPP" cnp del dev t0 netns "$box"; }
@@ -305,14 +305,14 @@ check "... and another's on ingress stays" grep -q bystander <(filters ingress)
 tc -n "$box" qdisc del dev t0 clsact
 for hook in ingress egress; do
 	port add t0 accept 10.0.0.0/8
-	cut $hook pref $((0x4850))
+	cut_filter $hook pref $((0x4850))
 	check "a port's $hook is gone: the rest is deleted" port del t0
 	check "... with the clsact, which was the port's" no_clsact
 done
 there true
 for hook in ingress egress; do
 	port add t0 accept 10.0.0.0/8
-	cut $hook pref $((0x4850))
+	cut_filter $hook pref $((0x4850))
 	port del t0
 	check "... which stays where it was there before" clsact
 done

@@ -112,7 +112,7 @@ static bool has(const struct option *o, const struct hpccpp_int *r)
 	return false;
 }
 
-/* Which of the other side's collects is echoed here, and how much of it? */
+/* Tells which of the other side's collects is echoed here, and how much of it. */
 static const char *judge(const struct side *from, const struct option *echo)
 {
 	unsigned int i, k, least = HPCCPP_U_MAX;

@@ -40,7 +40,7 @@ hold()
 		nft_s1 "add table inet box; add chain inet box forward { type filter hook forward priority 0; }; add rule inet box forward $1 drop"
 }
 
-# is_in NETNS STATE: is the connection's end there in that state?
+# is_in NETNS STATE: the connection's end there is in that state
 is_in()
 {
 	[[ -n $(ss -N "$1" -Htn state "$2" "( sport = :$port or dport = :$port )") ]]

@@ -69,7 +69,7 @@ near()
 		"$(awk "BEGIN { print $3 * $4 / 100 + $5 }")" "$6"
 }
 
-# Does the port do without a helper for each field? What is left is for mq.
+# True if the port does without a helper for each field. The calls that are left are for mq.
 typed()
 {
 	local id

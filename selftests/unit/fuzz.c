@@ -310,7 +310,7 @@ static void put_sums(void)
 	__builtin_memcpy(packet + at, &c, sizeof(c));
 }
 
-/* Is what is in "with" the same as in "without", but for a header behind IPv6's? */
+/* "with" has to be the same as "without", but for a header behind IPv6's. */
 static void check_header(const __u8 *with, __u32 with_len,
 			 const __u8 *without, __u32 without_len)
 {
@@ -360,8 +360,8 @@ static __u32 crc(const __u8 *p, __u32 n)
 }
 
 /*
- * Another UDP source port in the packet than in "old", which it is put into with what
- * changes with it: is the port of those there are, are ICRC and checksum right?
+ * The packet has another UDP source port than "old", which it is put into with what
+ * changes with it. The port has to be of those there are, ICRC and checksum right.
  */
 static void check_port(__u8 *old, __u32 old_udp, __u32 udp)
 {

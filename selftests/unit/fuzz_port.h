@@ -3,7 +3,7 @@
  * The port agent's part of fuzz.c: packets that leave by a port, and what comes to one.
  */
 
-/* Are lo to hi one record's bytes in a well-formed collect of this header? */
+/* True if lo to hi are one record's bytes in a well-formed collect of this header. */
 static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
 {
 	__u32 end = tcp + (p[tcp + 12] >> 4) * 4;
@@ -29,7 +29,7 @@ static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
 	return fold(sum) % 0xffff;
 }
 
-/* A CNP, fast or not: are its lengths right, and its checksum? */
+/* The lengths and the checksum of a CNP, fast or not, have to be right. */
 static void check_cnp(bool fast)
 {
 	__u32 udp = packet_len - sizeof(struct hpccpp_cnp), i;
@@ -48,7 +48,7 @@ static void check_cnp(bool fast)
 	TRUE_OR_TRAP(fold(sum) == 0xffff);
 }
 
-/* A packet on ingress: is what becomes of it right, in length and checksum? */
+/* Whatever becomes of a packet on ingress has to be right, in length and checksum. */
 static void run_ingress(struct __sk_buff *skb)
 {
 	__u64 accepted = stats[HPCCPP_PS_ACCEPTED];

@@ -519,7 +519,7 @@ static void put_prefix(int i, const void *addr, __u32 len)
 	the_host.prefixes = n_prefixes;
 }
 
-/* Is the peer at this address asked, by each of the three ways to know of it? */
+/* True if the peer at this address is asked, by each of the three ways to know of it. */
 static bool is_wanted(void)
 {
 	bool wanted;

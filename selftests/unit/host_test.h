@@ -125,7 +125,7 @@ static __u32 word(int i)
 	return bpf_ntohl(w);
 }
 
-/* Is there an empty option "tag" behind a collect of n records? */
+/* True if there is an empty option "tag" behind a collect of n records. */
 static bool wants_tag(int n)
 {
 	return stored == HPCCPP_OPT_LEN(n) + 4U &&

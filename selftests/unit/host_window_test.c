@@ -133,7 +133,7 @@ static void begin_draft(void)
 	grant();
 }
 
-/* A collect, and an ACK: does it bring a window, and is it the draft's? */
+/* A collect, and an ACK. True if that brings a window, and it is the draft's. */
 static bool step(double load, __u64 dt, double error)
 {
 	double W;

@@ -6,7 +6,7 @@
 
 /* --- Responses that a port makes --------------------------------------------- */
 
-/* Does this segment go on as it is, and is there a copy of it, which is to be answered? */
+/* True if this segment goes on as it is, and a copy of it is there to be answered. */
 static bool is_answered(const struct frame *f)
 {
 	copy.mark = 0;
