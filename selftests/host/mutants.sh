@@ -4,7 +4,7 @@
 # each mutant of our tables still fits our sources. With LONG=1 all of these are run.
 #
 # place: host
-# timeout: 120
+# timeout: 180
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 
@@ -18,6 +18,7 @@ make_tree()
 	mkdir -p "$tree"/{scripts,selftests/mutants} || return
 	cp "$top"/scripts/{common,mutants}.sh "$tree/scripts/" || return
 	echo 'static int twice(int n) { return 2 * n; }' >"$tree/a.h"
+	echo 'static int thrice(int n) { return 3 * n; }' >"$tree/b.h"
 	cat >"$tree/selftests/a_test.c" <<-'END'
 		#include "../a.h"
 		int main(void) { return twice(3) != 6 || twice(0) != 0; }
@@ -57,6 +58,9 @@ with()
 killed=$(mutant plus '2 * n' '2 + n')
 # one that changes nothing that a caller can see
 alike=$(mutant alike '2 * n' 'n + n')
+# of 20 those that are killed, and the last, of a file that no test has
+nineteen=$(for i in {1..19}; do mutant "plus$i" '2 * n' '2 + n'; echo; done)
+unseen=$(mutant unseen '3 * n' 'n' 'survives no test has it')
 
 echo TAP version 13
 check "a tree with a test is made" make_tree
@@ -64,14 +68,22 @@ check "a fault that a test sees is killed" \
 	with "$killed" 0 '^a.h: plus: killed by a_test: status 1 ' '^total: 1 of 1 killed, 100.0 %$'
 check "one that it does not see survives, and fails the run" \
 	with "$killed"$'\n\n'"$alike" 1 '^a.h: plus: killed' '^a.h: alike: SURVIVED ' \
-	'^a.h: alike: SURVIVED .*not explained$' '^a.h: 1 of 2 killed, 50.0 %$'
+	'^a.h: alike: SURVIVED .*not explained$' '^a.h: 1 of 2 killed, 50.0 %: less than 80 %$'
 check "more than one in 20 is too many, explained or not" \
 	with "$killed"$'\n\n'"$(mutant alike '2 * n' 'n + n' 'survives no caller sees it')" \
 	1 '^a.h: alike: SURVIVED .*no caller sees it$'
+check "... but one in 20, explained" \
+	with "$nineteen"$'\n\n'"$(mutant alike '2 * n' 'n + n' 'survives no caller sees it')" \
+	0 '^a.h: 19 of 20 killed, 95.0 %$' '^total: 19 of 20 killed, 95.0 %$'
+check "... unless that is one in five of its file" \
+	with "$nineteen"$'\n\nfile b.h\n\n'"$unseen" 1 '^a.h: 19 of 19 killed, 100.0 %$' \
+	'^b.h: 0 of 1 killed, 0.0 %: less than 80 %$' '^total: 19 of 20 killed, 95.0 %$'
 check "one that is explained, and killed, fails the run" \
 	with "$(mutant plus '2 * n' '2 + n' 'survives not really')" 1 'listed as a survivor'
-check "an endless loop is killed by the time limit" \
-	with "$(mutant forever '2 * n' 'n < 0 ? 0 : ({ while (n); 0; })')" 0 'killed by a_test: not done in'
+check "an endless loop is killed by the time limit, and the score says so" \
+	with "$(mutant forever '2 * n' 'n < 0 ? 0 : ({ while (n); 0; })')"$'\n\n'"$killed" 0 \
+	'killed by a_test: not done in' '^a.h: 2 of 2 killed, 100.0 % \(of these 1 by time-out\)$' \
+	'^total: 2 of 2 killed, 100.0 % \(of these 1 by time-out\)$'
 check "an old text that is not there is an error of the table" \
 	with "$(mutant gone '3 * n' 'n')" 2 'a.table:3: gone: its old text is not in a.h'
 check "so is one that is there twice" \
