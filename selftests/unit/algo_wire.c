@@ -169,6 +169,85 @@ static void icrc_changes_as_a_crc_of_all(void **state)
 	assert_int_equal(hpccpp_icrc_change(0, 1024), 0);
 }
 
+/* Of a CNP, by the bits: eight bytes of ones in front, and ones for what may change */
+static void icrc_of_a_cnp(void **state)
+{
+	struct hpccpp_cnp cnp;
+	__u8 src[16], dst[16], over[8 + 40 + sizeof(cnp)];
+	size_t i;
+	int n;
+
+	for (n = 0; n < 1000; n++) {
+		for (i = 0; i < 16; i++) {
+			src[i] = rnd();
+			dst[i] = rnd();
+		}
+		for (i = 0; i < sizeof(cnp); i++)
+			((__u8 *)&cnp)[i] = rnd();
+		memset(over, 0xff, sizeof(over));
+		/* version, payload length, next header; not class, label, hop limit */
+		over[8] = 0x6f;
+		over[12] = 0;
+		over[13] = 8 + 12 + 16 + 4;
+		over[14] = 17;
+		memcpy(over + 16, src, 16);
+		memcpy(over + 32, dst, 16);
+		memcpy(over + 48, &cnp, sizeof(cnp));
+		memset(over + 48 + 6, 0xff, 2);
+		over[48 + 8 + 4] = 0xff;
+		assert_int_equal(hpccpp_cnp_icrc(src, dst, &cnp),
+				 HPCCPP_LE32(crc32(over, sizeof(over) - 4)));
+	}
+}
+
+/* --- RoCEv2 and IOAM --- */
+
+static void roce_opcodes_of_data(void **state)
+{
+	/* RC, UC, RD, UD, XRC; SEND and WRITE, READ responses, SEND with Invalidate */
+	static const char services[] = "dddd-d--";
+	static const char operations[] = "dddddddddddd-dddd-----dd--------";
+	int i;
+
+	for (i = 0; i < 256; i++)
+		assert_int_equal(hpccpp_roce_data(i), services[i / 32] == 'd' &&
+				 operations[i % 32] == 'd');
+}
+
+static void ioam_lengths(void **state)
+{
+	int i;
+
+	for (i = 0; i < 22; i++) {
+		assert_int_equal(hpccpp_ioam_words(i), i == 8 || i == 9 || i == 10 ? 2 : 1);
+		assert_int_equal(hpccpp_ioam_nodelen(HPCCPP_IOAM_BIT(i)), hpccpp_ioam_words(i));
+	}
+	assert_int_equal(hpccpp_ioam_nodelen(HPCCPP_IOAM_HPCC), HPCCPP_IOAM_HPCC_WORDS);
+	/* neither the opaque snapshot's bit nor those that are reserved */
+	assert_int_equal(hpccpp_ioam_nodelen(~0U), 25);
+	assert_int_equal(hpccpp_ioam_nodelen(0x3ff), 0);
+}
+
+static void ioam_speeds(void **state)
+{
+	static const __u64 of[] = { 10, 16, 20, 25, 40, 50, 80 };
+	__u64 bps, decade = 1000;
+	__u32 code;
+
+	for (code = 0; code < HPCCPP_IOAM_SPEED_UNKNOWN; code++) {
+		bps = of[code % 7] * decade;
+		assert_int_equal(hpccpp_ioam_speed(code), bps);
+		assert_int_equal(hpccpp_ioam_speed_code(bps), code);
+		/* between two: the lower */
+		assert_int_equal(hpccpp_ioam_speed_code(bps + 1), code);
+		assert_int_equal(hpccpp_ioam_speed_code(bps - 1),
+				 code ? code - 1 : HPCCPP_IOAM_SPEED_UNKNOWN);
+		decade *= code % 7 == 6 ? 10 : 1;
+	}
+	for (; code < 70; code++)
+		assert_int_equal(hpccpp_ioam_speed(code), 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(wire_rate_of_every_code),
 	cmocka_unit_test(wire_rate_of_ports_is_exact),
@@ -178,6 +257,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(wire_record_round_trip),
 	cmocka_unit_test(wire_record_layout),
 	cmocka_unit_test(icrc_changes_as_a_crc_of_all),
+	cmocka_unit_test(icrc_of_a_cnp),
+	cmocka_unit_test(roce_opcodes_of_data),
+	cmocka_unit_test(ioam_lengths),
+	cmocka_unit_test(ioam_speeds),
 };
 
 const struct tests wire_tests = { tests, ARRAY_SIZE(tests) };

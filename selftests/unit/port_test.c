@@ -401,6 +401,7 @@ static void congested_from_the_threshold(void **state)
 }
 
 #include "port_test_answers.h"
+#include "port_test_roce.h"
 
 /* --- What packets have in common --------------------------------------------- */
 
@@ -478,6 +479,17 @@ int main(void)
 		cmocka_unit_test_setup(cnps_about_data_only, reset),
 		cmocka_unit_test_setup(cnps_to_one_host_only, reset),
 		cmocka_unit_test_setup(cnps_of_finished_sums, reset),
+		cmocka_unit_test_setup(walks_to_the_data, reset),
+		cmocka_unit_test_setup(walks_past_options_of_the_domain, reset),
+		cmocka_unit_test_setup(walks_to_our_trace, reset),
+		cmocka_unit_test_setup(nodes_have_all_that_hpcc_takes, trace_reset),
+		cmocka_unit_test_setup(nodes_have_what_is_known, trace_reset),
+		cmocka_unit_test_setup(nodes_of_unknown_interfaces, trace_reset),
+		cmocka_unit_test_setup(nodes_that_find_no_room, trace_reset),
+		cmocka_unit_test_setup(marks_who_takes_no_cnps, reset),
+		cmocka_unit_test_setup(cnps_about_tagged_data, reset),
+		cmocka_unit_test_setup(cnps_about_routed_data, reset),
+		cmocka_unit_test_setup(border_stops_what_is_the_domains, reset),
 		cmocka_unit_test_setup(sums_are_folded, reset),
 		cmocka_unit_test_setup(counters_have_their_names, reset),
 	};
