@@ -163,14 +163,14 @@ build_tools() # CC
 }
 
 # clang only reads them: it has its warnings from that, as gcc has not. Of gcc's the last
-# two are built where they run, by the tests "module" and "parts".
+# three are built where they run, by the tests "module" and "parts".
 build_selftests() # CC
 {
 	local bin=$tmp/bin kernel more=() flags="-O2 -g -Werror"
 	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
 	if [[ $1 == clang ]]; then
 		flags+=" -fsyntax-only -Qunused-arguments -Wmissing-prototypes"
-		more=("$bin/module_test" "$bin/command_test")
+		more=("$bin/module_test" "$bin/command_test" "$bin/objects_test")
 	fi
 	# as in build_tools()
 	[[ ! -d $bin ]] || find "$bin" -maxdepth 1 -type f ! -name '*.bpf.o' ! -name '*.skel.h' -delete

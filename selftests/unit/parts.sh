@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Parts of the command hpccpp that need no kernel, plain and under the sanitizers:
-# arguments, prefixes, output, and what is read from netlink; command_test.c has them.
+# arguments, prefixes, output, and what is read from netlink, in command_test.c; the
+# objects cnp and flow on a kernel of the test's own, in objects_test.c.
 #
 # place: host
 # timeout: 120
@@ -12,9 +13,10 @@ set -uo pipefail
 bin=$(realpath -m "$HPCCPP_BIN")
 
 echo TAP version 13
-check "command_test and command_test-san are built" \
-	make -C "$top/selftests" O="$bin" CFLAGS="-O2 -g -Werror" \
-	"$bin/command_test" "$bin/command_test-san"
-cmocka "$bin/command_test"
-cmocka "$bin/command_test-san"
+for test in command_test objects_test; do
+	check "$test and $test-san are built" make -C "$top/selftests" O="$bin" \
+		CFLAGS="-O2 -g -Werror" "$bin/$test" "$bin/$test-san"
+	cmocka "$bin/$test"
+	cmocka "$bin/$test-san"
+done
 ktap_finish

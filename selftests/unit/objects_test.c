@@ -1,0 +1,858 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of objects of the command, which are linked as they are with their arguments,
+ * prefixes and output: what `hpccpp cnp` writes for its agent and shows of it, and what
+ * `hpccpp flow` shows. The device with its qdiscs and filters, the agent's maps, the RDMA
+ * devices and the iterator are those below.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/pkt_sched.h>
+#include <cmocka.h>
+
+#include "hpccpp.h"
+#include "hpccpp_cnp.h"
+#include "hpccpp_flow.h"
+#include "cnp.skel.h"
+#include "flow.skel.h"
+
+/* cmocka hands every test a state, and few want one */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* --- The agent's maps and programs ----------------------------------------------- */
+
+enum { CNP, ACCEPTS, DETOURS, TRACE_TO, HEARD, SENDERS, FLOW, MAPS };
+
+struct bpf_map {
+	unsigned int most, n;
+	bool bound;
+	unsigned char entry[4][20];
+};
+
+struct bpf_program {
+	int fd;
+};
+
+#define IN_FD	100
+#define OUT_FD	101
+
+static const char *const map_names[MAPS] = {
+	"cnp", "cnp_accept", "cnp_detour", "cnp_trace_to", "cnp_heard", "cnp_senders",
+	"cnp_flows",
+};
+
+static struct bpf_map maps[MAPS];
+static struct bpf_program progs[] = { { IN_FD }, { OUT_FD } };
+static struct hpccpp_cnp_cfg cfg;
+static bool loaded;
+static struct {
+	struct hpccpp_cnp_key key;
+	struct hpccpp_cnp_flow f;
+} flow[3];
+static int n_flows;
+
+struct cnp_bpf *cnp_bpf__open_opts(const struct bpf_object_open_opts *opts)
+{
+	static struct cnp_bpf skel = {
+		.maps = { &maps[CNP], &maps[ACCEPTS], &maps[DETOURS], &maps[TRACE_TO],
+			  &maps[HEARD], &maps[SENDERS] },
+		.progs = { &progs[0], &progs[1] },
+	};
+
+	memset(maps, 0, sizeof(maps));
+	return &skel;
+}
+
+int cnp_bpf__load(struct cnp_bpf *skel)
+{
+	loaded = true;
+	return 0;
+}
+
+void cnp_bpf__destroy(struct cnp_bpf *skel)
+{
+	loaded = false;
+}
+
+int bpf_map__set_max_entries(struct bpf_map *map, __u32 n)
+{
+	assert_false(loaded);
+	map->most = n;
+	return 0;
+}
+
+int bpf_map__fd(const struct bpf_map *map)
+{
+	return map - maps;
+}
+
+int bpf_program__fd(const struct bpf_program *prog)
+{
+	return prog->fd;
+}
+
+int bpf_prog_bind_map(int prog, int map, const struct bpf_prog_bind_opts *opts)
+{
+	assert_int_equal(prog, OUT_FD);
+	maps[map].bound = true;
+	return 0;
+}
+
+int bpf_map__update_elem(const struct bpf_map *to, const void *key, size_t key_sz,
+			 const void *value, size_t value_sz, __u64 flags)
+{
+	struct bpf_map *map = &maps[to - maps];
+
+	assert_true(loaded);
+	if (to == &maps[CNP]) {
+		assert_int_equal(value_sz, sizeof(cfg));
+		memcpy(&cfg, value, value_sz);
+		return 0;
+	}
+	assert_int_equal(key_sz, sizeof(map->entry[0]));
+	assert_true(map->n < ARRAY_SIZE(map->entry));
+	memcpy(map->entry[map->n++], key, key_sz);
+	return 0;
+}
+
+/* File descriptors that the command may close; of_map[] says what they stand for */
+static int of_map[1024];
+
+static int descriptor(int map)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	assert_in_range(fd, 0, ARRAY_SIZE(of_map) - 1);
+	of_map[fd] = map;
+	return fd;
+}
+
+int prog_map(int prog, const char *name, size_t value_size)
+{
+	int i;
+
+	for (i = 0; i < MAPS && strcmp(name, map_names[i]); i++)
+		;
+	return i < MAPS && (maps[i].bound || i == FLOW) ? descriptor(i) : -1;
+}
+
+int prog_map_error(const char *name)
+{
+	return system_error("no map %s", name);
+}
+
+int prog_entry(int prog, const char *name, void *value, size_t size)
+{
+	assert_int_equal(size, sizeof(cfg));
+	memcpy(value, &cfg, size);
+	return EXIT_DONE;
+}
+
+int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
+{
+	while (n--)
+		sum[n] = n;
+	return EXIT_DONE;
+}
+
+int bpf_map_get_next_key(int fd, const void *key, void *next)
+{
+	const struct bpf_map *map = &maps[of_map[fd]];
+	int i = 0, n = map->n;
+
+	if (map == &maps[FLOW]) {
+		for (n = n_flows; key && i < n && memcmp(&flow[i++].key, key, sizeof(flow[0].key));)
+			;
+		if (i < n)
+			memcpy(next, &flow[i].key, sizeof(flow[0].key));
+		return i < n ? 0 : -1;
+	}
+	while (key && i < n && memcmp(map->entry[i++], key, sizeof(map->entry[0])))
+		;
+	if (i < n)
+		memcpy(next, map->entry[i], sizeof(map->entry[0]));
+	return i < n ? 0 : -1;
+}
+
+int bpf_map_lookup_elem_flags(int fd, const void *key, void *value, __u64 flags)
+{
+	int i;
+
+	assert_int_equal(flags, BPF_F_LOCK);
+	for (i = 0; i < n_flows && memcmp(&flow[i].key, key, sizeof(flow[0].key)); i++)
+		;
+	if (i < n_flows)
+		memcpy(value, &flow[i].f, sizeof(flow[0].f));
+	return i < n_flows ? 0 : -1;
+}
+
+/* --- The device -------------------------------------------------------------------- */
+
+#define IFINDEX	7
+
+static struct qdisc qdiscs[4];
+static size_t n_qdiscs;
+static bool there[2];		/* filters of ours, by direction; of another's on attaching */
+static bool foreign;
+static __u64 speed;
+static int asked_rdma;
+
+int qdisc_list(struct qdisc **list, size_t *n)
+{
+	*list = malloc(sizeof(qdiscs));
+	assert_non_null(*list);
+	memcpy(*list, qdiscs, sizeof(qdiscs));
+	*n = n_qdiscs;
+	return EXIT_DONE;
+}
+
+int find_dev(const char *dev, const char *netns, int *ifindex)
+{
+	*ifindex = IFINDEX;
+	return EXIT_DONE;
+}
+
+int netns_enter(const char *name)
+{
+	return EXIT_DONE;
+}
+
+int lock_agents(void)
+{
+	return EXIT_DONE;
+}
+
+__u64 ethtool_rate(const char *dev)
+{
+	return speed;
+}
+
+int bpf_tc_query(const struct bpf_tc_hook *hook, struct bpf_tc_opts *opts)
+{
+	bool out = hook->attach_point == BPF_TC_EGRESS;
+
+	assert_int_equal(hook->ifindex, IFINDEX);
+	assert_int_equal(opts->priority, HPCCPP_CNP_PRIO);
+	opts->prog_id = 1;
+	return there[out] ? 0 : -ENOENT;
+}
+
+int prog_open(__u32 id, const char *name, int *fd)
+{
+	*fd = descriptor(MAPS);
+	return EXIT_DONE;
+}
+
+int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out)
+{
+	assert_true(loaded && ifindex == IFINDEX && in == IN_FD && out == OUT_FD);
+	if (foreign)
+		return -EEXIST;
+	there[0] = true;
+	there[1] = true;
+	return EXIT_DONE;
+}
+
+int detach_filters(const char *what, const char *dev, int ifindex, __u32 priority,
+		   bool in, bool out)
+{
+	assert_int_equal(in, there[0]);
+	assert_int_equal(out, there[1]);
+	there[0] = false;
+	there[1] = false;
+	return EXIT_DONE;
+}
+
+int load_error(int err, const char *agent)
+{
+	return system_error("cannot load the %s agent", agent);
+}
+
+int dev_rows(const char *dev, struct json_object *rows,
+	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows))
+{
+	return add(NULL, 0, IFINDEX, "ha", rows);
+}
+
+int show_devs(const struct field *fields,
+	      int (*read)(const char *dev, struct json_object *rows),
+	      int argc, char **argv)
+{
+	return EXIT_DONE;
+}
+
+void read_queue_pairs(int ifindex, struct queue_pairs *all)
+{
+	assert_int_equal(ifindex, IFINDEX);
+	asked_rdma++;
+}
+
+const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lqpn, __u32 rqpn)
+{
+	static const struct queue_pair qp = {
+		.lqpn = 17, .rqpn = 18, .pid = 4711, .rdma = "rxe0", .comm = "ib_write_bw",
+	};
+
+	return lqpn == qp.lqpn && rqpn == qp.rqpn ? &qp : NULL;
+}
+
+/* --- Calls of the command ------------------------------------------------------------ */
+
+/* What it says on stderr, "" for nothing; its status is in "status". */
+static int status;
+
+static const char *cnp(const char *line)
+{
+	static char said[4096];
+	FILE *real = stderr;
+	char words[512], *argv[64], *save = NULL, *text;
+	size_t len;
+	int argc = 0;
+
+	snprintf(words, sizeof(words), "%s", line);
+	for (argv[0] = strtok_r(words, " ", &save); argv[argc];)
+		argv[++argc] = strtok_r(NULL, " ", &save);
+	stderr = open_memstream(&text, &len);
+	assert_non_null(stderr);
+	status = cnp_main(argc, argv);
+	fclose(stderr);
+	stderr = real;
+	snprintf(said, sizeof(said), "%s", text);
+	free(text);
+	return said;
+}
+
+static void has_qdisc(int ifindex, __u32 parent, __u32 handle, const char *kind)
+{
+	struct qdisc *q = &qdiscs[n_qdiscs++];
+
+	*q = (struct qdisc) { .ifindex = ifindex, .parent = parent, .handle = handle };
+	strcpy(q->kind, kind);
+}
+
+static int reset(void **state)
+{
+	memset(&cfg, 0, sizeof(cfg));
+	memset(maps, 0, sizeof(maps));
+	memset(flow, 0, sizeof(flow));
+	n_flows = 0;
+	n_qdiscs = 0;
+	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "fq");
+	there[0] = false;
+	there[1] = false;
+	foreign = false;
+	speed = 0;
+	asked_rdma = 0;
+	return 0;
+}
+
+#define ADD	"add dev ha accept fd00:5::/64 "
+
+static void add(const char *words)
+{
+	char line[512];
+
+	there[0] = false;
+	there[1] = false;
+	snprintf(line, sizeof(line), ADD "%s", words);
+	assert_string_equal(cnp(line), "");
+	assert_int_equal(status, EXIT_DONE);
+	assert_true(there[0] && there[1]);
+}
+
+static void refused(const char *line, const char *why)
+{
+	assert_non_null(strstr(cnp(line), why));
+	assert_int_equal(status, EXIT_SYSTEM);
+	assert_false(loaded);
+}
+
+/* --- Parameters ---------------------------------------------------------------------- */
+
+/* In bytes, bytes/s and us; and where these would be out of bounds */
+static void parameters_of_the_rate_and_the_time(void **state)
+{
+	static const struct {
+		const char *words;
+		__u64 line;
+		__u32 T, W_max, W_ai, W_min;
+	} is[] = {
+		{ "rate 40gbit", 5000000000, 50, 250000, 195, 250 },
+		{ "rate 40gbit flows 10", 5000000000, 50, 250000, 1250, 250 },
+		{ "rate 100gbit base-rtt 10us flows 1", 12500000000, 10, 125000, 6250, 125 },
+		/* of a packet of 1500 bytes 12/1000 and 1/16 at least */
+		{ "rate 1gbit", 125000000, 50, 6250, 18, 93 },
+		{ "rate 10kbit base-rtt 1us", 1250, 1, 93, 18, 93 },
+		{ "rate 1tbit base-rtt 4s", 125000000000, 4000000, 1 << 30, 838860, 500000000 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(is); i++) {
+		add(is[i].words);
+		assert_int_equal(cfg.dcqcn.line, is[i].line);
+		assert_int_equal(cfg.dcqcn.timer, is[i].T * 1100ULL);
+		assert_int_equal(cfg.hpcc.T, is[i].T);
+		assert_int_equal(cfg.hpcc.W_max, is[i].W_max);
+		assert_int_equal(cfg.hpcc.W_ai, is[i].W_ai);
+		assert_int_equal(cfg.hpcc.W_min, is[i].W_min);
+		assert_int_equal(cfg.hpcc.max_stage, 5);
+		assert_int_equal(cfg.hpcc.eta, 95ULL * HPCCPP_ONE / 100);
+		assert_true(cfg.rate_given);
+	}
+	/* by default that of ethtool, and none is no rate */
+	speed = 40000000000;
+	add("");
+	assert_int_equal(cfg.dcqcn.line, 5000000000);
+	assert_false(cfg.rate_given);
+	assert_int_equal(cfg.expected, 64);
+	speed = 0;
+	there[0] = false;
+	there[1] = false;
+	refused(ADD, "no rate known for ha");
+}
+
+static void words_as_they_were_given(void **state)
+{
+	static const struct { const char *words; __u8 percent, load; } thresholds[] = {
+		{ "rate 1gbit", 80, 52 }, { "rate 1gbit threshold 50", 50, 32 },
+		{ "rate 1gbit threshold 51", 51, 33 }, { "rate 1gbit threshold 1", 1, 1 },
+		{ "rate 1gbit threshold 100", 100, 64 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(thresholds); i++) {
+		add(thresholds[i].words);
+		assert_int_equal(cfg.threshold_percent, thresholds[i].percent);
+		assert_int_equal(cfg.threshold, thresholds[i].load);
+	}
+	add("rate 1gbit");
+	assert_int_equal(cfg.algorithm, HPCCPP_CNP_AUTO);
+	assert_int_equal(cfg.answer, HPCCPP_ANSWER_NONE);
+	assert_int_equal(cfg.mark, 0);
+	assert_int_equal(cfg.hops, 0);
+	assert_int_equal(cfg.n_namespaces, 0);
+	assert_int_equal(cfg.trace, 0);
+	assert_int_equal(cfg.type1, 0x9e);
+	assert_int_equal(cfg.type2, 0x9d);
+	add("rate 1gbit algorithm dcqcn trace 3 to fd00:1::/64 to fd00:2::/64 detour fd00:5:0:0:1::/80 ioam-namespace 258 ioam-namespace 7 answer cnp limit 20 option-type 0x9b");
+	assert_int_equal(cfg.algorithm, HPCCPP_CNP_DCQCN);
+	assert_int_equal(cfg.hops, 3);
+	assert_int_equal(cfg.accepts, 1);
+	assert_int_equal(cfg.trace_to, 2);
+	assert_int_equal(cfg.detours, 1);
+	assert_int_equal(cfg.n_namespaces, 2);
+	assert_int_equal(cfg.namespaces[0], 258);
+	assert_int_equal(cfg.namespaces[1], 7);
+	assert_int_equal(ntohs(cfg.trace), 258);
+	assert_int_equal(cfg.answer, HPCCPP_ANSWER_CNP);
+	assert_int_equal(cfg.limit, 20);
+	assert_int_not_equal(cfg.mark, 0);
+	assert_int_equal(cfg.type1, 0x9b);
+	assert_int_equal(cfg.type2, 0x9d);
+	add("rate 1gbit answer fast-cnp");
+	assert_int_equal(cfg.answer, HPCCPP_ANSWER_FAST);
+	assert_int_equal(cfg.limit, HPCCPP_LIMIT);
+}
+
+/* Show finds those that no code on egress uses; answers take two that are large. */
+static void maps_of_the_agent(void **state)
+{
+	int i;
+
+	add("rate 1gbit detour fd00:5:0:0:1::/80 trace 1 to fd00:1::/64 to fd00:2::/64");
+	for (i = 0; i < MAPS; i++) {
+		assert_int_equal(maps[i].bound, i == ACCEPTS || i == DETOURS || i == TRACE_TO);
+		assert_int_equal(maps[i].most, i == HEARD || i == SENDERS);
+	}
+	assert_int_equal(maps[ACCEPTS].n, 1);
+	assert_int_equal(maps[DETOURS].n, 1);
+	assert_int_equal(maps[TRACE_TO].n, 2);
+	assert_int_equal(maps[ACCEPTS].entry[0][0], 64);
+	assert_int_equal(maps[DETOURS].entry[0][0], 80);
+	add("rate 1gbit answer cnp");
+	for (i = 0; i < MAPS; i++)
+		assert_int_equal(maps[i].most, 0);
+}
+
+/* --- The device that it is for ---------------------------------------------------------- */
+
+static void qdiscs_have_to_be_fq(void **state)
+{
+	/* what another device has is of no account */
+	has_qdisc(IFINDEX + 1, TC_H_ROOT, 0x10000, "pfifo");
+	has_qdisc(IFINDEX + 1, TC_H_INGRESS, 0xffff0000, "ingress");
+	add("rate 1gbit");
+	there[0] = false;
+	there[1] = false;
+	n_qdiscs = 0;
+	refused(ADD "rate 1gbit", "the qdisc of ha is noqueue");
+	has_qdisc(IFINDEX + 1, TC_H_ROOT, 0x10000, "fq");
+	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "fq_codel");
+	refused(ADD "rate 1gbit", "the qdisc of ha is fq_codel");
+	/* each queue's */
+	n_qdiscs = 0;
+	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "mq");
+	has_qdisc(IFINDEX, 0x10001, 0x20000, "fq");
+	has_qdisc(IFINDEX, 0x10002, 0x30000, "pfifo");
+	refused(ADD "rate 1gbit", "the qdisc of ha is pfifo");
+	strcpy(qdiscs[2].kind, "fq");
+	add("rate 1gbit");
+	/* by default all have the handle 0 */
+	n_qdiscs = 0;
+	has_qdisc(IFINDEX, TC_H_ROOT, 0, "mq");
+	has_qdisc(IFINDEX, 1, 0, "fq");
+	has_qdisc(IFINDEX, 2, 0, "fq");
+	add("rate 1gbit");
+	strcpy(qdiscs[2].kind, "fq_codel");
+	there[0] = false;
+	there[1] = false;
+	refused(ADD "rate 1gbit", "the qdisc of ha is fq_codel");
+	/* one that another is below is not where packets wait */
+	n_qdiscs = 0;
+	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "prio");
+	has_qdisc(IFINDEX, 0x10001, 0x20000, "fq");
+	has_qdisc(IFINDEX, TC_H_INGRESS, 0xffff0000, "clsact");
+	add("rate 1gbit");
+	there[0] = false;
+	there[1] = false;
+	strcpy(qdiscs[2].kind, "ingress");
+	refused(ADD "rate 1gbit", "ha has a qdisc ingress, which excludes the clsact");
+}
+
+/* Half of an agent is one, to add and to delete. */
+static void one_agent_of_a_device(void **state)
+{
+	int i;
+
+	for (i = 1; i < 4; i++) {
+		there[0] = i & 1;
+		there[1] = i & 2;
+		refused(ADD "rate 1gbit", "an agent exists already on ha");
+		assert_string_equal(cnp("delete dev ha"), "");
+		assert_int_equal(status, EXIT_DONE);
+		assert_false(there[0] || there[1]);
+	}
+	refused("delete dev ha", "there is no agent on ha");
+	foreign = true;
+	refused(ADD "rate 1gbit", "ha has another's filter at preference 18513");
+}
+
+/* --- What is shown ----------------------------------------------------------------------- */
+
+static struct json_object *row(void)
+{
+	static struct json_object *rows;
+
+	json_object_put(rows);
+	rows = json_object_new_array();
+	assert_int_equal(cnp_rows(NULL, rows), EXIT_DONE);
+	return json_object_array_get_idx(rows, 0);
+}
+
+/* An entry as JSON says it; NULL for none */
+static const char *entry(struct json_object *of, const char *key)
+{
+	struct json_object *v = json_object_object_get(of, key);
+
+	return v ? json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
+						  JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+}
+
+#define assert_entry(of, key, is)	assert_string_equal(entry(of, key) ?: "none", is)
+
+static void agent_as_it_was_set_up(void **state)
+{
+	struct json_object *r;
+
+	add("rate 40gbit base-rtt 20us");
+	r = row();
+	assert_entry(r, "dev", "\"ha\"");
+	assert_entry(r, "rate", "40000000000");
+	assert_entry(r, "rate_given", "true");
+	assert_entry(r, "base_rtt", "20");
+	assert_entry(r, "algorithm", "\"auto\"");
+	assert_entry(r, "threshold", "80");
+	assert_entry(r, "expected", "64");
+	assert_entry(r, "accept", "[\"fd00:5::/64\"]");
+	assert_entry(r, "trace", "none");
+	assert_entry(r, "to", "none");
+	assert_entry(r, "answer", "none");
+	assert_entry(r, "limit", "none");
+	assert_entry(r, "detour", "none");
+	assert_entry(r, "ioam_namespaces", "none");
+	assert_entry(r, "option_types", "[158,157]");
+	assert_entry(r, "flows", "[]");
+	assert_entry(json_object_object_get(r, "stats"), "detoured", "24");
+	add("rate 1gbit algorithm dcqcn trace 3 to fd00:1::/64 detour fd00:6::/80 ioam-namespace 258 ioam-namespace 7 answer fast-cnp limit 20 option-type 0x9b");
+	r = row();
+	assert_entry(r, "algorithm", "\"dcqcn\"");
+	assert_entry(r, "trace", "3");
+	assert_entry(r, "to", "[\"fd00:1::/64\"]");
+	assert_entry(r, "answer", "\"fast-cnp\"");
+	assert_entry(r, "limit", "20");
+	assert_entry(r, "detour", "[\"fd00:6::/80\"]");
+	assert_entry(r, "ioam_namespaces", "[258,7]");
+	assert_entry(r, "option_types", "[155,157]");
+}
+
+static struct json_object *flow_of(struct json_object *r, int i)
+{
+	return json_object_array_get_idx(json_object_object_get(r, "flows"), i);
+}
+
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static void flows_as_they_are(void **state)
+{
+	const __be32 daddr[4] = { htonl(0xfd000001), 0, 0, htonl(2) };
+	const __be32 a_switch[4] = { htonl(0xfd000005), 0, 0, htonl(1) };
+	struct json_object *f;
+	int i;
+
+	add("rate 40gbit");
+	n_flows = 3;
+	for (i = 0; i < n_flows; i++) {
+		memcpy(flow[i].key.daddr, daddr, sizeof(daddr));
+		flow[i].key.qpn = 18 + i;
+		flow[i].f = (struct hpccpp_cnp_flow) {
+			.sport = 50000, .rate = 5000000000, .packets = 10, .bytes = 10240,
+		};
+	}
+	/* not held back; by HPCC++ after a switch, elsewhere; by DCQCN after a receiver */
+	flow[1].f.rate = 2500000000;
+	flow[1].f.algorithm = HPCCPP_CNP_HPCC;
+	flow[1].f.hpcc.U = HPCCPP_ONE / 4 * 5;
+	flow[1].f.cause = HPCCPP_CNP_SWITCH;
+	memcpy(flow[1].f.from, a_switch, sizeof(a_switch));
+	flow[1].f.port = 50001;
+	flow[1].f.detours = 1;
+	flow[1].f.cnps = 3;
+	flow[1].f.cnp_at = now_ns() - 5000000000;
+	flow[2].f.rate = 1250000000;
+	flow[2].f.algorithm = HPCCPP_CNP_DCQCN;
+	flow[2].f.dcqcn.alpha = HPCCPP_ONE / 2;
+	flow[2].f.cause = HPCCPP_CNP_RECEIVER;
+	flow[2].f.cnps = 1;
+
+	f = flow_of(row(), 0);
+	assert_int_equal(asked_rdma, 0);
+	assert_entry(f, "dst", "\"fd00:1::2\"");
+	assert_entry(f, "dqpn", "18");
+	assert_entry(f, "sport", "50000");
+	assert_entry(f, "lqpn", "none");
+	assert_entry(f, "rdma", "none");
+	assert_entry(f, "rate", "40000000000");
+	assert_entry(f, "algorithm", "\"none\"");
+	assert_entry(f, "U", "none");
+	assert_entry(f, "alpha", "none");
+	assert_entry(f, "cause", "\"none\"");
+	assert_entry(f, "switch", "none");
+	assert_entry(f, "cnp_age", "none");
+	assert_entry(f, "packets", "10");
+	assert_entry(f, "bytes", "10240");
+	f = flow_of(row(), 1);
+	assert_entry(f, "sport", "50001");
+	assert_entry(f, "rate", "20000000000");
+	assert_entry(f, "algorithm", "\"hpccpp\"");
+	assert_entry(f, "U", "1.250");
+	assert_entry(f, "alpha", "none");
+	assert_entry(f, "cause", "\"switch\"");
+	assert_entry(f, "switch", "\"fd00:5::1\"");
+	assert_in_range(json_object_get_int64(json_object_object_get(f, "cnp_age")), 5000000,
+			60000000);
+	assert_entry(f, "cnps", "3");
+	assert_entry(f, "detours", "none");
+	f = flow_of(row(), 2);
+	assert_entry(f, "algorithm", "\"dcqcn\"");
+	assert_entry(f, "U", "none");
+	assert_entry(f, "alpha", "0.500");
+	assert_entry(f, "cause", "\"receiver\"");
+	cfg.detours = 1;
+	assert_entry(flow_of(row(), 1), "detours", "1");
+	/* the RDMA devices are asked once, for flows whose queue pair is known */
+	flow[0].f.lqpn = 17;
+	flow[2].f.lqpn = 19;
+	f = flow_of(row(), 0);
+	assert_int_equal(asked_rdma, 1);
+	assert_entry(f, "lqpn", "17");
+	assert_entry(f, "rdma", "\"rxe0\"");
+	assert_entry(f, "pid", "4711");
+	assert_entry(f, "comm", "\"ib_write_bw\"");
+	f = flow_of(row(), 2);
+	assert_entry(f, "lqpn", "19");
+	assert_entry(f, "rdma", "none");
+}
+
+/* --- Flows under hpccpp --------------------------------------------------------------------- */
+
+static struct hpccpp_flow_rec recs[3];
+static size_t recs_len;
+
+struct flow_bpf *flow_bpf__open_and_load(void)
+{
+	static struct flow_bpf skel;
+
+	return &skel;
+}
+
+int flow_bpf__attach(struct flow_bpf *skel)
+{
+	return 0;
+}
+
+void flow_bpf__destroy(struct flow_bpf *skel)
+{
+}
+
+int bpf_link__fd(const struct bpf_link *link)
+{
+	return 0;
+}
+
+int bpf_iter_create(int link)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], recs, recs_len), recs_len);
+	close(ends[1]);
+	return ends[0];
+}
+
+int untyped_load_error(int err, const char *agent)
+{
+	return load_error(err, agent);
+}
+
+static int flow_reset(void **state)
+{
+	static const struct hpccpp_flow_rec one = {
+		.family = AF_INET, .state = 1, .mode = HPCCPP_INT, .links = 3,
+		.sport = 10000, .dport = 5001, .saddr = { 10, 0, 0, 1 }, .daddr = { 10, 0, 0, 2 },
+		.cwnd = 12, .srtt_us = 345, .size = sizeof(struct hpccpp_flow), .T = 50,
+		.U = HPCCPP_ONE / 2, .W = 20000, .W_c = 19000, .inc_stage = 2,
+		.acks = 100, .updates = 90, .fallbacks = 1, .R = 400000000, .min_B = 1250000000,
+		.ino = 1234567, .bottleneck = 7, .records = 2,
+		.guards = { 11, 12, 13, 14, 15, 16, 17 },
+	};
+	int i;
+
+	for (i = 0; i < 3; i++)
+		recs[i] = one;
+	recs_len = sizeof(recs);
+	return 0;
+}
+
+static struct json_object *flow_list(int want)
+{
+	static struct json_object *rows;
+
+	json_object_put(rows);
+	rows = json_object_new_array();
+	assert_int_equal(flow_rows(rows), want);
+	return rows;
+}
+
+static void flows_of_tcp(void **state)
+{
+	static const __u8 addr6[16] = { 0xfd, [15] = 9 };
+	struct json_object *rows, *f;
+
+	recs[1].family = AF_INET6;
+	memcpy(recs[1].daddr, addr6, sizeof(addr6));
+	recs[1].mode = HPCCPP_RENO;
+	recs[1].state = 8;
+	/* of a module that knows more; and before init it has no flow */
+	recs[2].mode = 3;
+	recs[2].state = 12;
+	recs[2].size = 0;
+	rows = flow_list(EXIT_DONE);
+	assert_int_equal(json_object_array_length(rows), 3);
+	f = json_object_array_get_idx(rows, 0);
+	assert_entry(f, "src", "\"10.0.0.1\"");
+	assert_entry(f, "sport", "10000");
+	assert_entry(f, "dst", "\"10.0.0.2\"");
+	assert_entry(f, "dport", "5001");
+	assert_entry(f, "state", "\"ESTAB\"");
+	assert_entry(f, "ino", "1234567");
+	assert_entry(f, "mode", "\"hpccpp\"");
+	assert_entry(f, "cwnd", "12");
+	assert_entry(f, "srtt", "345");
+	assert_entry(f, "U", "0.500");
+	assert_entry(f, "W", "20000");
+	assert_entry(f, "W_c", "19000");
+	assert_entry(f, "inc_stage", "2");
+	assert_entry(f, "T", "50");
+	assert_entry(f, "R", "3200000000");
+	assert_entry(f, "B", "10000000000");
+	assert_entry(f, "bottleneck", "7");
+	assert_entry(f, "records", "2");
+	assert_entry(f, "links", "3");
+	assert_entry(f, "acks", "100");
+	assert_entry(f, "updates", "90");
+	assert_entry(f, "fallbacks", "1");
+	assert_entry(f, "guards",
+		     "{\"first\":11,\"not_new\":12,\"wrap\":13,\"stale\":14,\"rate\":15,\"changed\":16,\"range\":17}");
+	f = json_object_array_get_idx(rows, 1);
+	assert_entry(f, "dst", "\"fd00::9\"");
+	assert_entry(f, "state", "\"CLOSE-WAIT\"");
+	assert_entry(f, "mode", "\"hpccpp-reno\"");
+	f = json_object_array_get_idx(rows, 2);
+	assert_entry(f, "state", "\"?\"");
+	assert_entry(f, "mode", "\"?\"");
+}
+
+/* Its flows are of another size, larger or smaller: no number of them can be told. */
+static void flows_of_another_module(void **state)
+{
+	FILE *real = stderr;
+	size_t n;
+	int more;
+
+	for (more = -8; more <= 8; more += 16) {
+		recs[1].size = sizeof(struct hpccpp_flow) + more;
+		stderr = fopen("/dev/null", "w");
+		assert_non_null(stderr);
+		n = json_object_array_length(flow_list(EXIT_SYSTEM));
+		fclose(stderr);
+		stderr = real;
+		assert_int_equal(n, 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(parameters_of_the_rate_and_the_time, reset),
+		cmocka_unit_test_setup(words_as_they_were_given, reset),
+		cmocka_unit_test_setup(maps_of_the_agent, reset),
+		cmocka_unit_test_setup(qdiscs_have_to_be_fq, reset),
+		cmocka_unit_test_setup(one_agent_of_a_device, reset),
+		cmocka_unit_test_setup(agent_as_it_was_set_up, reset),
+		cmocka_unit_test_setup(flows_as_they_are, reset),
+		cmocka_unit_test_setup(flows_of_tcp, flow_reset),
+		cmocka_unit_test_setup(flows_of_another_module, flow_reset),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
