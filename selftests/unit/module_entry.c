@@ -543,7 +543,10 @@ static void guards_are_counted(void **state)
 
 static void registration_fails_whole(void **state)
 {
+	int n;
+
 	kernel_module_exit();
+	assert_int_equal(kernel_allocated, 0);
 	kernel_cc_error = -EEXIST;
 	assert_int_equal(kernel_module_init(), -EEXIST);
 	assert_null(kernel_knobs);
@@ -554,10 +557,14 @@ static void registration_fails_whole(void **state)
 	assert_null(kernel_knobs);
 	assert_int_equal(kernel_allocated, 0);
 	kernel_no_proc = false;
-	kernel_no_memory = true;
-	assert_int_equal(kernel_module_init(), -ENOMEM);
-	assert_int_equal(kernel_allocated, 0);
-	kernel_no_memory = false;
+	/* memory for the first n of what it takes */
+	for (n = 0; n < 3; n++) {
+		kernel_memory = n;
+		assert_int_equal(kernel_module_init(), -ENOMEM);
+		assert_null(kernel_knobs);
+		assert_int_equal(kernel_allocated, 0);
+	}
+	kernel_memory = -1;
 	assert_int_equal(kernel_module_init(), 0);
 }
 

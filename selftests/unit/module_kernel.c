@@ -15,6 +15,7 @@ void kernel_check(bool holds, const char *what)
 /* --- Memory --- */
 
 bool kernel_no_memory;
+int kernel_memory = -1;
 int kernel_allocated;
 int kernel_rcu;
 int kernel_cpu;
@@ -22,8 +23,9 @@ size_t kernel_percpu;
 
 static void *allocate(size_t size)
 {
-	void *memory = kernel_no_memory ? NULL : calloc(1, size);
+	void *memory = kernel_no_memory || !kernel_memory ? NULL : calloc(1, size);
 
+	kernel_memory -= kernel_memory > 0;
 	kernel_allocated += !!memory;
 	return memory;
 }

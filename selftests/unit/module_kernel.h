@@ -90,6 +90,7 @@ static inline unsigned long get_random_long(void)
 #define __GFP_NOWARN		4
 
 extern bool kernel_no_memory;	/* the next allocations fail */
+extern int kernel_memory;	/* so many do not fail, then all do; -1: none does */
 extern int kernel_allocated;
 extern int kernel_rcu;		/* depth of read sides */
 
