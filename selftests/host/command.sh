@@ -116,7 +116,7 @@ says 255 'output "xml" is unknown: allowed are text, json, prom' -o xml show
 says 255 'output "prom" is wrong: *' -j -o prom show
 says 255 'output "prom" is wrong: *' -o prom monitor
 for interval in 0 -1 0.009 3601 x 1s nan; do
-	says 255 "interval \"$interval\" is wrong: allowed are 0.01 to 3600 seconds" monitor interval "$interval"
+	says 255 "interval \"$interval\" is wrong: allowed are 0.01 to 3600 seconds" monitor interval "$interval" count 1
 done
 for count in 0 -1 x 4294967296; do
 	says 255 "count \"$count\" is wrong: allowed are 1 to 4294967295" monitor count "$count"
@@ -349,7 +349,7 @@ check "... and another's filter on ingress survives" same_state "$tmp/others"
 tc -n "$box" qdisc del dev d0 clsact
 on q0 id 8
 check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
-	.[0].rate == 10000000'
+	.[0].rate == 10000000 and all(.[]; has("backlog"))'
 off q0
 check "nothing is left of these" same_state "$tmp/before"
 

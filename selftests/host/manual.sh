@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What of the command needs no module: the manual pages are clean, the completion
-# offers what the command takes, "check" tells what is there from what is not, and
-# what is printed for Prometheus is taken by promtool.
+# offers what the command takes, "check" tells what is there from what is not, monitor
+# comes when it says, and what is printed for Prometheus is taken by promtool.
 #
 # place: host
 # timeout: 120
@@ -111,6 +111,7 @@ ip -n "$box" link add p0 type veth peer p1
 tc -n "$box" qdisc add dev p0 root tbf rate 50mbit burst 3028 limit 512kb
 
 state_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .status' "$tmp/check"; } # CHECK
+found_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .found' "$tmp/check"; } # CHECK
 checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
 {
 	checked=0
@@ -127,12 +128,19 @@ is "... port agents" "$(state_of 'port agents')" missing
 is "... the module is no more than noted" "$(state_of module | sed s/ok/note/)" note
 check "... what is not ok has advice" jq -e \
 	'all(.[]; (.status == "ok") != has("advice")) and length > 8' "$tmp/check"
+"$HPCCPP" port add dev p0 netns "$box" dscp 0
+is "dscp 0 is shown" "$("$HPCCPP" -j port show dev p0 netns "$box" | jq '.[0].dscp')" 0
+check "... and looked at" grep -q hpccpp_port_ext <(tc -n "$box" filter show dev p0 egress)
+"$HPCCPP" port del dev p0 netns "$box"
 "$HPCCPP" port add dev p0 netns "$box" base-rtt 100us
 nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro off
 nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=9
 checked role switch
 assert_eq "check of a switch with one: status" "$checked" 0
+is "... port agents" "$(found_of 'port agents')" "on 1 queue"
 is "... offloads that are on" "$(state_of 'offloads of p0')" note
+is "... these" "$(found_of 'offloads of p0')" "tso on gso on gro off"
+is "... pacing" "$(found_of 'pacing on p0')" "by TCP itself: the qdisc is tbf"
 is "... bursts at 100 us" "$(state_of bursts)" note
 nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=0
 checked role receiver
@@ -154,6 +162,21 @@ checked=0
 setpriv --reuid 65534 --regid 65534 --clear-groups "$HPCCPP" check >"$tmp/nobody" || checked=$?
 assert_eq "check as nobody: status" "$checked" 1
 check "... and why" grep -q '(you are not root)' "$tmp/nobody"
+check "... a sender needs port agents" grep -q '^missing  port agent loads: ' "$tmp/nobody"
+check "... and does without flow show" grep -q '^note     flow show loads: ' "$tmp/nobody"
+
+# --- Monitor, and what cannot be written ----------------------------------------------------------
+
+"$HPCCPP" -j monitor netns "$box" count 3 interval 0.05 what port >"$tmp/monitor"
+check "monitor: a port, three times, 50 ms after one another" jq -e -s \
+	'map(.object) == ["port", "port", "port"] and .[1].time - .[0].time >= 0.05 and
+	.[2].time - .[1].time >= 0.05' "$tmp/monitor"
+full=0
+"$HPCCPP" -j port show netns "$box" >/dev/full 2>"$tmp/said" || full=$?
+assert_eq "a disk that is full: status, and what is said" "$full $(<"$tmp/said")" \
+	"2 Error: cannot write the output: No space left on device."
+
+# --- Prometheus -----------------------------------------------------------------------------------
 
 "$HPCCPP" -o prom show netns "$box" >"$tmp/prom"
 check "samples of port and host" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
