@@ -7,8 +7,6 @@ SBINDIR	?= $(PREFIX)/sbin
 MAKEFLAGS += --no-print-directory
 q := $(if $(V),,@)
 
-# Kernels that the module must build for, wherever the tests run.
-kernels := 6.1 6.12
 # Where demo and check run: "native", the VM's kernel, "lab" or "lab-debug".
 # What is more than a word is what is wrong.
 place = $(call word_or_error,$(shell PLACE=$(PLACE) KERNEL=$(KERNEL) scripts/place.sh --print 2>&1))
@@ -181,7 +179,7 @@ help:
 	@echo '  PLACE=vm    - ... with a stock Debian kernel in QEMU; the default where this'
 	@echo '                kernel cannot load modules. PLACE=native: with this kernel.'
 	@echo '                PLACE=uml: those that run in the lab, only there'
-	@echo '  KERNEL=6.12 - ... with this series in the VM ($(kernels)); default 6.1'
+	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12); default 6.1'
 	@echo '  check-long  - all of what check does a part of, on all kernels: hours'
 	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
 	@echo '                lockdep, kmemleak ...); TESTS as above'

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 #include <net/if.h>
 #include <linux/bpf.h>
 #include <json-c/json.h>
@@ -16,6 +17,20 @@
 #include "hpccpp_agent.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+static inline long long clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* The least load, in 1/64, that is no less than so many percent */
+static inline __u8 load_of_percent(unsigned int percent)
+{
+	return ((percent << HPCCPP_U_SHIFT) + 99) / 100;
+}
 
 /* The running kernel's types */
 #define KERNEL_BTF	"/sys/kernel/btf/vmlinux"

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <arpa/inet.h>
@@ -341,14 +340,6 @@ static __u32 kernel_node(void)
 	return id;
 }
 
-static long long clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 /* The words of `port add`, and numbers that they come with */
 enum word {
 	DEV, RATE, ID, QUEUE, BASE_RTT, ABOVE, DSCP, RESPOND, RESPOND_TO, LIMIT,
@@ -397,12 +388,6 @@ static int check_words(const struct argument *args, const struct numbers *v)
 	if (args[CAPABLE].n && !v->ecn)
 		return usage_error("\"capable\" is wrong without \"ecn mark\"");
 	return EXIT_DONE;
-}
-
-/* The least load, 1/64, that is no less than so many percent */
-static __u8 load_of_percent(unsigned int percent)
-{
-	return ((percent << HPCCPP_U_SHIFT) + 99) / 100;
 }
 
 static int plan_roce(struct port_plan *p, const struct argument *args,

@@ -3,7 +3,6 @@
  * hpccpp port show: what the maps of a device's agent say, and its qdisc.
  */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <arpa/inet.h>
@@ -61,11 +60,7 @@ static const char *const roots[] = { "flat", "head" };
 /* us since the last stamp */
 static long long stamp_age(const struct hpccpp_port *port)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((long long)now.tv_sec * 1000000000 + now.tv_nsec -
-		(long long)port->last.seen) / 1000;
+	return (clock_ns(CLOCK_MONOTONIC) - (long long)port->last.seen) / 1000;
 }
 
 static int put_responses(struct json_object *row, int prog,

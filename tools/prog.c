@@ -20,12 +20,9 @@
 #define LOCK		"/run/hpccpp.lock"
 #define LOCK_WAIT	10	/* s */
 
-static time_t seconds(void)
+static long long seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return clock_ns(CLOCK_MONOTONIC) / 1000000000;
 }
 
 /* The holder's process id is in the file: who waits does so for one of them. */
@@ -33,7 +30,7 @@ static int wait_for_lock(int fd)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	char holder[16] = "unknown", now[16] = "";
-	time_t since = seconds();
+	long long since = seconds();
 
 	while (seconds() - since <= LOCK_WAIT) {
 		if (!flock(fd, LOCK_EX | LOCK_NB)) {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <sys/random.h>
@@ -354,7 +353,7 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 	cfg->type1 = v->type[0];
 	cfg->type2 = v->type[1];
 	cfg->threshold_percent = v->threshold;
-	cfg->threshold = ((v->threshold << HPCCPP_U_SHIFT) + 99) / 100;
+	cfg->threshold = load_of_percent(v->threshold);
 	cfg->expected = v->flows;
 	cfg->hops = v->hops;
 	cfg->limit = v->limit;
@@ -473,14 +472,6 @@ static void put_address(struct json_object *row, const char *key,
 	put_str(row, key, text);
 }
 
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 				    const struct hpccpp_cnp_flow *f,
 				    const struct hpccpp_cnp_cfg *cfg,
@@ -515,7 +506,7 @@ static struct json_object *flow_row(const struct hpccpp_cnp_key *key,
 	if (f->from[0])
 		put_address(row, "switch", f->from);
 	if (f->cnp_at)
-		put_num(row, "cnp_age", (now_ns() - f->cnp_at) / 1000);
+		put_num(row, "cnp_age", (clock_ns(CLOCK_MONOTONIC) - (long long)f->cnp_at) / 1000);
 	put_num(row, "cnps", f->cnps);
 	if (cfg->detours)
 		put_num(row, "detours", f->detours);
