@@ -259,6 +259,61 @@ static inline void hpccpp_guard(struct hpccpp_state *s, long guard)
 }
 
 /*
+ * Lines 4-5 and 27 for one record of an ACK: the load of its link since the record before,
+ * scaled as U, and the time that it is of in *tau (units of ts). Negative when the record
+ * is of no use.
+ */
+static inline long hpccpp_measure_link(struct hpccpp_state *s,
+				       const struct hpccpp_params *p,
+				       const struct hpccpp_int *rec, __u64 now,
+				       __u32 *tau)
+{
+	struct hpccpp_link *old = hpccpp_find_link(s, rec->link);
+	struct hpccpp_link cur = {
+		.seen = now,
+		.ts = rec->ts,
+		.tx_bytes = rec->tx_bytes,
+		.qlen = rec->qlen,
+		.rate = rec->rate,
+		.id = rec->link,
+	};
+	bool known = old->seen && old->id == cur.id;
+	__u32 dts = (cur.ts - old->ts) & HPCCPP_MASK24;
+	long u = -HPCCPP_G_FIRST;
+	__u64 bps;
+
+	if (known && cur.rate == old->rate) {
+		cur.again = 1;
+		cur.B = old->B;
+	} else {
+		bps = hpccpp_rate_decode(cur.rate);
+		if (!hpccpp_rate_ok(bps)) {
+			hpccpp_guard(s, HPCCPP_G_RANGE);
+			return -HPCCPP_G_RANGE;
+		}
+		cur.B = bps / 8;
+	}
+	if (known)
+		u = hpccpp_link_u(old, &cur, p->T);	/* 4-5 */
+	if (known && u >= 0) {
+		*tau = dts;
+		*old = cur;				/* line 27: L = ack.L */
+		return u;
+	}
+	hpccpp_guard(s, -u);
+	if (u == -HPCCPP_G_NOT_NEW)
+		return u;
+	*old = cur;
+	/*
+	 * A rate over B or another B under the same id says that the port was set up
+	 * anew: the next record will do.
+	 */
+	if (u == -HPCCPP_G_RATE || u == -HPCCPP_G_CHANGED)
+		return u;
+	return hpccpp_port_u(rec, cur.B, p->T);		/* tau stays a T */
+}
+
+/*
  * Lines 1-10. ack holds the n records that came with an ACK at our time now
  * (ns, not 0). Returns false when no record was of use; U is then unchanged.
  */
@@ -267,7 +322,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 					   const struct hpccpp_int *ack, int n,
 					   __u64 now)
 {
-	__u32 t_units = (((__u64)p->T * 1000 - 1) >> HPCCPP_TS_SHIFT) + 1;
+	const __u32 t_units = (((__u64)p->T * 1000 - 1) >> HPCCPP_TS_SHIFT) + 1;
 	bool any = false;
 	__u32 u = 0;					/* line 2 */
 	__u32 tau = 0;
@@ -284,54 +339,15 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 		n = 0;
 	}
 	for (i = 0; i < n; i++) {			/* line 3 */
-		struct hpccpp_link *old = hpccpp_find_link(s, ack[i].link);
-		struct hpccpp_link cur = {
-			.seen = now,
-			.ts = ack[i].ts,
-			.tx_bytes = ack[i].tx_bytes,
-			.qlen = ack[i].qlen,
-			.rate = ack[i].rate,
-			.id = ack[i].link,
-		};
-		bool known = old->seen && old->id == cur.id;
-		__u32 dts = (cur.ts - old->ts) & HPCCPP_MASK24;
-		long u_i = -HPCCPP_G_FIRST;
-		__u64 bps;
+		__u32 dts = t_units;
+		long u_i = hpccpp_measure_link(s, p, &ack[i], now, &dts);
 
-		if (known && cur.rate == old->rate) {
-			cur.again = 1;
-			cur.B = old->B;
-		} else {
-			bps = hpccpp_rate_decode(cur.rate);
-			if (!hpccpp_rate_ok(bps)) {
-				hpccpp_guard(s, HPCCPP_G_RANGE);
-				continue;
-			}
-			cur.B = bps / 8;
-		}
-		if (known)
-			u_i = hpccpp_link_u(old, &cur, p->T);	/* 4-5 */
-		if (!known || u_i < 0) {
-			hpccpp_guard(s, -u_i);
-			if (u_i == -HPCCPP_G_NOT_NEW)
-				continue;
-			*old = cur;
-			/*
-			 * A rate over B or another B under the same id says
-			 * that the port was set up anew: the next record
-			 * will do.
-			 */
-			if (u_i == -HPCCPP_G_RATE || u_i == -HPCCPP_G_CHANGED)
-				continue;
-			u_i = hpccpp_port_u(&ack[i], cur.B, p->T);
-			dts = t_units;
-		} else {
-			*old = cur;			/* line 27: L = ack.L */
-		}
+		if (u_i < 0)
+			continue;
 		if (!any || u_i > u) {			/* line 6 */
 			u = u_i;			/* line 7 */
 			tau = dts;
-			s->bottleneck = cur.id;
+			s->bottleneck = ack[i].link;
 		}
 		any = true;
 	}

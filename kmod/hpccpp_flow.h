@@ -16,6 +16,7 @@ struct hpccpp_flow {
 	struct hpccpp_state s;	/* the draft's variables */
 	struct hpccpp_params p;	/* its parameters, as of this round trip */
 	struct hpccpp_net *net;	/* of its namespace: knobs, counters */
+	const void *dst;	/* the route that dev_segs is of; never looked into */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
 	__u64 last_int;		/* when INT was last used, ns */
@@ -41,6 +42,8 @@ struct hpccpp_flow {
 	__u32 told;		/* T and more, as the agent was told; 0: no windows */
 	__u32 told_ai;		/* W_ai of that, bytes */
 	__u32 N;		/* flows of the last hop, as told; 0: not told */
+	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
+	__u16 burst_segs;	/* and as we have set it; 0: not */
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */

@@ -47,7 +47,7 @@
  *     and the gaps that this leaves cost utilisation; one that is too large
  *     by this is harmless, and flows of less than a packet in T share more
  *     fairly. The minimum is TCP's, over 300 s: a path that gets longer is
- *     paced by the old T until then. A client's handshake counts without the
+ *     paced by the old T until then. A handshake counts without the
  *     queue that its telemetry tells of, or flows that join a queue take it
  *     for a part of their path, ask for more by it, and keep it standing.
  *     That holds until a record tells of no queue, or of a longer one than
@@ -92,9 +92,7 @@
  *     says how loaded the path is: hpccpp_resume().
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
- * enabled. GSO bursts are kept to a part of W, but with base RTTs of less than
- * about 0.5 ms net.ipv4.tcp_tso_rtt_log makes TCP send 64 KiB bursts: set it
- * to 0 there.
+ * enabled. GSO packets are kept to a part of W: hpccpp_limit_burst().
  */
 
 #include <linux/inet_diag.h>
@@ -307,8 +305,11 @@ static void hpccpp_handshake_queue(const struct sock *sk,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 srtt = tp->srtt_us >> 3;
 
-	/* a SYN is all that left, and its answer all that came */
-	if (tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) {
+	/*
+	 * A SYN is all that left, and its answer all that came; or a SYN-ACK, which TCP
+	 * does not count.
+	 */
+	if ((tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) || !tp->segs_out) {
 		f->syn_rtt = srtt;
 		f->syn_queue = us < srtt ? us : 0;
 	} else if (!qlen || us > srtt) {
@@ -524,7 +525,7 @@ void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 static void hpccpp_begin(struct sock *sk, struct hpccpp_flow *f)
 {
 	hpccpp_set_mode(sk, HPCCPP_INT);
-	hpccpp_set_burst(sk, f);
+	hpccpp_set_small_queue(sk, f);
 	hpccpp_set_pacing(sk, f);
 	hpccpp_set_cwnd(sk, f, 0);
 }
@@ -603,8 +604,8 @@ static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 
 /*
  * Telemetry that did not come with an ACK of data acts within the round trip.
- * TCP asks for the size of its bursts here; ours come from the pacing rate. And
- * it is where a probe begins, as CA_EVENT_TX_START comes when the first packets
+ * TCP asks for the size of its bursts here, first for the minimum, then for the maximum.
+ * And it is where a probe begins, as CA_EVENT_TX_START comes when the first packets
  * after idling have their size already.
  */
 static u32 hpccpp_min_tso_segs(struct sock *sk)
@@ -622,6 +623,7 @@ static u32 hpccpp_min_tso_segs(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_PROBES);
 		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
 	}
+	hpccpp_limit_burst(sk, f);
 	return 1;
 }
 
@@ -772,8 +774,9 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
 
 	/*
-	 * An active opener's SYN-ACK has brought the path's load and B. The agent
-	 * is not called again: what is called may take the flow from us.
+	 * The handshake has brought the path's load and B: by the SYN-ACK, or to a
+	 * server by the third ACK. The agent is not called again: what is called
+	 * may take the flow from us.
 	 */
 	if (hpccpp_read(sk, f, &has_agent))
 		hpccpp_begin(sk, f);
@@ -790,6 +793,7 @@ static void hpccpp_release(struct sock *sk)
 	ca->check = 0;
 	if (!f)
 		return;
+	hpccpp_unlimit_burst(sk, f);
 	kfree(f);
 	WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
 }

@@ -84,14 +84,42 @@ void hpccpp_get_params(const struct sock *sk,
 	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
 }
 
-/* A burst is sk_pacing_rate >> shift, that of 1 s >> shift. */
-void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f)
+/* What may wait in the device is sk_pacing_rate >> shift, that of 1 s >> shift. */
+void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 {
 	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
 
 	WRITE_ONCE(sk->sk_pacing_shift,
 		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
 			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/*
+ * Limits the segments of the packet that TCP builds next. sk_setup_caps() sets the
+ * device's limit anew with another route, so any value that is not ours is the device's.
+ * Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.
+ */
+void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f)
+{
+	u32 segs = (f->s.W >> HPCCPP_BURST_SHIFT) / f->wire_len;
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	/* only its address counts: another route may have the limit that we have set */
+	if (sk->sk_gso_max_segs != f->burst_segs || (dst && dst != f->dst)) {
+		f->dev_segs = sk->sk_gso_max_segs;
+		f->dst = dst;
+	}
+	f->burst_segs = max(min_t(u32, segs, f->dev_segs), 1U);
+	if (sk->sk_gso_max_segs != f->burst_segs)
+		sk->sk_gso_max_segs = f->burst_segs;
+}
+
+/* Gives back what hpccpp_limit_burst() took. */
+void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f)
+{
+	if (f->burst_segs && sk->sk_gso_max_segs == f->burst_segs)
+		sk->sk_gso_max_segs = f->dev_segs;
+	f->burst_segs = 0;
 }
 
 /* Sets the parameters that follow from T and min(B). */
@@ -102,5 +130,5 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 	f->wire_len = hpccpp_wire_len(sk);
 	hpccpp_get_params(sk, f, &f->p);
 	if (ca->mode == HPCCPP_INT)
-		hpccpp_set_burst(sk, f);
+		hpccpp_set_small_queue(sk, f);
 }

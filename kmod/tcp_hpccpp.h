@@ -36,9 +36,20 @@
 #define HPCCPP_L2_LEN		14
 
 /*
- * A burst is at most about W / 2^this, in so far as that is not less than what
- * goes out in 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: TCP small queues let no
- * more wait in the device, and its completions take their time.
+ * A packet that leaves segmentation to others (TSO, GSO) is a burst, of W / 2^this at
+ * most: if all flows of a link send theirs at one moment, they fill 1/16 of its BDP,
+ * about what eta leaves. A burst of one segment is always allowed. Four flows at
+ * 100 Gbit/s and 50 us, MTU 1500, in the lab:
+ *
+ *	burst		load	queue, mean	p99, packets	Jain
+ *	one segment	.953	.6		2		.9999
+ *	W/16		.950	2.9		10		.996
+ *	W/8		.942	6.9		22		.989
+ *	W/4		.933	10.8		38		.83
+ *	TCP's own	.932	10.2		40		.78
+ *
+ * TCP small queues let as much wait in the device, but not less than what goes out in
+ * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: its completions take their time.
  */
 #define HPCCPP_BURST_SHIFT	4
 #define HPCCPP_PACING_SHIFT	10	/* the kernel's own */
@@ -123,7 +134,9 @@ u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
 void hpccpp_get_params(const struct sock *sk,
 		       const struct hpccpp_flow *f,
 		       struct hpccpp_params *p);
-void hpccpp_set_burst(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 
 /* hpccpp_rx.c */

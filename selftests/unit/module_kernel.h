@@ -237,18 +237,26 @@ enum tcp_ca_event {
 	CA_EVENT_TX_START, CA_EVENT_CWND_RESTART, CA_EVENT_COMPLETE_CWR, CA_EVENT_LOSS,
 };
 
+#define __sk_dst_get(sk)	((sk)->sk_dst)
+
 enum sk_pacing {
 	SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ,
 };
 
 struct sk_buff;
 
+struct dst_entry {
+	int unused;
+};
+
 struct sock {
 	struct net *sk_net;
+	struct dst_entry *sk_dst;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 	u8 sk_pacing_shift;
+	u16 sk_gso_max_segs;
 	struct bpf_local_storage *sk_bpf_storage;
 };
 

@@ -123,7 +123,17 @@ static void queue_counts_for_the_handshakes_minimum(void **state)
 	assert_int_equal(flow()->T, T_BASE + 1);
 }
 
-/* A server's is not known: other packets may have been first. */
+/* TCP counts no SYN-ACK: of a server nothing has left. */
+static void queue_of_a_servers_handshake(void **state)
+{
+	w.tp.segs_out = 0;
+	w.tp.segs_in = 2;
+	begin_behind(50000);
+	assert_int_equal(flow()->syn_rtt, RTT);
+	assert_int_equal(flow()->T, RTT - 39);
+}
+
+/* Other packets may have been first. */
 static void queue_counts_for_a_SYN_only(void **state)
 {
 	w.tp.segs_out = 2;
@@ -470,8 +480,8 @@ static void fq_stays_fq(void **state)
 	assert_int_equal(w.sk->sk_pacing_status, SK_PACING_FQ);
 }
 
-/* Between bursts of 122 us at least and the kernel's own millisecond */
-static void bursts_are_a_part_of_W(void **state)
+/* Between what goes out in 122 us and the kernel's own millisecond */
+static void what_waits_in_the_device_is_a_part_of_T(void **state)
 {
 	begin_known(.5);
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
@@ -482,6 +492,76 @@ static void bursts_are_a_part_of_W(void **state)
 	w.tp.rtt_min = 3000;
 	round_trip(.5);
 	assert_int_equal(w.sk->sk_pacing_shift, 12);
+}
+
+/* Segments of a packet, as TCP limits them after it has asked */
+static u16 burst(void)
+{
+	assert_int_equal(ops()->min_tso_segs(w.sk), 1);
+	return w.sk->sk_gso_max_segs;
+}
+
+static void a_burst_is_at_most_a_16th_of_W(void **state)
+{
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	assert_int_equal(burst(), 9);
+	flow()->s.W += 16 * WIRE - 1;
+	assert_int_equal(burst(), 9);
+	flow()->s.W++;
+	assert_int_equal(burst(), 10);
+	/* a packet has one segment at least */
+	flow()->s.W = WIRE;
+	assert_int_equal(burst(), 1);
+}
+
+static void a_burst_is_no_more_than_the_device_takes(void **state)
+{
+	w.sk->sk_gso_max_segs = 4;
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	assert_int_equal(burst(), 4);
+	/* another route: sk_setup_caps() */
+	w.sk->sk_gso_max_segs = 6;
+	assert_int_equal(burst(), 6);
+	w.sk->sk_gso_max_segs = 65535;
+	assert_int_equal(burst(), 9);
+	flow()->s.W = 16 * 20 * WIRE;
+	assert_int_equal(burst(), 20);
+	w.sk->sk_gso_max_segs = 8;
+	assert_int_equal(burst(), 8);
+}
+
+/* Routes come and go, of devices that take what we have set already. */
+static void another_routes_limit_may_be_ours(void **state)
+{
+	struct dst_entry routes[2];
+
+	w.sk->sk_dst = &routes[0];
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	assert_int_equal(burst(), 9);
+	w.sk->sk_dst = &routes[1];		/* its device takes 9 */
+	assert_int_equal(burst(), 9);
+	flow()->s.W = 16 * 20 * WIRE;
+	assert_int_equal(burst(), 9);
+	w.sk->sk_dst = NULL;			/* and it is gone: nothing is known of the next */
+	flow()->s.W = 16 * 5 * WIRE;
+	assert_int_equal(burst(), 5);
+	w.sk->sk_dst = &routes[1];
+	flow()->s.W = 16 * 20 * WIRE;
+	assert_int_equal(burst(), 9);
+	ops()->release(w.sk);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+}
+
+static void bursts_are_the_devices_again(void **state)
+{
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	assert_int_equal(burst(), 9);
+	ops()->release(w.sk);
+	assert_int_equal(w.sk->sk_gso_max_segs, 65535);
 }
 
 /* A wait of 1 ms, at half of the rate that the next ACK finds right */
@@ -673,6 +753,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(queue_counts_until_there_is_none),
 	MODULE_TEST(queue_counts_until_it_is_too_long),
 	MODULE_TEST(queue_counts_for_the_handshakes_minimum),
+	MODULE_TEST(queue_of_a_servers_handshake),
 	MODULE_TEST(queue_counts_for_a_SYN_only),
 	MODULE_TEST(longest_queue_is_of_bytes),
 	MODULE_TEST(slower_link_counts_at_once),
@@ -692,7 +773,11 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(cwnd_is_W_in_packets_and_one),
 	MODULE_TEST(pacing_is_of_payload),
 	MODULE_TEST(fq_stays_fq),
-	MODULE_TEST(bursts_are_a_part_of_W),
+	MODULE_TEST(what_waits_in_the_device_is_a_part_of_T),
+	MODULE_TEST(a_burst_is_at_most_a_16th_of_W),
+	MODULE_TEST(a_burst_is_no_more_than_the_device_takes),
+	MODULE_TEST(another_routes_limit_may_be_ours),
+	MODULE_TEST(bursts_are_the_devices_again),
 	MODULE_TEST(wait_shrinks_as_the_rate_grows),
 	MODULE_TEST(wait_does_not_grow),
 	MODULE_TEST(wait_under_fq_is_fqs),

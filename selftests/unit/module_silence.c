@@ -20,6 +20,23 @@ static void assert_fallback(void)
 	assert_int_equal(w.sk->sk_pacing_shift, 10);
 }
 
+static void reno_has_the_devices_bursts(void **state)
+{
+	w.sk->sk_gso_max_segs = 44;
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	ops()->min_tso_segs(w.sk);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+	pass(100 * T_BASE);
+	silent_acks(4);
+	assert_fallback();
+	assert_int_equal(w.sk->sk_gso_max_segs, 44);
+	/* what another route brings stays */
+	w.sk->sk_gso_max_segs = 1;
+	ops()->release(w.sk);
+	assert_int_equal(w.sk->sk_gso_max_segs, 1);
+}
+
 /* W of so many packets, cwnd is one more; nothing that comes later changes it */
 static void set_window(u32 packets)
 {
@@ -420,6 +437,7 @@ static void returning_flow_has_lost_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	MODULE_TEST(reno_has_the_devices_bursts),
 	MODULE_TEST(silence_of_time_needs_acks),
 	MODULE_TEST(silence_of_acks_needs_time),
 	MODULE_TEST(silence_is_in_round_trips_of_tcp),

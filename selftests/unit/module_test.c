@@ -152,6 +152,7 @@ int world_begin(void **state)
 	w.sk->sk_net = &init_net;
 	w.sk->sk_max_pacing_rate = ~0UL;
 	w.sk->sk_pacing_shift = 10;
+	w.sk->sk_gso_max_segs = 65535;
 	w.tp.icsk.icsk_af_ops = &ipv4;
 	w.tp.mss_cache = MSS;
 	w.tp.tcp_header_len = 32;
