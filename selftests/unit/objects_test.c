@@ -621,14 +621,13 @@ static __u64 now_ns(void)
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-static void flows_as_they_are(void **state)
+/* Not held back; by HPCC++ after a switch, elsewhere; by DCQCN after a receiver */
+static void three_flows(void)
 {
 	const __be32 daddr[4] = { htonl(0xfd000001), 0, 0, htonl(2) };
 	const __be32 a_switch[4] = { htonl(0xfd000005), 0, 0, htonl(1) };
-	struct json_object *f;
 	int i;
 
-	add("rate 40gbit");
 	n_flows = 3;
 	for (i = 0; i < n_flows; i++) {
 		memcpy(flow[i].key.daddr, daddr, sizeof(daddr));
@@ -637,7 +636,6 @@ static void flows_as_they_are(void **state)
 			.sport = 50000, .rate = 5000000000, .packets = 10, .bytes = 10240,
 		};
 	}
-	/* not held back; by HPCC++ after a switch, elsewhere; by DCQCN after a receiver */
 	flow[1].f.rate = 2500000000;
 	flow[1].f.algorithm = HPCCPP_CNP_HPCC;
 	flow[1].f.hpcc.U = HPCCPP_ONE / 4 * 5;
@@ -652,7 +650,14 @@ static void flows_as_they_are(void **state)
 	flow[2].f.dcqcn.alpha = HPCCPP_ONE / 2;
 	flow[2].f.cause = HPCCPP_CNP_RECEIVER;
 	flow[2].f.cnps = 1;
+}
 
+static void flows_as_they_are(void **state)
+{
+	struct json_object *f;
+
+	add("rate 40gbit");
+	three_flows();
 	f = flow_of(row(), 0);
 	assert_int_equal(asked_rdma, 0);
 	assert_entry(f, "dst", "\"fd00:1::2\"");
@@ -688,7 +693,15 @@ static void flows_as_they_are(void **state)
 	assert_entry(f, "cause", "\"receiver\"");
 	cfg.detours = 1;
 	assert_entry(flow_of(row(), 1), "detours", "1");
-	/* the RDMA devices are asked once, for flows whose queue pair is known */
+}
+
+/* The RDMA devices are asked once, for flows whose queue pair is known. */
+static void flows_of_rdma_devices(void **state)
+{
+	struct json_object *f;
+
+	add("rate 40gbit");
+	three_flows();
 	flow[0].f.lqpn = 17;
 	flow[2].f.lqpn = 19;
 	f = flow_of(row(), 0);
@@ -849,6 +862,7 @@ int main(void)
 		cmocka_unit_test_setup(one_agent_of_a_device, reset),
 		cmocka_unit_test_setup(agent_as_it_was_set_up, reset),
 		cmocka_unit_test_setup(flows_as_they_are, reset),
+		cmocka_unit_test_setup(flows_of_rdma_devices, reset),
 		cmocka_unit_test_setup(flows_of_tcp, flow_reset),
 		cmocka_unit_test_setup(flows_of_another_module, flow_reset),
 	};

@@ -69,6 +69,60 @@ static __always_inline bool is_to_us(struct __sk_buff *skb,
 	return ret == BPF_FIB_LKUP_RET_FWD_DISABLED;
 }
 
+/* Data that arrived: its place in the packet, and the flow that an answer is for */
+struct heard_data {
+	struct hpccpp_cnp_qp key;	/* its queue pair here, and the address of the sender */
+	struct ipv6hdr ip;
+	struct roce roce;
+	__u32 trace, udp;		/* bytes from the IPv6 header; trace 0: none */
+	bool marked;			/* with congestion experienced */
+};
+
+/* Reads a packet that arrives; false if it is not data that may have an answer. */
+static __always_inline bool read_data(struct __sk_buff *skb, struct hpccpp_cnp_cfg *cfg,
+				      struct heard_data *d)
+{
+	__u32 at = ipv6_offset(skb, &d->ip);
+	__be32 addr[4];
+	int len = 0;
+
+	/* an answer would leave without the VLAN tag */
+	if (at != ETH_HLEN || skb->vlan_present || skb->pkt_type != PACKET_HOST)
+		return false;
+	d->marked = (d->ip.flow_lbl[0] >> 4 & 3) == ECN_CE;
+	if (!d->marked && cfg->answer != HPCCPP_ANSWER_CNP)
+		return false;
+	if (cfg->hops && d->ip.nexthdr == IPPROTO_HOPOPTS) {
+		len = trace_header(skb, cfg, at + IP6_LEN, &d->ip, &d->trace);
+		if (len <= 0)
+			return false;
+		d->trace -= at;
+	} else if (d->ip.nexthdr != IPPROTO_UDP) {
+		return false;
+	}
+	d->udp = IP6_LEN + len;
+	if (bpf_skb_load_bytes(skb, at + d->udp, &d->roce, sizeof(d->roce)))
+		return false;
+	d->key.qpn = roce_data_qpn(&d->roce);
+	__builtin_memcpy(addr, &d->ip.daddr, sizeof(addr));
+	if (!d->key.qpn || !is_unicast(addr))
+		return false;
+	__builtin_memcpy(addr, &d->ip.saddr, sizeof(addr));
+	__builtin_memcpy(d->key.peer, addr, sizeof(d->key.peer));
+	return is_unicast(addr);
+}
+
+/* True if more answers would leave than the limit allows. */
+static __always_inline bool too_many_answers(const struct hpccpp_cnp_cfg *cfg)
+{
+	struct answers *all;
+	__u32 zero = 0;
+
+	all = bpf_map_lookup_elem(&cnp_answers, &zero);
+	return !all || !cfg->limit ||
+	       over_limit(&all->lock, &all->next, 1000000000 / cfg->limit);
+}
+
 /*
  * Handles a packet that arrives. If it is data with a congestion mark, and its flow had no
  * CNP for N, a copy goes to our own ingress, where hpccpp_answer() turns it into a CNP.
@@ -78,50 +132,19 @@ static __always_inline bool is_to_us(struct __sk_buff *skb,
 __noinline int hpccpp_hear(struct __sk_buff *skb)
 {
 	static const struct heard none;
-	struct hpccpp_cnp_qp key = {};
-	__u32 zero = 0, at, udp, trace = 0, mark = skb->mark;
+	__u32 zero = 0, mark = skb->mark;
 	struct hpccpp_cnp_cfg *cfg;
-	struct answers *all;
-	struct ipv6hdr ip;
-	struct roce roce;
+	struct heard_data d = {};
 	struct heard *h;
 	__u64 now, was;
-	__be32 addr[4];
-	bool marked;
-	int len = 0;
 
-	at = ipv6_offset(skb, &ip);
 	cfg = bpf_map_lookup_elem(&cnp, &zero);
-	/* an answer would leave without the VLAN tag */
-	if (!cfg || at != ETH_HLEN || skb->vlan_present ||
-	    skb->pkt_type != PACKET_HOST)
+	if (!cfg || !read_data(skb, cfg, &d))
 		return 0;
-	marked = (ip.flow_lbl[0] >> 4 & 3) == ECN_CE;
-	if (!marked && cfg->answer != HPCCPP_ANSWER_CNP)
-		return 0;
-	if (cfg->hops && ip.nexthdr == IPPROTO_HOPOPTS) {
-		len = trace_header(skb, cfg, at + IP6_LEN, &ip, &trace);
-		if (len <= 0)
-			return 0;
-		trace -= at;
-	} else if (ip.nexthdr != IPPROTO_UDP) {
-		return 0;
-	}
-	udp = at + IP6_LEN + len;
-	if (bpf_skb_load_bytes(skb, udp, &roce, sizeof(roce)))
-		return 0;
-	key.qpn = roce_data_qpn(&roce);
-	__builtin_memcpy(addr, &ip.daddr, sizeof(addr));
-	if (!key.qpn || !is_unicast(addr))
-		return 0;
-	__builtin_memcpy(addr, &ip.saddr, sizeof(addr));
-	if (!is_unicast(addr))
-		return 0;
-	__builtin_memcpy(key.peer, addr, sizeof(key.peer));
-	h = bpf_map_lookup_elem(&cnp_heard, &key);
+	h = bpf_map_lookup_elem(&cnp_heard, &d.key);
 	if (!h) {
-		bpf_map_update_elem(&cnp_heard, &key, &none, BPF_NOEXIST);
-		h = bpf_map_lookup_elem(&cnp_heard, &key);
+		bpf_map_update_elem(&cnp_heard, &d.key, &none, BPF_NOEXIST);
+		h = bpf_map_lookup_elem(&cnp_heard, &d.key);
 	}
 	if (!h) {
 		count(HPCCPP_CS_ERROR);
@@ -129,18 +152,18 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 	}
 	now = bpf_ktime_get_ns();
 	/* our ACKs are not for READ responses, which are part of our own requests' sequence */
-	if (cfg->answer == HPCCPP_ANSWER_CNP && !is_answer(roce.bth.opcode)) {
-		h->psn = bpf_ntohl(roce.bth.psn) & PSN_MASK;
-		ask(cfg, addr, &roce.bth, true, key.qpn, h->qpn, now);
+	if (cfg->answer == HPCCPP_ANSWER_CNP && !is_answer(d.roce.bth.opcode)) {
+		h->psn = bpf_ntohl(d.roce.bth.psn) & PSN_MASK;
+		ask(cfg, d.key.peer, &d.roce.bth, true, d.key.qpn, h->qpn, now);
 	}
 	was = h->answered;
-	if (!marked)
+	if (!d.marked)
 		return 0;
 	if (was && (__s64)(now - was) < (__s64)cfg->dcqcn.N) {
 		count(HPCCPP_CS_SUPPRESSED);
 		return 0;
 	}
-	if (!is_to_us(skb, &ip))
+	if (!is_to_us(skb, &d.ip))
 		return 0;
 	if (cfg->answer == HPCCPP_ANSWER_CNP && !h->qpn) {
 		count(HPCCPP_CS_UNPAIRED);
@@ -151,15 +174,13 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
 		count(HPCCPP_CS_SUPPRESSED);
 		return 0;
 	}
-	all = bpf_map_lookup_elem(&cnp_answers, &zero);
-	if (!all || !cfg->limit ||
-	    over_limit(&all->lock, &all->next, 1000000000 / cfg->limit)) {
+	if (too_many_answers(cfg)) {
 		count(HPCCPP_CS_LIMITED);
 		return 0;
 	}
-	skb->cb[COPY_TRACE] = trace;
-	skb->cb[COPY_UDP] = udp - at;
-	skb->cb[COPY_QPN] = cfg->answer == HPCCPP_ANSWER_CNP ? h->qpn : key.qpn;
+	skb->cb[COPY_TRACE] = d.trace;
+	skb->cb[COPY_UDP] = d.udp;
+	skb->cb[COPY_QPN] = cfg->answer == HPCCPP_ANSWER_CNP ? h->qpn : d.key.qpn;
 	skb->mark = cfg->mark;
 	if (bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS))
 		count(HPCCPP_CS_ERROR);

@@ -281,46 +281,14 @@ error:
 
 /* --- IOAM node --------------------------------------------------------------------- */
 
-/* Adds this port to the trace, as one more node. False if it did not. */
-static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
-				       const struct walk *w,
-				       const struct hpccpp_port_roce *c,
-				       const struct load *l, __u16 link)
+/* The data that one node adds to a trace of this type, as 32-bit words in order of its bits */
+static __always_inline void put_node(__be32 *words, __u32 type, __u8 hops, __u32 ingress,
+				     const struct hpccpp_port_roce *c,
+				     const struct load *l, __u16 link)
 {
-	__u32 zero = 0, at = ip + w->trace + 4, type, need, n = 0, i, rem, nodelen;
-	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
-	__u32 ingress = skb->ingress_ifindex;
-	struct hpccpp_ioam_trace t;
 	__u64 ns = l->now + c->clock, sec = ns / 1000000000;
-	__be32 *words;
-	__u8 len, hops;
+	__u32 n = 0, i;
 
-	if (!s || bpf_skb_load_bytes(skb, at, &t, sizeof(t)) ||
-	    bpf_skb_load_bytes(skb, at - 3, &len, 1) ||
-	    bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, hop_limit),
-			       &hops, 1)) {
-		count(HPCCPP_PS_ERROR);
-		return false;
-	}
-	type = bpf_ntohl(t.type);
-	nodelen = HPCCPP_IOAM_NODELEN(t.node_flags);
-	need = nodelen + !!(type & HPCCPP_IOAM_OPAQUE);
-	rem = t.rem & HPCCPP_IOAM_REM;
-	if (!nodelen || nodelen != hpccpp_ioam_nodelen(type) ||
-	    2 + sizeof(t) + rem * 4 > len) {
-		count(HPCCPP_PS_TRACE_BAD);
-		return false;
-	}
-	if (t.node_flags & HPCCPP_IOAM_OVERFLOW || rem < need) {
-		t.node_flags |= HPCCPP_IOAM_OVERFLOW;
-		if (bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0))
-			count(HPCCPP_PS_ERROR);
-		else
-			count(HPCCPP_PS_TRACE_FULL);
-		return false;
-	}
-
-	words = (__be32 *)s->cnp.data;
 #define PUT(word)	(words[n++ & (NODE_WORDS - 1)] = bpf_htonl(word))
 #pragma unroll
 	for (i = 0; i < 22; i++) {
@@ -371,6 +339,47 @@ static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 	if (type & HPCCPP_IOAM_OPAQUE)
 		PUT(0x00ffffff);	/* no data, no schema */
 #undef PUT
+}
+
+/* Adds this port to the trace, as one more node. False if it did not. */
+static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
+				       const struct walk *w,
+				       const struct hpccpp_port_roce *c,
+				       const struct load *l, __u16 link)
+{
+	__u32 zero = 0, at = ip + w->trace + 4, type, need, rem, nodelen;
+	struct roce_space *s = bpf_map_lookup_elem(&port_space, &zero);
+	struct hpccpp_ioam_trace t;
+	__be32 *words;
+	__u8 len, hops;
+
+	if (!s || bpf_skb_load_bytes(skb, at, &t, sizeof(t)) ||
+	    bpf_skb_load_bytes(skb, at - 3, &len, 1) ||
+	    bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, hop_limit),
+			       &hops, 1)) {
+		count(HPCCPP_PS_ERROR);
+		return false;
+	}
+	type = bpf_ntohl(t.type);
+	nodelen = HPCCPP_IOAM_NODELEN(t.node_flags);
+	need = nodelen + !!(type & HPCCPP_IOAM_OPAQUE);
+	rem = t.rem & HPCCPP_IOAM_REM;
+	if (!nodelen || nodelen != hpccpp_ioam_nodelen(type) ||
+	    2 + sizeof(t) + rem * 4 > len) {
+		count(HPCCPP_PS_TRACE_BAD);
+		return false;
+	}
+	if (t.node_flags & HPCCPP_IOAM_OVERFLOW || rem < need) {
+		t.node_flags |= HPCCPP_IOAM_OVERFLOW;
+		if (bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0))
+			count(HPCCPP_PS_ERROR);
+		else
+			count(HPCCPP_PS_TRACE_FULL);
+		return false;
+	}
+
+	words = (__be32 *)s->cnp.data;
+	put_node(words, type, hops, skb->ingress_ifindex, c, l, link);
 	rem -= need;
 	t.rem = (t.rem & ~HPCCPP_IOAM_REM) | rem;
 	need *= 4;
@@ -383,6 +392,21 @@ static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 	}
 	count(HPCCPP_PS_TRACED);
 	return true;
+}
+
+/* Adds this port to a packet's trace; if it is congested, also sends a Fast CNP to its sender. */
+static __always_inline void tell_roce(struct __sk_buff *skb, __u32 ip, __u32 qpn, struct walk *w,
+				      const struct hpccpp_port_roce *c,
+				      struct hpccpp_port *p, const struct load *l,
+				      const struct hpccpp_int *r)
+{
+	bool traced = w->ours && trace_node(skb, ip, w, c, l, r->link);
+
+	if (!qpn || !c->cnp || !congested(p, r->U, l, c->cnp) ||
+	    !send_cnp(skb, ip, qpn, w, p, traced))
+		return;
+	if (c->ecn && !capable(skb, ip, c) && bpf_skb_ecn_set_ce(skb) > 0)
+		count(HPCCPP_PS_CNP_MARKED);
 }
 
 /* --- Border ---------------------------------------------------------------------- */
