@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # queue.png of demo.sh: what waits in front of the link, mean of each 20 ms.
-# Needs: results (directory), ccs, family, packet (bytes), rate (bit/s).
+# Needs: results (directory), ccs, family, mode, packet (bytes), rate (bit/s).
 
 set terminal pngcairo size 1000,600 font ",12" linewidth 1.5
 set output results.'/queue.png'
@@ -22,6 +22,6 @@ set key outside bottom center horizontal
 # An empty queue has no logarithm; it stands at the lower edge.
 bin(t) = floor(t / 0.02) * 0.02 + 0.01
 color(cc) = cc eq 'cubic' ? '#cc3311' : cc eq 'bbr' ? '#ee9911' : cc eq 'dctcp' ? '#0077bb' : '#009955'
-plot for [cc in ccs] results.'/queue-'.cc.'-'.family.'.csv' \
+plot for [cc in ccs] results.'/queue-'.cc.'-'.family.'-'.mode.'.csv' \
 	using (bin($1)):(($2 > 0 ? $2 : 0) / packet + 0.05) every ::1 smooth unique \
 	with lines lc rgb color(cc) title cc

@@ -16,25 +16,32 @@
 # demo.sh runs it in the place that place.sh chooses; an address family a VM, two at
 # once. results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV, and
 # flent/ in it the same as flent's data files (flent.sh).
+#
+# -o says with which offloads: on, as Linux has them by default, or off.
 set -euo pipefail
 
-usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"]
+usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"] [-o \"on off\"]
 results/: demo.json, queue.png, samples in CSV, and flent/, which flent reads"
 seconds=2
 ccs="cubic bbr dctcp hpccpp"
 families="ipv4 ipv6"
+modes="on off"
 inside=
 here=${BASH_SOURCE%/*}
-while getopts t:c:f:I opt; do
+while getopts t:c:f:o:I opt; do
 	case $opt in
 	t)	seconds=$OPTARG ;;
 	c)	ccs=$OPTARG ;;
 	f)	families=$OPTARG ;;
+	o)	modes=$OPTARG ;;
 	I)	inside=1 ;;	# we are in the place, and run one family
 	*)	echo "$usage" >&2; exit 2 ;;
 	esac
 done
 export RESULTS=${RESULTS:-$(realpath "$here/../..")/results}
+for mode in $modes; do
+	[[ $mode == @(on|off) ]] || { echo "$usage" >&2; exit 2; }
+done
 
 link_bps=200000000
 packet=1514
@@ -59,9 +66,9 @@ queue_for() # CC
 }
 
 # One run; adds its object to $tmp/runs.
-run() # CC FAMILY
+run() # CC FAMILY MODE
 {
-	local cc=$1 family=$2
+	local cc=$1 family=$2 mode=$3 at=$1-$2-$3
 
 	queue_for "$cc"
 	if [[ $cc == hpccpp ]]; then
@@ -72,10 +79,11 @@ run() # CC FAMILY
 	fi
 	measure_flows "$cc" "$family" 4 "$seconds"
 	[[ $cc != hpccpp ]] || agents_off
-	cp "$tmp/queue.csv" "$RESULTS/queue-$cc-$family.csv"
-	cp "$tmp/rtt.csv" "$RESULTS/rtt-$cc-$family.csv"
+	cp "$tmp/queue.csv" "$RESULTS/queue-$at.csv"
+	cp "$tmp/rtt.csv" "$RESULTS/rtt-$at.csv"
 	jq -n --arg cc "$cc" --arg family "$family" --arg kernel "$(uname -r)" "{
-			cc: \$cc, family: \$family, goodput_bps: $goodput_bps,
+			cc: \$cc, family: \$family, offloads: $([[ $mode == on ]] && echo true || echo false),
+			goodput_bps: $goodput_bps,
 			queue_mean_bytes: $mean_bytes, queue_p99_bytes: $p99_bytes,
 			queue_mean_packets: $mean_packets, queue_p99_packets: $p99_packets,
 			rtt_p50_us: $rtt_p50, rtt_p99_us: $rtt_p99, probes_lost: $probes_lost,
@@ -84,8 +92,8 @@ run() # CC FAMILY
 			kernel: \$kernel
 		}" >>"$tmp/runs"
 	awk "BEGIN {
-		printf \"%-6s %s: %3.0f Mbit/s, %5.1f packets wait; CPU idle %2.0f %%\n\",
-			\"$cc\", \"$family\", $goodput_bps / 1e6, $mean_packets, $idle * 100
+		printf \"%-6s %s, offloads %-3s: %3.0f Mbit/s, %5.1f packets wait; CPU idle %2.0f %%\n\",
+			\"$cc\", \"$family\", \"$mode\", $goodput_bps / 1e6, $mean_packets, $idle * 100
 		if ($idle <= $least_idle && $sent_bps < $least_sent) {
 			print \"the CPU was the limit, not the link\"
 			exit 1
@@ -98,9 +106,14 @@ if [[ -n $inside ]]; then
 	. "$here/../../selftests/lib/lib.sh"
 	# DCTCP asks for ECN; to the others it makes no difference.
 	SYSCTLS=net.ipv4.tcp_ecn=1
-	topo_line 4 2
-	for cc in $ccs; do
-		run "$cc" "$families"
+	for mode in $modes; do
+		OFFLOADS="tso off gso off gro off"
+		[[ $mode != on ]] || OFFLOADS=default
+		topo_line 4 2
+		for cc in $ccs; do
+			run "$cc" "$families" "$mode"
+		done
+		topo_down
 	done
 	cp "$tmp/runs" "$RESULTS/runs-$families"
 	exit
@@ -122,7 +135,7 @@ wait_for_runs()
 mkdir -p "$RESULTS"
 rm -f "$RESULTS"/{demo.json,queue.png,{queue,rtt}-*.csv,runs-*,flent/*-ipv[46]-*.flent.gz}
 echo "Four senders, 200 Mbit/s, 2 ms, buffer 512 KB, $seconds s each, 1 packet = $packet bytes."
-echo "Segmentation offloads are off and gso_max_segs is 1 everywhere: packets are packets."
+echo "Offloads on: as Linux has them. Off: no TSO, GSO and GRO, all packets have one segment."
 echo "dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports."
 echo
 
@@ -134,7 +147,7 @@ at_once=2
 [[ $("$here/../place.sh" --print) != native ]] || at_once=1
 for family in $families; do
 	"$here/../place.sh" --timeout 1800 -- \
-		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" &
+		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" -o "$modes" &
 	running+=($!)
 	if [[ ${#running[@]} -eq $at_once ]]; then
 		wait_for_runs
@@ -148,20 +161,20 @@ rm "$RESULTS"/runs-*
 
 cat <<END
 
-              goodput   queue, packets        queue, KB   round trip, ms       drops     Jain
-               Mbit/s     mean     p99     mean     p99      p50     p99   all  late    index
+            off-   goodput   queue, packets        queue, KB   round trip, ms       drops     Jain
+           loads    Mbit/s     mean     p99     mean     p99      p50     p99   all  late    index
 END
 jq -r '.runs[] | [
-	.cc, .family, .goodput_bps / 1e6, .queue_mean_packets, .queue_p99_packets,
+	.cc, .family, if .offloads then "on" else "off" end, .goodput_bps / 1e6, .queue_mean_packets, .queue_p99_packets,
 	.queue_mean_bytes / 1e3, .queue_p99_bytes / 1e3, .rtt_p50_us / 1e3, .rtt_p99_us / 1e3,
 	.drops, .drops_after_2_rtt, .jain] | @tsv' "$RESULTS/demo.json" |
 while read -ra figures; do
-	printf '%-7s%-6s %7.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
+	printf '%-7s%-6s%3s %9.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
 done
 echo "Drops are late after the first two round trips. Queue, drops and round trips are of"
 echo "the $seconds s from the first data on, Jain's index of the second half of that."
 
-gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; packet=$packet; rate=$link_bps" \
+gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; mode='${modes%% *}'; packet=$packet; rate=$link_bps" \
 	"$here/demo.gp"
 "$here/../flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
 echo

@@ -71,7 +71,7 @@ def beside(base; $what; bounds):
 # the run that differs by nothing but its congestion control
 def rival($cc): . as $run |
 	$all[] | select(.scenario == $run.scenario and .cc == $cc and
-		same(.; $run; ["flows", "mbit", "rtt", "mtu", "size", "buffer", "shape", "load", "sizes"]));
+		same(.; $run; ["flows", "mbit", "rtt", "mtu", "offloads", "overhead", "size", "buffer", "shape", "load", "sizes"]));
 
 # The utilisation where the pipe is short: a packet of slack in the window is a seventh of
 # the BDP of 10 Gbit/s and 8 us, so that eta is out of reach. What is in reach was found with
@@ -89,6 +89,7 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	select(.cc == "hpccpp") | . as $run | .metrics as $m |
 	if $m.bdp >= 40 then
 		check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
+		(select(.params.overhead > 0) | check($m.utilisation; "<="; 0.97; "utilisation of the wire, \(name)")),
 		check($m.queue_mean; "<="; 5; "queue mean, packets, \(name)"),
 		check($m.queue_p99; "<="; 16; "queue p99, packets, \(name)")
 	else

@@ -2,11 +2,12 @@
 /*
  * Send UDP packets back to back through the lab, and print when they arrive.
  *
- *	burst SRC DST ADDRESS COUNT BYTES [URGENT]
+ *	burst SRC DST ADDRESS COUNT BYTES [URGENT [SEGMENTS]]
  *
  * From namespace SRC to DST, which has that IPv4 address: COUNT packets of so many
  * BYTES on the wire (Ethernet header and up), with ECT(0), the last URGENT of them
- * with the priority of control packets. For each that arrives a
+ * with the priority of control packets. They leave the host as GSO packets of so many
+ * SEGMENTS, of which COUNT is a multiple (1). For each that arrives a
  * line: its number from 1, ns since the first was sent, 1 when it has CE.
  */
 #define _GNU_SOURCE
@@ -15,6 +16,7 @@
 #include <error.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,24 +87,44 @@ static int receive(int fd, int64_t start)
 	return 1;
 }
 
+/* What the qdisc drops may be said here, and is no failure. */
+static void transmit(int fd, uint32_t count, uint32_t urgent, uint32_t segments, int bytes)
+{
+	static char packet[65536];
+	uint32_t number, i;
+
+	if (segments > 1)
+		set(fd, IPPROTO_UDP, UDP_SEGMENT, bytes);
+	for (number = 1; number <= count; number += segments) {
+		for (i = 0; i < segments; i++)
+			memcpy(packet + i * bytes, &(uint32_t){ number + i }, sizeof(number));
+		if (number + urgent > count)
+			set(fd, SOL_SOCKET, SO_PRIORITY, TC_PRIO_CONTROL);
+		if (send(fd, packet, segments * bytes, 0) < 0 && errno != ENOBUFS)
+			error(1, errno, "send");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	struct timeval patience = { .tv_sec = 1 };
-	static char packet[65536];
-	uint32_t number, count, urgent = 0;
+	uint32_t count, urgent = 0, segments = 1;
 	struct timespec start;
 	int tx, rx, bytes;
 
-	if (argc != 6 && argc != 7)
-		error(2, 0, "usage: burst SRC DST ADDRESS COUNT BYTES [URGENT]");
-	if (argc == 7)
+	if (argc < 6 || argc > 8)
+		error(2, 0, "usage: burst SRC DST ADDRESS COUNT BYTES [URGENT [SEGMENTS]]");
+	if (argc > 6)
 		urgent = strtoul(argv[6], NULL, 10);
+	if (argc > 7)
+		segments = strtoul(argv[7], NULL, 10);
 	count = strtoul(argv[4], NULL, 10);
 	bytes = atoi(argv[5]) - HEADERS;
 	if (!inet_aton(argv[3], &addr.sin_addr) || !count ||
-	    bytes < (int)sizeof(number) || bytes > (int)sizeof(packet))
-		error(2, 0, "ADDRESS, COUNT or BYTES");
+	    bytes < (int)sizeof(count) || !segments || count % segments ||
+	    bytes > 65000 / (int)segments)
+		error(2, 0, "ADDRESS, COUNT, BYTES or SEGMENTS");
 	addr.sin_port = htons(PORT);
 
 	tx = open_in(argv[1]);
@@ -117,14 +139,7 @@ int main(int argc, char **argv)
 		error(1, errno, "%s", argv[3]);
 
 	clock_gettime(CLOCK_REALTIME, &start);
-	for (number = 1; number <= count; number++) {
-		memcpy(packet, &number, sizeof(number));
-		if (number + urgent > count)
-			set(tx, SOL_SOCKET, SO_PRIORITY, TC_PRIO_CONTROL);
-		/* what the qdisc drops may be said here, and is no failure */
-		if (send(tx, packet, bytes, 0) < 0 && errno != ENOBUFS)
-			error(1, errno, "send");
-	}
+	transmit(tx, count, urgent, segments, bytes);
 	while (receive(rx, start.tv_sec * 1000000000LL + start.tv_nsec))
 		;
 	return fflush(stdout) ? 1 : 0;

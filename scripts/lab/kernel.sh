@@ -84,10 +84,10 @@ um_make() # ARGUMENT...
 build() # into $src, from $tmp/debs
 {
 	step UNPACK "linux-source-$version"
-	dpkg-deb -x "$tmp"/debs/*.deb "$tmp/root"
+	dpkg-deb -x "$tmp"/debs/*.deb "$tmp/unpacked"
 	mkdir -p "$src"
-	tar -C "$src" --strip-components=1 -xf "$tmp"/root/usr/src/linux-source-*.tar.xz
-	rm -rf "$tmp/root" "$tmp/debs"
+	tar -C "$src" --strip-components=1 -xf "$tmp"/unpacked/usr/src/linux-source-*.tar.xz
+	rm -rf "$tmp/unpacked" "$tmp/debs"
 
 	step PATCH "uml.patch"
 	quietly "$tmp/log" patch -d "$src" -p1 --forward --no-backup-if-mismatch -i "$here/uml.patch" ||

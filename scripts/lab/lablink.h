@@ -14,6 +14,7 @@ struct lablink_opt {
 	__u32 mark;		/* bytes waiting above which CE is set; 0: never */
 	__u32 trace;		/* events to keep for /proc/lablink_trace */
 	__u32 prio;		/* 1: TC_PRIO_CONTROL passes what waits */
+	__u32 overhead;		/* bytes that the wire carries with each packet; 0: frames alone */
 };
 
 #endif /* LABLINK_H */

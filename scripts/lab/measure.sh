@@ -20,7 +20,7 @@ eval "$(jq -r '@sh "scenario=\(.scenario)",
 for file in "$dir"/*.gz; do
 	[[ ! -e $file ]] || gunzip -f "$file"
 done
-wire=$((p[mtu] + 14))
+wire=$((p[mtu] + 14 + p[overhead]))
 rtt=$((p[rtt] * 1000))
 mbit=${p[mbit]}
 

@@ -38,6 +38,9 @@ declare -A p=(
 	[mtu]=1500
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
+	[offloads]=no	# yes: hosts have TSO
+	[segs]=0	# of a packet of the first host, at most; 0: as many as of others
+	[overhead]=0	# bytes that the wire carries with each frame
 	[every]=1	# segments of which one asks for telemetry
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
 	[prio]=0	# 1: links let control packets, as these, pass what waits
@@ -61,11 +64,12 @@ for word; do
 	[[ $word == *=* && -v p[$key] ]] || { echo "$name: unknown '$word'" >&2; exit 2; }
 	p[$key]=${word#*=}
 done
+[[ ${p[segs]} == 0 || ${p[offloads]} == yes ]] || { echo "$name: segs needs offloads=yes" >&2; exit 2; }
 cc=${p[cc]%-*}
 [[ ${p[cc]} != *-rx ]] || p[mode]=receiver
 flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
 rtt_ns=$((rtt * 1000))
-wire=$((mtu + 14))
+wire=$((mtu + 14 + p[overhead]))
 lab=$HPCCPP_LAB
 out=$RESULTS/$name
 rm -rf "$out"
@@ -88,11 +92,13 @@ star_delay()
 # network TOPOLOGY... [KEY VALUE...]: with what the congestion control asks for.
 network()
 {
-	local args=(mtu "$mtu" rto_min_us 5000 prio "${p[prio]}") shape=()
+	local args=(mtu "$mtu" offloads "${p[offloads]}" rto_min_us 5000 prio "${p[prio]}" overhead "${p[overhead]}") shape=()
 	while [[ $# -gt 0 && $1 =~ ^([0-9]+|star|dumbbell|parking|leafspine|clos|graph)$ ]]; do
 		shape+=("$1")
 		shift
 	done
+	# IPv6's least MTU
+	[[ $mtu -ge 1280 ]] || args+=(ipv6 no)
 	! marks || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
@@ -103,6 +109,7 @@ network()
 	insmod "$lab/link/sch_lablink.ko"
 	insmod "$HPCCPP_KO"
 	"$lab/testbed" up "${shape[@]}" "${args[@]}" "$@"
+	[[ ${p[segs]} == 0 ]] || ip -n h1 link set dev eth0 gso_max_segs "${p[segs]}"
 }
 
 # agents [SKIP]: the host agent for all, a port agent at each port but "NETNS DEV"s
@@ -130,7 +137,7 @@ agents()
 			ip -n "$ns" addr add "192.168.$((id / 256)).$((id % 256))/32" dev "$dev"
 			port=(respond "${p[respond]}" respond-to "${p[mode]}" limit 1000000)
 		fi
-		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" queue virtual \
+		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" overhead "${p[overhead]}" queue virtual \
 			id "$id" base-rtt "${rtt}us" "${port[@]}"
 	done < <("$lab/testbed" ports all)
 }

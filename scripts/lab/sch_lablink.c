@@ -16,6 +16,12 @@
  * set, on packets that may have it, when more than mark bytes wait as they
  * arrive: DCTCP's step.
  *
+ * With an overhead each packet counts with so many bytes more, and with 60 of its own at
+ * least: in the time that it takes, in the buffer and in what is reported.
+ *
+ * A GSO packet is cut into its segments, as the NIC that has the link would: each of them is
+ * a packet here, and all arrive at the same moment.
+ *
  * /proc/lablink	one line a link of what happened since "reset" was
  *			written to it: packets, bytes, drops, marks, and of the
  *			bytes waiting mean, p50, p99 (by time) and maximum
@@ -26,6 +32,7 @@
  *			fit. Reading costs no virtual time
  */
 #include <linux/hrtimer.h>
+#include <linux/if_ether.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -34,6 +41,7 @@
 #include <linux/seq_file.h>
 #include <linux/skbuff.h>
 #include <linux/vmalloc.h>
+#include <net/gso.h>
 #include <net/inet_ecn.h>
 #include <net/pkt_sched.h>
 
@@ -158,13 +166,17 @@ static void lablink_transmit(struct lablink *l, u64 now)
 	}
 }
 
-static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			   struct sk_buff **to_free)
+/* One packet as it is on the wire, at the time now */
+static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now,
+			  struct sk_buff **to_free)
 {
 	struct lablink *l = qdisc_priv(sch);
-	u64 now = ktime_get_ns();
 	u32 len = qdisc_pkt_len(skb);
 
+	if (l->opt.overhead) {
+		len = max_t(u32, len, ETH_ZLEN) + l->opt.overhead;
+		qdisc_skb_cb(skb)->pkt_len = len;
+	}
 	lablink_transmit(l, now);
 	lablink_account(l, now);
 	if (sch->qstats.backlog + len > l->opt.limit &&
@@ -183,6 +195,39 @@ static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	sch->q.qlen++;
 	lablink_changed(l, now);
 	lablink_transmit(l, now);
+	return NET_XMIT_SUCCESS;
+}
+
+static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			   struct sk_buff **to_free)
+{
+	u32 len = qdisc_pkt_len(skb), sum = 0, queued = 0;
+	struct lablink *l = qdisc_priv(sch);
+	struct sk_buff *segs, *next;
+	u64 now = ktime_get_ns();
+
+	if (!skb_is_gso(skb))
+		return lablink_arrive(skb, sch, now, to_free);
+	segs = skb_gso_segment(skb, netif_skb_features(skb) & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segs)) {
+		l->stats->drops++;
+		return qdisc_drop(skb, sch, to_free);
+	}
+	skb_list_walk_safe(segs, segs, next) {
+		skb_mark_not_on_list(segs);
+		qdisc_skb_cb(segs)->pkt_len = segs->len;
+		qdisc_skb_cb(segs)->pkt_segs = 1;
+		if (lablink_arrive(segs, sch, now, to_free) == NET_XMIT_SUCCESS) {
+			sum += qdisc_pkt_len(segs);
+			queued++;
+		}
+	}
+	if (!queued) {
+		kfree_skb(skb);
+		return NET_XMIT_DROP;
+	}
+	qdisc_tree_reduce_backlog(sch, 1 - (int)queued, (int)len - (int)sum);
+	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -250,6 +295,7 @@ static int lablink_change(struct Qdisc *sch, struct nlattr *opt,
 	l->opt.limit = o->limit;
 	l->opt.mark = o->mark;
 	l->opt.prio = o->prio;
+	l->opt.overhead = o->overhead;
 	sch_tree_unlock(sch);
 	return 0;
 }

@@ -38,11 +38,14 @@
  *			which CE is set (0: never); default 32m and 0
  * trace		of the ports of switches: events for /proc/lablink_trace
  * prio			of all: 1: what has TC_PRIO_CONTROL passes what waits; default 0
+ * overhead		of all: bytes that the wire carries with each packet; default 0
  * core_rate, core_delay_ns, core_buffer, core_mark, core_trace
  *			the same for links between two switches only
  * host_rate, host_buffer, host_mark, host_trace
  *			the same for the ports of hosts; default buffer 64m
  * mtu			of all; default 1500
+ * offloads		yes or no (default): hosts leave segmentation to their links (TSO);
+ *			GRO stays off, arrivals are timed one by one
  * qdisc		lablink (default), tbf (knows no delay and no mark) or none
  * ipv6			yes (default, where the kernel has it) or no
  * ecn, rto_min_us	net.ipv4.tcp_ecn, net.ipv4.tcp_rto_min_us of the hosts
@@ -54,8 +57,7 @@
  * Which of these a connection takes depends on addresses and ports alone (hash
  * policy 3 and a seed of each switch's own): bind the source port to fix it.
  * Nothing speaks on its own: MACs and neighbours are given, no ARP, no multicast,
- * no link-local address. TSO, GSO and GRO are off and gso_max_segs is 1, or a
- * queue would see bursts that a wire never carries.
+ * no link-local address. Without offloads TSO, GSO and GRO are off and gso_max_segs is 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -49,7 +49,7 @@ extern char **sysctls;
 extern int n_sysctls;
 extern uint32_t mtu;
 extern const char *qdisc;
-extern bool ipv6;
+extern bool ipv6, offloads;
 extern long ecn, rto_min_us;
 
 /* testbed_topo.c: the description, and what becomes of it */

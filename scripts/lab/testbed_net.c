@@ -113,7 +113,8 @@ static void put_port(struct nlmsghdr *nlh, const struct port *p)
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, p->dev);
 	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(p->mac), p->mac);
 	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
-	mnl_attr_put_u32(nlh, IFLA_GSO_MAX_SEGS, 1);
+	if (!offloads || !p->node->host)
+		mnl_attr_put_u32(nlh, IFLA_GSO_MAX_SEGS, 1);
 	mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, 1);
 	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, 1);
 }
@@ -459,7 +460,7 @@ void make_netns(struct node *n)
 
 void set_offloads(struct port *p)
 {
-	static const uint32_t offloads[] = {
+	static const uint32_t cmds[] = {
 		ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO,
 	};
 	struct ethtool_value value = { 0 };
@@ -468,8 +469,9 @@ void set_offloads(struct port *p)
 
 	strcpy(ifr.ifr_name, p->dev);
 	ifr.ifr_data = (void *)&value;
-	for (i = 0; i < MNL_ARRAY_SIZE(offloads); i++) {
-		value.cmd = offloads[i];
+	for (i = 0; i < MNL_ARRAY_SIZE(cmds); i++) {
+		value.cmd = cmds[i];
+		value.data = offloads && p->node->host && cmds[i] != ETHTOOL_SGRO;
 		if (ioctl(p->node->ctl, SIOCETHTOOL, &ifr) &&
 		    errno != EOPNOTSUPP)
 			error(1, errno, "%s: offloads of %s", p->node->name,

@@ -27,12 +27,13 @@ static const struct lablink_opt unset = {
 	.mark = UINT32_MAX,
 	.trace = UINT32_MAX,
 	.prio = UINT32_MAX,
+	.overhead = UINT32_MAX,
 };
 
 static struct lablink_opt opt_all, opt_host, opt_core;
 uint32_t mtu = 1500;
 const char *qdisc = "lablink";
-bool ipv6 = true;
+bool ipv6 = true, offloads;
 long ecn = -1, rto_min_us = -1;
 
 /* The description */
@@ -149,6 +150,8 @@ static void overlay(struct lablink_opt *opt, const struct lablink_opt *from)
 		opt->trace = from->trace;
 	if (from->prio != unset.prio)
 		opt->prio = from->prio;
+	if (from->overhead != unset.overhead)
+		opt->overhead = from->overhead;
 }
 
 static void default_opt(struct port *p)
@@ -252,6 +255,8 @@ static bool link_key(struct lablink_opt *opt, const char *key,
 		opt->trace = parse(key, value, UINT32_MAX - 1);
 	else if (!strcmp(key, "prio"))
 		opt->prio = parse(key, value, 1);
+	else if (!strcmp(key, "overhead"))
+		opt->overhead = parse(key, value, 255);
 	else
 		return false;
 	if (!opt->rate)
@@ -271,6 +276,10 @@ static void global_key(const char *key, const char *value)
 		qdisc = value;
 	} else if (!strcmp(key, "ipv6")) {
 		ipv6 = strcmp(value, "no");
+	} else if (!strcmp(key, "offloads")) {
+		if (strcmp(value, "yes") && strcmp(value, "no"))
+			error(2, 0, "offloads \"%s\": yes or no", value);
+		offloads = !strcmp(value, "yes");
 	} else if (!strcmp(key, "ecn")) {
 		ecn = parse(key, value, 5);
 	} else if (!strcmp(key, "rto_min_us")) {

@@ -373,10 +373,10 @@ static void write_zero(const char *name)
 		error(1, errno, "%s", name);
 }
 
-int main(int argc, char **argv)
+static const char *path_file, *sample_file, *zero_file;
+
+static void parse_options(int argc, char **argv)
 {
-	const char *path_file = NULL, *sample_file = NULL, *zero_file = NULL;
-	struct rlimit limit;
 	char *colon;
 	int opt;
 
@@ -433,13 +433,18 @@ int main(int argc, char **argv)
 			zero_file = optarg;
 			break;
 		default:
-			return 2;
+			exit(2);
 		}
 	}
 	if (optind + 1 < argc)
 		error(2, 0, "\"%s\": one flow list", argv[optind + 1]);
 	if (!interval != !sample_file)
 		error(2, 0, "-i and -s go together");
+}
+
+static void prepare(void)
+{
+	struct rlimit limit;
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_max < MAX_FILES && !geteuid())
@@ -450,6 +455,12 @@ int main(int argc, char **argv)
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (epoll_fd < 0 || timer_fd < 0)
 		error(1, errno, "epoll, timerfd");
+}
+
+int main(int argc, char **argv)
+{
+	parse_options(argc, argv);
+	prepare();
 	if (path_file)
 		read_paths(path_file);
 	read_flows(optind < argc ? argv[optind] : NULL);

@@ -54,13 +54,19 @@ slabs() # REGEX: caches, and the objects in each; those that a CPU has in hand c
 	done
 	awk -v regex="^($1)\$" '$1 ~ regex { print $1, $2 }' /proc/slabinfo
 }
-# To the last: a namespace may be freed only when the next ones go, so that after some
-# did here what is left of them is the same each time.
+# To the last: kernels free a namespace when the next round of them goes, so that one goes
+# here, and alone: when it has, no more are left than before it came.
+left() { slabs net_namespace | cut -d' ' -f2; }
 sockets()
 {
-	local _
+	local _ before tries
 	for _ in 1 2 3; do
+		before=$(left)
 		ip netns add "last-$$" && ip netns del "last-$$"
+		for ((tries = 0; tries < 50; tries++)); do
+			[[ $(left) -gt $before ]] || break
+			sleep 0.1
+		done
 	done
 	slabs 'TCP|TCPv6|net_namespace'
 }

@@ -27,8 +27,9 @@ export RESULTS_LAB=$top/.build/check/lab
 # Runs of few hosts and little traffic, which between them have every kind of bound but
 # those below. Of step and incast some are known not to hold.
 part=(
-	'long (hpccpp|dctcp)-16x100g-8us-mtu1500-n64'
+	'long (hpccpp|dctcp)-(16x100g-8us-mtu1500-n64 |4x100g-8us-mtu1500-n64-tso)'
 	'long hpccpp-4x10g-20us-mtu1500-n64'
+	'long hpccpp-4x25g-20us-mtu498-n64-wire'
 	'step hpccpp-pair-10g-(8us-stage0|20us-stage5)'
 	'step hpccpp-rx-pair-10g-8us'
 	'incast hpccpp-8x(10k-32|500k-(32|1))mb'
@@ -102,7 +103,7 @@ assert_le "W by the receiver, one queue is answered once: completion over ideal"
 stopped()
 {
 	local pid status=0
-	ONLY='incast (cubic|dctcp)-8x10k-1mb|long hpccpp-64x100g-50us-mtu1500-n64' RESULTS_LAB=$tmp/stopped \
+	ONLY='incast (cubic|dctcp)-8x10k-1mb|long hpccpp-64x100g-50us-mtu1500-n64 ' RESULTS_LAB=$tmp/stopped \
 		"$bench" incast long >"$tmp/stopped.out" 2>&1 &
 	pid=$!
 	busywait 120 test -e "$tmp/stopped/incast/dctcp-8x10k-1mb/measured" -a \

@@ -16,9 +16,10 @@ rates=(1 10 25 40 100 200 400)	# Gbit/s, of pairs 1 to 7
 delays=(0 12345)		# ns, of pairs 8 and 9; 1000 of the others
 slow=10 full=11			# pairs with a queue, and a trace that is too small
 prio=12				# one with priorities
+over=13				# one that carries 24 bytes with each packet
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 37
+ktap_plan 45
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -31,12 +32,13 @@ done
 args+=(link "h$slow" "r$slow" rate "$slow_bps" buffer "$limit" mark "$mark")
 args+=(link "h$full" "r$full" rate 10g trace 10)
 args+=(link "h$prio" "r$prio" rate 10g prio 1)
+args+=(link "h$over" "r$over" rate 25g overhead 24)
 insmod "$lab/link/sch_lablink.ko"
 "$lab/testbed" up "${args[@]}"
 
-burst() # PAIR COUNT [URGENT]: arrivals in $tmp/burst
+burst() # PAIR COUNT [URGENT [SEGMENTS]]: arrivals in $tmp/burst
 {
-	"$lab/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" $wire "${3-0}" >"$tmp/burst"
+	"$lab/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" "$wire" "${3-0}" "${4-1}" >"$tmp/burst"
 }
 
 # The n-th column of a pair's sender in /proc/lablink, and its lines of the trace
@@ -51,7 +53,7 @@ first_arrival() { awk '$1 == 1 { print $2 }' "$tmp/burst"; }
 # By how many ns an arrival is off the time computed without rounding, at most
 worst() # GBIT
 {
-	awk -v gbit="$1" -v wire=$wire '
+	awk -v gbit="$1" -v wire="$wire" '
 		{
 			off = 1000 + NR * wire * 8 / gbit - $2
 			if (off < 0)
@@ -70,11 +72,18 @@ for i in "${!rates[@]}"; do
 	assert_eq "... and the first is there after" "$(first_arrival)" \
 		$((1000 + wire * 8 / rates[i])) ns
 done
+burst 3 1000 0 20
+assert_le "GSO packets of 20 segments at 25 Gbit/s: worst error" "$(worst 25 || true)" 1 ns
 for i in "${!delays[@]}"; do
 	burst $((i + 8)) 1
 	assert_eq "delay of ${delays[i]} ns: it is there after" "$(first_arrival)" \
 		$((delays[i] + wire * 8 / 25)) ns
 done
+
+burst $over 1000
+assert_le "24 bytes with each packet: worst error" "$(wire=$((wire + 24)) worst 25 || true)" 1 ns
+wire=50 burst $over 1000
+assert_le "... of 60 bytes at least: worst error" "$(wire=84 worst 25 || true)" 1 ns
 
 # --- Priorities ----------------------------------------------------------------
 
@@ -100,19 +109,31 @@ assert_eq "marks above $mark bytes" "$(stat_of $slow 12)" $marks
 assert_eq "marks that arrive" "$(awk '{ n += $3 } END { print n }' "$tmp/burst")" $marks
 assert_eq "bytes sent" "$(stat_of $slow 8)" $(((fit + 1) * wire))
 
+echo reset >/proc/lablink
+burst $slow 1000 0 20
+assert_eq "as GSO packets of 20 segments: packets that arrive" "$(wc -l <"$tmp/burst")" $((fit + 1))
+assert_eq "... drops" "$(stat_of $slow 10)" $((999 - fit))
+assert_eq "... marks" "$(stat_of $slow 12)" $marks
+assert_eq "... bytes sent" "$(stat_of $slow 8)" $(((fit + 1) * wire))
+trace_of $slow >"$tmp/trace2"
+
 # What the trace has to be, but for when the burst begins.
-awk -v begin="$(awk 'NR == 2 { print $1 }' "$tmp/trace")" -v n=$fit -v wire=$wire \
-	-v bps=$slow_bps '
-	BEGIN {
-		print 0, 0, 0
-		print begin, wire, 0
-		print begin, 0, wire
-		for (i = 1; i <= n; i++)
-			print begin, i * wire, wire
-		for (i = 1; i <= n; i++)
-			printf "%.0f %d %d\n", begin + i * wire * 8e9 / bps, (n - i) * wire, (i + 1) * wire
-	}' >"$tmp/expected"
-check "the trace has each change" diff "$tmp/expected" "$tmp/trace"
+expected() # TRACE
+{
+	awk -v begin="$(awk 'NR == 2 { print $1 }' "$1")" -v n=$fit -v wire=$wire \
+		-v bps=$slow_bps '
+		BEGIN {
+			print 0, 0, 0
+			print begin, wire, 0
+			print begin, 0, wire
+			for (i = 1; i <= n; i++)
+				print begin, i * wire, wire
+			for (i = 1; i <= n; i++)
+				printf "%.0f %d %d\n", begin + i * wire * 8e9 / bps, (n - i) * wire, (i + 1) * wire
+		}'
+}
+check "the trace has each change" diff <(expected "$tmp/trace") "$tmp/trace"
+check "... of GSO packets too" diff <(expected "$tmp/trace2") "$tmp/trace2"
 
 # The same figures from the trace: of the time until $stats, with its steps of 256
 read -r ns mean p50 p99 max < <(awk -v ns="$(netns $slow)" \
@@ -147,7 +168,7 @@ echo reset >/proc/lablink
 check "reset: nothing is left" awk '{ for (i = 6; i <= NF; i += 2) n += $i } END { exit n != 0 }' \
 	/proc/lablink
 check "reset: a line of the trace for each link" awk '
-	$3 || $4 || $5 { bad = 1 } END { exit bad || NR != 24 }' /proc/lablink_trace
+	$3 || $4 || $5 { bad = 1 } END { exit bad || NR != 26 }' /proc/lablink_trace
 
 # The reset's line, and two for each packet
 burst $full 10
@@ -167,7 +188,7 @@ qdisc()
 		sub attr { pack "SSa*x![L]", 4 + length $_[1], @_ }
 		$body = pack "Lllll", 0, $index, 1 << 16, -1, 0;
 		$body .= attr 1, "lablink\0";
-		$body .= attr 2, substr pack("QQLLLL", $rate, 0, 1e6, 0, $trace, 0), 0, $cut // 32
+		$body .= attr 2, substr pack("QQL6", $rate, 0, 1e6, 0, $trace, 0, 0, 0), 0, $cut // 40
 			if defined $rate;
 		socket N, 16, SOCK_RAW, 0 or die;
 		send N, pack("LSSLLa*", 16 + length $body, 36, 0x605, 1, 0, $body), 0,
@@ -178,7 +199,7 @@ qdisc()
 vmalloc_used() { awk '$1 == "VmallocUsed:" { print $2 }' /proc/meminfo; }
 EINVAL=22 ENOMEM=12
 assert_eq "no options are refused" "$(qdisc)" $EINVAL
-assert_eq "short options are refused" "$(qdisc 1000000 0 31)" $EINVAL
+assert_eq "short options are refused" "$(qdisc 1000000 0 39)" $EINVAL
 assert_eq "a rate of 0 is refused" "$(qdisc 0 0)" $EINVAL
 before=$(vmalloc_used)
 failed=

@@ -34,6 +34,8 @@ if [[ ${PLACE-} == uml ]]; then
 	PORT_AGENT="queue virtual"
 	flow_show=
 fi
+# Of all devices, for "ethtool -K". "default": as Linux has them, with GSO packets as long
+# as it makes them. With anything else a packet has one segment.
 OFFLOADS=${OFFLOADS:-tso off gso off gro off}
 
 tmp=$(mktemp -d)
@@ -318,11 +320,12 @@ declare -A addr4 addr6 devices ip_batch tc_batch
 link()
 {
 	local ns=("$2" "$4") dev=("$3" "$5") i j
-	local mac
+	local mac segs="gso_max_segs 1"
+	[[ $OFFLOADS != default ]] || segs=
 	mac=$(printf '02:00:00:00:%02x:0' "$1")
 
-	echo "link add name ${dev[0]} netns ${ns[0]} address ${mac}1 mtu $MTU gso_max_segs 1 type veth" \
-		"peer name ${dev[1]} netns ${ns[1]} address ${mac}2 mtu $MTU gso_max_segs 1" >>"$tmp/links"
+	echo "link add name ${dev[0]} netns ${ns[0]} address ${mac}1 mtu $MTU $segs type veth" \
+		"peer name ${dev[1]} netns ${ns[1]} address ${mac}2 mtu $MTU $segs" >>"$tmp/links"
 	for i in 0 1; do
 		j=$((1 - i))
 		devices[${ns[i]}]+=" ${dev[i]}"
@@ -350,6 +353,16 @@ shape() # NETNS DEV RATE LIMIT
 	tc_batch[$1]+="qdisc add dev $2 root handle 1: tbf rate $3 burst $((2 * (MTU + 14))) limit $4
 "
 	ports+=("$1 $2")
+}
+
+set_offloads() # NETNS
+{
+	local dev
+	[[ $OFFLOADS != default ]] || return 0
+	for dev in ${devices[$1]}; do
+		# shellcheck disable=SC2086 # a list
+		nsenter --net="/run/netns/$1" ethtool -K "$dev" $OFFLOADS
+	done
 }
 
 topo_line() # SENDERS SWITCHES
@@ -404,10 +417,7 @@ topo_line() # SENDERS SWITCHES
 		ip -n "$ns" -batch - <<<"link set dev lo up
 ${ip_batch[$ns]}"
 		tc -n "$ns" -batch - <<<"${tc_batch[$ns]}"
-		for dev in ${devices[$ns]}; do
-			# shellcheck disable=SC2086 # a list
-			nsenter --net="/run/netns/$ns" ethtool -K "$dev" $OFFLOADS
-		done
+		set_offloads "$ns"
 	done
 	bottleneck_ns=s$HOP
 	bottleneck_ns=${!bottleneck_ns}

@@ -180,20 +180,148 @@ static int connect_to(const char *address, const char *port)
 	return fd;
 }
 
-int main(int argc, char **argv)
+/* What has happened so far */
+static struct {
+	unsigned long long sent, received;
+	bool intact;			/* all that came was the pattern */
+	unsigned int switched;		/* to another congestion control, times */
+	double last, gap;		/* when bytes came, longest time without, s */
+	uint32_t rto;			/* the longest, us */
+	struct tcp_info info;
+} did = { .intact = true };
+
+static void look(int fd)
+{
+	get_info(fd, &did.info);
+	if (did.info.tcpi_rto > did.rto)
+		did.rto = did.info.tcpi_rto;
+}
+
+/* Takes what has come; false at the end of it. */
+static bool take(int fd)
 {
 	unsigned char buf[CHUNK];
-	struct tcp_info info = {};
-	bool waits, repair = false, sending = true, receiving = true, intact = true;
-	unsigned long long sent = 0, received = 0;
-	unsigned int switched = 0;
-	double last = 0, gap = 0;
-	uint32_t rto = 0;
+	ssize_t len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+	if (len < 0 && errno != EAGAIN)
+		error(1, errno, "recv after %llu bytes", did.received);
+	if (len > 0) {
+		if (memcmp(buf, pattern + did.received % PERIOD, len))
+			did.intact = false;
+		did.received += len;
+		if (did.last && now() - did.last > did.gap)
+			did.gap = now() - did.last;
+		did.last = now();
+	}
+	return len;
+}
+
+/* Changes the congestion control: evenly over -n BYTES, once a chunk with -t SECONDS */
+static void change(int fd)
+{
+	while (did.switched < switches &&
+	       (seconds || (double)did.sent / bytes * switches >= did.switched)) {
+		set_cc(fd, did.switched % 2 ? cc : other_cc[did.switched / 2 % others]);
+		did.switched++;
+		if (seconds)
+			break;
+	}
+}
+
+/* After half of the bytes, once all of them are acknowledged: a new socket. */
+static bool repaired(int *fd)
+{
+	int unacked;
+
+	if (ioctl(*fd, SIOCOUTQ, &unacked))
+		error(1, errno, "SIOCOUTQ");
+	if (unacked) {
+		usleep(1000);
+		return false;
+	}
+	*fd = neighbour_repair(*fd, cc);
+	return true;
+}
+
+/* Sends what the socket takes; false at the end of it. */
+static bool give(int fd, double start)
+{
+	unsigned long long left = bytes - did.sent;
+	ssize_t len;
+
+	if (stopped || (seconds && now() - start >= seconds))
+		left = 0;
+	len = left < CHUNK ? left : CHUNK;
+	if (len)
+		len = send(fd, pattern + did.sent % PERIOD, len, MSG_DONTWAIT);
+	if (len < 0 && errno != EAGAIN)
+		error(1, errno, "send after %llu bytes", did.sent);
+	if (len > 0)
+		did.sent += len;
+	return left && did.sent < bytes;
+}
+
+/* Sends and receives until both are at their end. Returns the socket: repair has another. */
+static int transfer(int fd, double start)
+{
+	bool waits = style == LATE || (style == HALF && !bytes);
+	bool sending = true, receiving = true;
+	bool repair = neighbour && !strcmp(neighbour, "repair");
+
+	while (sending || receiving) {
+		struct pollfd p = { .fd = fd };
+
+		if (receiving)
+			p.events |= POLLIN;
+		if (sending && !(waits && receiving))
+			p.events |= POLLOUT;
+		/* not for ever: the signal may come just before */
+		if (poll(&p, 1, 100) < 0 && errno != EINTR)
+			error(1, errno, "poll");
+		if (receiving && p.revents & (POLLIN | POLLHUP | POLLERR))
+			receiving = take(fd);
+		if (!(p.revents & POLLOUT && p.events & POLLOUT))
+			continue;
+		look(fd);
+		change(fd);
+		if (repair && did.sent >= bytes / 2) {
+			repair = !repaired(&fd);
+			continue;
+		}
+		sending = give(fd, start);
+		if (sending)
+			continue;
+		if (style == CLOSE)
+			break;
+		if (shutdown(fd, SHUT_WR))
+			error(1, errno, "shutdown");
+	}
+	return fd;
+}
+
+static void report(int fd, double start, double end)
+{
 	char name[16] = "";
-	socklen_t namelen = sizeof(name);
-	struct timespec ts;
-	double start, end;
-	int opt, fd;
+	socklen_t len = sizeof(name);
+
+	look(fd);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
+		error(1, errno, "TCP_CONGESTION");
+	if (close(fd))
+		error(1, errno, "close");
+	printf("{\"sent\": %llu, \"received\": %llu, \"intact\": %s, \"cc\": \"%s\", ",
+	       did.sent, did.received, did.intact ? "true" : "false", name);
+	printf("\"start\": %.6f, \"end\": %.6f, \"seconds\": %.6f, \"gap_us\": %.0f, ",
+	       start, end, end - start, did.gap * 1e6);
+	printf("\"retransmits\": %u, \"cwnd\": %u, \"switched\": %u, ",
+	       did.info.tcpi_total_retrans, did.info.tcpi_snd_cwnd, did.switched);
+	printf("\"rtt_us\": %u, \"min_rtt_us\": %u, \"rto_us\": %u}\n",
+	       did.info.tcpi_rtt, did.info.tcpi_min_rtt, did.rto);
+}
+
+static void parse_options(int argc, char **argv)
+{
+	int opt;
 
 	while ((opt = getopt(argc, argv, "n:t:d:c:w:o:e:")) > 0) {
 		switch (opt) {
@@ -215,7 +343,6 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			neighbour = optarg;
-			repair = !strcmp(optarg, "repair");
 			break;
 		case 'e':
 			if (!strcmp(optarg, "close"))
@@ -226,9 +353,18 @@ int main(int argc, char **argv)
 				error(2, 0, "no style '%s'", optarg);
 			break;
 		default:
-			return 2;
+			exit(2);
 		}
 	}
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec ts;
+	double start;
+	int fd;
+
+	parse_options(argc, argv);
 	argc -= optind;
 	argv += optind;
 	if (!(argc == 2 && !strcmp(argv[0], "listen")) &&
@@ -245,96 +381,7 @@ int main(int argc, char **argv)
 	fd = argc == 2 ? accept_one(argv[1]) : connect_to(argv[1], argv[2]);
 	neighbour_after(neighbour, fd);
 	start = now();
-
-	waits = style == LATE || (style == HALF && !bytes);
-	while (sending || receiving) {
-		struct pollfd p = { .fd = fd };
-		ssize_t len;
-
-		if (receiving)
-			p.events |= POLLIN;
-		if (sending && !(waits && receiving))
-			p.events |= POLLOUT;
-		/* not for ever: the signal may come just before */
-		if (poll(&p, 1, 100) < 0 && errno != EINTR)
-			error(1, errno, "poll");
-
-		if (receiving && p.revents & (POLLIN | POLLHUP | POLLERR)) {
-			len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
-			if (len < 0 && errno != EAGAIN)
-				error(1, errno, "recv after %llu bytes", received);
-			if (len == 0)
-				receiving = false;
-			if (len > 0) {
-				if (memcmp(buf, pattern + received % PERIOD, len))
-					intact = false;
-				received += len;
-				if (last && now() - last > gap)
-					gap = now() - last;
-				last = now();
-			}
-		}
-		if (p.revents & POLLOUT && p.events & POLLOUT) {
-			unsigned long long left = bytes - sent;
-
-			get_info(fd, &info);
-			if (info.tcpi_rto > rto)
-				rto = info.tcpi_rto;
-			/* evenly over -n BYTES; once a chunk with -t SECONDS */
-			while (switched < switches &&
-			       (seconds || (double)sent / bytes * switches >= switched)) {
-				set_cc(fd, switched % 2 ? cc : other_cc[switched / 2 % others]);
-				switched++;
-				if (seconds)
-					break;
-			}
-			if (repair && sent >= bytes / 2) {
-				int unacked;
-
-				if (ioctl(fd, SIOCOUTQ, &unacked))
-					error(1, errno, "SIOCOUTQ");
-				if (unacked) {
-					usleep(1000);
-					continue;
-				}
-				fd = neighbour_repair(fd, cc);
-				repair = false;
-				continue;
-			}
-			if (stopped || (seconds && now() - start >= seconds))
-				left = 0;
-			len = left < CHUNK ? left : CHUNK;
-			if (len)
-				len = send(fd, pattern + sent % PERIOD, len, MSG_DONTWAIT);
-			if (len < 0 && errno != EAGAIN)
-				error(1, errno, "send after %llu bytes", sent);
-			if (len > 0)
-				sent += len;
-			sending = left && sent < bytes;
-			if (sending)
-				continue;
-			if (style == CLOSE)
-				break;
-			if (shutdown(fd, SHUT_WR))
-				error(1, errno, "shutdown");
-		}
-	}
-	end = now();
-
-	get_info(fd, &info);
-	if (info.tcpi_rto > rto)
-		rto = info.tcpi_rto;
-	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &namelen))
-		error(1, errno, "TCP_CONGESTION");
-	if (close(fd))
-		error(1, errno, "close");
-	printf("{\"sent\": %llu, \"received\": %llu, \"intact\": %s, \"cc\": \"%s\", ",
-	       sent, received, intact ? "true" : "false", name);
-	printf("\"start\": %.6f, \"end\": %.6f, \"seconds\": %.6f, \"gap_us\": %.0f, ",
-	       start, end, end - start, gap * 1e6);
-	printf("\"retransmits\": %u, \"cwnd\": %u, \"switched\": %u, ",
-	       info.tcpi_total_retrans, info.tcpi_snd_cwnd, switched);
-	printf("\"rtt_us\": %u, \"min_rtt_us\": %u, \"rto_us\": %u}\n",
-	       info.tcpi_rtt, info.tcpi_min_rtt, rto);
-	return intact ? 0 : 1;
+	fd = transfer(fd, start);
+	report(fd, start, now());
+	return did.intact ? 0 : 1;
 }

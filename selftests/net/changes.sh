@@ -23,7 +23,7 @@ link_bps=50000000
 # The lower way, after topo_line has made the upper one.
 second_way()
 {
-	local ns dev
+	local ns
 
 	ip_batch=() tc_batch=() devices=()
 	: >"$tmp/links"
@@ -37,10 +37,7 @@ second_way()
 		net.ipv6.conf.all.forwarding=1
 	for ns in "${!ip_batch[@]}"; do
 		ip -n "$ns" -batch - <<<"${ip_batch[$ns]}"
-		for dev in ${devices[$ns]}; do
-			# shellcheck disable=SC2086 # a list
-			nsenter --net="/run/netns/$ns" ethtool -K "$dev" $OFFLOADS
-		done
+		set_offloads "$ns"
 	done
 	local tbf=(root handle 1: tbf burst $((2 * (MTU + 14))) limit "$BUFFER" rate)
 	tc -n "$s1" qdisc add dev alt "${tbf[@]}" "$EDGE"
