@@ -26,6 +26,10 @@
  * path yet: a port writes whatever its load; or else a bound of the load in U,
  * which no port has reached that left it empty.
  *
+ * The collect of a SYN-ACK is 4 bytes longer: behind its record stands what the SYN has
+ * found, as the first word of a record with the queue in place of the link id, see
+ * hpccpp_found().
+ *
  * One with the ExID "window" has no records. With 8 bytes it is a window that
  * the receiver computed, with 12 a sender's request for windows:
  *
@@ -59,6 +63,9 @@
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": Rx-HPCC, read only */
 #define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */
 
+/* A SYN-ACK's collect: a record, and what the SYN has found. More does not fit there. */
+#define HPCCPP_SYNACK_LEN	(HPCCPP_OPT_LEN(1) + 4)
+
 /* A keyed tag stands behind the records of an echo: tools/bpf/hpccpp_tag.h */
 #define HPCCPP_TAG_LEN		4
 #define HPCCPP_TAG_MAX		2	/* records that fit beside one */
@@ -91,7 +98,8 @@ struct hpccpp_response {
 #define HPCCPP_QLEN_SHIFT	6	/* 64 bytes, 16 bits saturate at 4 MiB */
 #define HPCCPP_U_SHIFT		6	/* 1/64, 8 bits saturate at 3.98 */
 
-#define HPCCPP_LINK_MAX		0xfff
+#define HPCCPP_LINK_MAX		0xfff	/* 0: no port's, see hpccpp_found() */
+#define HPCCPP_LINK_0		0xfffff	/* of a record's first word: all but the link */
 #define HPCCPP_WANTED		(1U << 20)
 #define HPCCPP_MASK24		0xffffff
 #define HPCCPP_QLEN_MAX		0xffff
@@ -136,6 +144,28 @@ static inline __u32 hpccpp_int_w1(const struct hpccpp_int *r)
 static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 {
 	return r->tx_bytes << 8 | (r->qlen & 0xff);
+}
+
+/*
+ * What a SYN has found, for the SYN-ACK: B, U and the queue in 1 KiB, rounded down. Of
+ * no link, and without ts and tx_bytes: who starts needs no difference.
+ */
+#define HPCCPP_FOUND_SHIFT	4	/* of qlen to 1 KiB, 12 bits saturate at 4 MiB */
+#define HPCCPP_FOUND_MAX	(HPCCPP_QLEN_MAX >> HPCCPP_FOUND_SHIFT)
+
+static inline __u32 hpccpp_found(const struct hpccpp_int *r)
+{
+	return (__u32)(r->qlen >> HPCCPP_FOUND_SHIFT) << 20 |
+	       (hpccpp_int_w0(r) & HPCCPP_LINK_0);
+}
+
+/* The record of link 0 that says as much */
+static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
+{
+	__u32 qlen = found >> 20;
+
+	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
+	r->qlen = qlen < HPCCPP_FOUND_MAX ? qlen << HPCCPP_FOUND_SHIFT : HPCCPP_QLEN_MAX;
 }
 
 /*

@@ -11,13 +11,14 @@
 --				or without records what wants one; 0x4857 window
 --	hpccpp.records		records in the option, 1 to 3
 --	hpccpp.written		those of them that a port has written
---	hpccpp.link		id of the link, 0 to 4095
+--	hpccpp.link		id of the link, 1 to 4095
 --	hpccpp.rate		bit/s
 --	hpccpp.u		load, 1 is full; 0 to 3.98
 --	hpccpp.ts		ns, modulo 2^28
 --	hpccpp.tx_bytes		bytes, modulo 2^30
 --	hpccpp.qlen		bytes, to 4 MiB
 --	hpccpp.tag		keyed tag of an echo
+--	hpccpp.found.rate	and u, qlen: what the SYN has found, in a SYN-ACK
 --	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
 --	hpccpp.window.serial	of the request, 1 to 3
 --	hpccpp.window.w		W in bytes
@@ -65,6 +66,7 @@ local exid_names = {
 }
 local header, record, records_max = 4, 12, 3
 local tag_len, tag_max = 4, 2
+local found_len = 4
 local window_length, request_length, request = 8, 12, 3
 local rate_min, rate_max = UInt64(10000), UInt64(4000000) * 1000000
 
@@ -90,6 +92,9 @@ local f = {
 	qlen_raw = ProtoField.uint16("hpccpp.qlen.raw", "Queue (64 bytes)"),
 	qlen = ProtoField.uint32("hpccpp.qlen", "Queue (bytes)"),
 	tag = ProtoField.uint32("hpccpp.tag", "Tag", base.HEX),
+	found_rate = ProtoField.uint64("hpccpp.found.rate", "Rate that the SYN found (bit/s)"),
+	found_u = ProtoField.double("hpccpp.found.u", "U that the SYN found"),
+	found_qlen = ProtoField.uint32("hpccpp.found.qlen", "Queue that the SYN found (bytes)"),
 	window_kind = ProtoField.uint32("hpccpp.window.kind", "Kind of window", base.DEC,
 		{ [0] = "with the path's rate", "with U", "with N", "request" }, 0xc0000000),
 	window_serial = ProtoField.uint32("hpccpp.window.serial", "Serial", base.DEC, nil,
@@ -231,7 +236,8 @@ end
 local function dissect_option(tvb, tree, at, claims)
 	local name = exid_names[tvb(2, 2):uint()]
 	local tag = name == "tag" and claims > header and tag_len or 0
-	local n = (claims - header - tag) / record
+	local found = name == "collect" and claims == header + record + found_len and found_len or 0
+	local n = (claims - header - tag - found) / record
 	local n_min, n_max = 1, records_max
 	local ours, written, empty, item = true, 0
 
@@ -284,6 +290,13 @@ local function dissect_option(tvb, tree, at, claims)
 	end
 	if tag > 0 then
 		tree:add(f.tag, tvb(header + n * record, tag))
+	end
+	if found > 0 then
+		local word = tvb(header + n * record, found)
+
+		tree:add(f.found_rate, word, rate_decode(word:bitfield(12, 12)))
+		tree:add(f.found_u, word, word:bitfield(24, 8) / 64)
+		tree:add(f.found_qlen, word, word:bitfield(0, 12) * 1024)
 	end
 end
 

@@ -141,15 +141,78 @@ static const char *judge(const struct side *from, const struct option *echo)
 	return "other";
 }
 
+/* The options of a TCP header */
+struct options {
+	struct option o;	/* ours */
+	const char *name;	/* of what it is */
+	unsigned int ts, sack;	/* has timestamps; blocks */
+};
+
+static void read_options(const unsigned char *p, unsigned int doff, struct options *opts)
+{
+	struct option *o = &opts->o;
+	unsigned int i, at;
+
+	for (at = 20; at < doff && p[at] != TCPOPT_EOL; at += p[at] == TCPOPT_NOP ? 1 : p[at + 1]) {
+		if (p[at] == TCPOPT_NOP)
+			continue;
+		if (at + 1 >= doff || p[at + 1] < 2 || at + p[at + 1] > doff) {
+			opts->name = "bad";
+			break;
+		}
+		if (p[at] == TCPOPT_TIMESTAMP)
+			opts->ts = 1;
+		if (p[at] == TCPOPT_SACK)
+			opts->sack = (p[at + 1] - 2) / 8;
+		if (p[at] != HPCCPP_OPT_KIND)
+			continue;
+		o->n = (p[at + 1] - HPCCPP_OPT_HDR) / HPCCPP_REC_LEN;
+		if (at % 4 || o->n < 1 || o->n > HPCCPP_REC_MAX ||
+		    (p[at + 1] != HPCCPP_OPT_LEN(o->n) &&
+		     p[at + 1] != HPCCPP_SYNACK_LEN)) {
+			opts->name = "bad";
+			o->n = 0;
+			continue;
+		}
+		for (i = 0; i < o->n; i++) {
+			const unsigned char *r = p + at + HPCCPP_OPT_HDR + i * HPCCPP_REC_LEN;
+
+			hpccpp_int_decode(&o->rec[i], word(r), word(r + 4), word(r + 8));
+			if (o->rec[i].rate && o->written == i)
+				o->written = i + 1;
+		}
+		opts->name = (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_COLLECT ? "collect" :
+			     (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_ECHO ? "echo" : "bad";
+	}
+}
+
+/* Adds the option to what its sender has sent; tells what an echo is of. */
+static const char *note(struct side *us, struct side *from, const struct options *opts)
+{
+	const char *what = "-";
+	unsigned int i;
+
+	if (!strcmp(opts->name, "collect")) {
+		us->ring[us->collects++ % RING] = opts->o;
+		us->due = true;
+		for (i = 0; i < opts->o.written; i++)
+			count_link(&opts->o.rec[i]);
+	} else if (!strcmp(opts->name, "echo")) {
+		what = judge(from, &opts->o);
+		from->due = false;
+	}
+	return what;
+}
+
 static void tcp(const unsigned char *p, unsigned int have, unsigned int iplen,
 		unsigned int hdrs, bool out)
 {
 	static const char * const kinds[] = { "data", "ack", "syn", "fin", "rst" };
-	const char *opt = "none", *what = "-";
+	struct options opts = { .name = "none" };
+	const char *what;
 	struct side *from = &sides[!out], *us = &sides[out];
 	char had[8] = "-", names[24] = "-", key[96];
-	struct option o = {};
-	unsigned int doff, i, at, kind, ts = 0, sack = 0;
+	unsigned int doff, i, at, kind;
 	struct group *g;
 
 	if (have < 20)
@@ -170,51 +233,15 @@ static void tcp(const unsigned char *p, unsigned int have, unsigned int iplen,
 		snprintf(had, sizeof(had), "%u",
 			 from->ring[(from->collects - 1) % RING].written);
 
-	for (at = 20; at < doff && p[at] != TCPOPT_EOL; at += p[at] == TCPOPT_NOP ? 1 : p[at + 1]) {
-		if (p[at] == TCPOPT_NOP)
-			continue;
-		if (at + 1 >= doff || p[at + 1] < 2 || at + p[at + 1] > doff) {
-			opt = "bad";
-			break;
-		}
-		if (p[at] == TCPOPT_TIMESTAMP)
-			ts = 1;
-		if (p[at] == TCPOPT_SACK)
-			sack = (p[at + 1] - 2) / 8;
-		if (p[at] != HPCCPP_OPT_KIND)
-			continue;
-		o.n = (p[at + 1] - HPCCPP_OPT_HDR) / HPCCPP_REC_LEN;
-		if (at % 4 || o.n < 1 || o.n > HPCCPP_REC_MAX ||
-		    p[at + 1] != HPCCPP_OPT_LEN(o.n)) {
-			opt = "bad";
-			o.n = 0;
-			continue;
-		}
-		for (i = 0; i < o.n; i++) {
-			const unsigned char *r = p + at + HPCCPP_OPT_HDR + i * HPCCPP_REC_LEN;
-
-			hpccpp_int_decode(&o.rec[i], word(r), word(r + 4), word(r + 8));
-			if (o.rec[i].rate && o.written == i)
-				o.written = i + 1;
-		}
-		opt = (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_COLLECT ? "collect" :
-		      (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_ECHO ? "echo" : "bad";
-	}
-	for (i = 0, at = 0; i < o.written; i++)
+	read_options(p, doff, &opts);
+	for (i = 0, at = 0; i < opts.o.written; i++)
 		at += snprintf(names + at, sizeof(names) - at, "%s%u", i ? "," : "",
-			       o.rec[i].link);
-	if (!strcmp(opt, "collect")) {
-		us->ring[us->collects++ % RING] = o;
-		us->due = true;
-		for (i = 0; i < o.written; i++)
-			count_link(&o.rec[i]);
-	} else if (!strcmp(opt, "echo")) {
-		what = judge(from, &o);
-		from->due = false;
-	}
+			       opts.o.rec[i].link);
+	what = note(us, from, &opts);
 
 	snprintf(key, sizeof(key), "%s %s %u %u %s %u %u %s %s %s", out ? "out" : "in",
-		 kinds[kind], ts, sack, opt, o.n, o.written, names, had, what);
+		 kinds[kind], opts.ts, opts.sack, opts.name, opts.o.n, opts.o.written, names,
+		 had, what);
 	for (g = groups; g->count && strcmp(g->key, key); g++) {
 		if (g == &groups[4094])
 			error(1, 0, "too many kinds of segments");
@@ -254,6 +281,27 @@ static void packet(const unsigned char *p, unsigned int have, unsigned int proto
 		tcp(p + off, have - off, len, off, out);
 }
 
+static void report(int fd)
+{
+	struct tpacket_stats stats;
+	socklen_t len = sizeof(stats);
+	unsigned int i;
+
+	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len))
+		error(1, errno, "PACKET_STATISTICS");
+	printf("total %lu %u %lu %lu\n", packets, stats.tp_drops, fragments, toobig);
+	for (i = 0; i <= HPCCPP_LINK_MAX; i++) {
+		if (links[i].count)
+			printf("link %u %llu %lu %.0f %.3f %lu\n", i,
+			       (unsigned long long)hpccpp_rate_decode(links[i].last.rate),
+			       links[i].count, (double)links[i].qlen / links[i].count,
+			       (double)links[i].u / links[i].count / (1 << HPCCPP_U_SHIFT),
+			       links[i].tx);
+	}
+	for (i = 0; groups[i].count; i++)
+		printf("seg %s %lu %u\n", groups[i].key, groups[i].count, groups[i].longest);
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_ll addr = {
@@ -262,11 +310,8 @@ int main(int argc, char **argv)
 	};
 	struct sigaction act = { .sa_handler = on_term };
 	int size = 64 << 20;
-	struct tpacket_stats stats;
-	socklen_t len = sizeof(stats);
 	unsigned char buf[256];
 	sigset_t term, none;
-	unsigned int i;
 	int fd;
 
 	if (argc != 2)
@@ -304,18 +349,6 @@ int main(int argc, char **argv)
 			break;
 	}
 
-	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len))
-		error(1, errno, "PACKET_STATISTICS");
-	printf("total %lu %u %lu %lu\n", packets, stats.tp_drops, fragments, toobig);
-	for (i = 0; i <= HPCCPP_LINK_MAX; i++) {
-		if (links[i].count)
-			printf("link %u %llu %lu %.0f %.3f %lu\n", i,
-			       (unsigned long long)hpccpp_rate_decode(links[i].last.rate),
-			       links[i].count, (double)links[i].qlen / links[i].count,
-			       (double)links[i].u / links[i].count / (1 << HPCCPP_U_SHIFT),
-			       links[i].tx);
-	}
-	for (i = 0; groups[i].count; i++)
-		printf("seg %s %lu %u\n", groups[i].key, groups[i].count, groups[i].longest);
+	report(fd);
 	return 0;
 }

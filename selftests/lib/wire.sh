@@ -16,8 +16,8 @@ capture_start() # NETNS DEV: TCP there, into $tmp/pcap
 
 # capture_stop: when a packet sent now from h1 to r has been seen too. Leaves in
 # $tmp/segments of each TCP segment: time, port it is from, flags, sequence number,
-# payload, length of the TCP header, option (-, collect or echo), records in it,
-# records in it that are written.
+# payload, length of the TCP header, option (-, collect, echo or both: a SYN-ACK's),
+# records in it, records in it that are written, and of both 1 if the SYN has found one.
 capture_stop()
 {
 	in_ns "$h1" bash -c "echo captured >/dev/udp/${addr4[r]}/9"
@@ -43,22 +43,26 @@ capture_stop()
 			}
 			($port, $seq, $off, $bits) = unpack "x${at}nx2Nx4CC", $p;
 			$doff = ($off >> 4) * 4;
-			($what, $n, $full) = ("-", 0, 0);
+			($what, $n, $full, $found) = ("-", 0, 0, 0);
 			for ($i = $at + 20; $i < $at + $doff; $i += $l) {
 				($kind, $l, $exid) = unpack "x${i}CCn", $p;
 				last if !$kind;
 				$l = 1 if $kind == 1;
 				next if $kind != 253;
 				$what = $exid == 0x4843 ? "collect" : $exid == 0x4845 ? "echo" : "other";
-				$n = ($l - 4) / 12;
+				$n = int(($l - 4) / 12);
+				if ($exid == 0x4843 && $l == 20) {
+					$w = $i + 16;
+					($what, $found) = ("both", (unpack("x${w}N", $p) >> 8 & 0xfff) > 0);
+				}
 				for ($r = 0; $r < $n; $r++) {
 					$w = $i + 4 + 12 * $r;
 					$full++ if unpack("x${w}N", $p) >> 8 & 0xfff;
 				}
 			}
 			$flags = join "", map { $bits & 1 << $_ ? substr "FSRPA", $_, 1 : "" } 0 .. 4;
-			printf "%d.%06d %d %s %u %d %d %s %d %d\n", $s, $us, $port, $flags,
-				$seq, $end - $at - $doff, $doff, $what, $n, $full;
+			printf "%d.%06d %d %s %u %d %d %s %d %d %d\n", $s, $us, $port, $flags,
+				$seq, $end - $at - $doff, $doff, $what, $n, $full, $found;
 		}' <"$tmp/pcap" >"$tmp/segments"
 }
 

@@ -44,10 +44,13 @@ wire()
 {
 	awk -v server="$port" '
 		{
-			time = $1; from_server = $2 == server; from_client = !from_server
+			# what comes late of the transfer before is of neither
+			if ($3 == "S") client = $2
+			time = $1; from_server = $2 == server; from_client = $2 == client
 			flags = $3; seq = $4; data = $5; doff = $6; collect = $7 == "collect"
 			echo = $7 == "echo"; option = $7 != "-"; records = $8; written = $9
-			syn = flags ~ /S/; synack = flags == "SA"
+			syn = flags ~ /S/; synack = flags == "SA"; found = $10
+			if ($7 == "both") { collect = echo = 1 }
 		}
 		'"${2-}"'
 		{ sum += '"$1"'; last = time }
@@ -60,7 +63,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-tests=84
+tests=93
 ktap_plan $tests
 
 # --- Handshake -----------------------------------------------------------------
@@ -74,8 +77,9 @@ transfer "-n 1m -c hpccpp"
 echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
 assert_eq "$name: SYN asks, records" "$(wire 'syn * from_client * collect * records')" 1
 assert_le "$name: SYN's TCP header" "$(wire 'syn * from_client * doff')" 60 bytes
-assert_eq "$name: SYN-ACK echoes, records written" "$(wire 'synack * echo * written')" 1
-assert_eq "$name: third ACK asks" "$(wire "$third ? collect : 0")" 1
+assert_eq "$name: SYN-ACK echoes what the SYN found, and asks" "$(wire 'synack * echo * found * collect')" 1
+assert_le "$name: SYN-ACK's TCP header" "$(wire 'synack * doff')" 60 bytes
+assert_eq "$name: third ACK echoes" "$(wire "$third ? echo : 0")" 1
 assert_eq "$name: data that asks, of all" "$(wire 'data && collect')" "$(wire 'data > 0')"
 assert_eq "$name: flows under INT" "$enter" 1
 # 200 Mbit/s in T, which is 2 ms, a packet, and what the SYN took longer
@@ -119,6 +123,24 @@ assert_eq "$name: it asks before it has seen the option" "$(wire 'from_server &&
 	from_client && option { seen = 1 }')" 0
 assert_ge "$name: data that asks" "$(wire 'from_server && data && collect')" 600
 assert_eq "$name: data of the client that asks" "$(wire 'from_client && data && collect')" 0
+
+# h1 and r have no port on the way back in other cases
+for family in 4 6; do
+	begin "server answers, IPv$family"
+	host_on "$h1"
+	host_on "$r"
+	port_on "$s1" h1 rate "$RATE"
+	declare -n address=addr$family
+	# shellcheck disable=SC2154 # a reference
+	transfer "-n 1k -c hpccpp" "-n 1m -c hpccpp" "${address[r]}"
+	port_off "$s1" h1
+	assert_eq "$name: third ACK echoes, records written" "$(wire "$third ? echo * written : 0")" 1
+	assert_eq "$name: flows under INT" "$enter" 2
+	assert_ge "$name: first flight" "$(wire 'from_server && data' '
+		!(from_server && data) { next }
+		!start { start = time }
+		time > start + 0.002 { exit }')" 30 segments
+done
 
 begin "listener older than its agent"
 host_on "$h1"

@@ -124,10 +124,12 @@ ladder() # TIMESTAMPS RECORDS
 		segs_stop
 
 		read -r rungs wrong less all short none said < <(segs_awk '
-			BEGIN { split("'"${rooms[*]}"'", room); blocks = '${#blocks[@]}' }
-			what == "all" { all += count }
-			opt == "echo" && what != "all" { short += count }
-			what == "less" || what == "other" { less += count }
+			# the handshake has two: in the SYN-ACK, and the third ACK has what
+			# a port wrote when the SYN-ACK had passed here
+			BEGIN { split("'"${rooms[*]}"'", room); blocks = '${#blocks[@]}'; all = 2 }
+			dir == "out" && what == "all" { all += count }
+			dir == "out" && opt == "echo" && what != "all" { short += count }
+			dir == "out" && (what == "less" || what == "other") { less += count }
 			dir == "out" && opt == "none" && had != "-" && !('"$1"' && sack == 3) { none += count }
 			dir == "out" && kind == "ack" && had != "-" {
 				seen[sack, n] += count
@@ -261,8 +263,11 @@ for family in 4 6; do
 	both_ways $family
 done
 
+# W is 330 packets of 1500 bytes then, and a packet has 1/16 of them as segments at most: of
+# 16 packets one is in each flight, and no packet is left alone
 set_tso on
-for every in rtt 16; do
+RTT_US=20000 loss 0% 0%
+for every in rtt 32; do
 	between $every
 done
 

@@ -43,17 +43,18 @@ seeds()
 		# a port: 200 Mbit/s, 2 ms, one queue, then packets
 		sub packets { pack("CQ<4C4", 1, 2e8 - 10000, 1999, 7, 0, $extras, $respond, $roce, $cnp),
 			map { pack("C4", $extras ? 22 : 20, 1, 1, length $_), $_,
-				pack "Q<C2", $extras ? 65000 : 1500, 0, 0 } @_ }
+				pack "Q<C4", $extras ? 65000 : 1500, 0, 0, 0, 0 } @_ }
 		# and what comes to it: the state of a connection, una, nxt, a packet
 		sub arrivals { map { pack("C4VC2", 20, 1, 0, 1, 900, 200, length $_), $_ } @_ }
 		sub ip4 { pack "x12nCxnx4CCx10a*", 0x800, 0x45, 20 + length $_[0], 64, 6, $_[0] }
 		sub ip6 { pack "x12nCx3nCCx32a*", 0x86dd, 0x60, length $_[0], 6, 64, $_[0] }
+		sub jumbo { pack "x12nCx3nCCx32C4Na*", 0x86dd, 0x60, 0, 0, 64, 6, 0, 0xc2, 4, 70000, $_[0] }
 		sub vlan { substr($_[0], 0, 12) . pack("n2", 0x8100, 5) . substr $_[0], 12 }
 		sub tcp { pack "n2N2CCnx4a*a*", 1000, 2000, 1, 2, (20 + length $_[1]) << 2, $_[0], 64, $_[1], "data" }
 		$times = "\1\1\x08\x0a\0\0\0\1\0\0\0\2";
 		$sack = "\1\1\5\x0a\0\0\0\5\0\0\0\7";
 		$syn = "\2\4\5\xb4\4\2\x08\x0a\0\0\0\1\0\0\0\0\1\3\3\7";
-		for $ip (\&ip4, \&ip6, sub { vlan ip4 @_ }, sub { vlan vlan ip6 @_ }) {
+		for $ip (\&ip4, \&ip6, \&jumbo, sub { vlan ip4 @_ }, sub { vlan vlan ip6 @_ }) {
 			seed(packets map { $ip->(tcp 0x10, $times . $_) } $times, option($collect, $empty), option($collect, $rec));
 		}
 		# a threshold of 51/64, and that with a codepoint that none of these has
@@ -79,6 +80,7 @@ seeds()
 		$roce = 0;
 		($extras, $respond) = (0, 0);
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
+		seed(packets ip4 tcp 18, $syn . option $collect, $empty . "\x12\x36\x14\x28");
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 
 		# RoCEv2: data with a trace and without, a Fast CNP; marks, ioam, border
@@ -113,6 +115,9 @@ seeds()
 			seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
 		}
+		# a SYN-ACK that asks back, and one that comes
+		seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 5, 0), event(3, option($echo, $rec)));
+		seed(host(0, 2, 0, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $collect, $rec . "\x12\x36\x14\x28"), event(5, "", 16, 0, 7, 0));
 		# many segments at once, one asks in a round trip or in so many
 		for (0, 3) {
 			seed(host(0, 2, 0, 0, 0, $_), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,

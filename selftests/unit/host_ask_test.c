@@ -50,43 +50,6 @@ static void never_leaves_no_state(void **state)
 	assert_false(skops.bpf_sock_ops_cb_flags & WRITE_FLAG);
 }
 
-/* The SYN-ACK is made from the SYN alone: there is no state. */
-static void syn_ack_echoes_the_syn(void **state)
-{
-	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
-	room = 20;
-	no_options();
-	put_records(HPCCPP_EXID_COLLECT, three, 1);
-	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
-	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
-	assert_int_equal(records(), 1);
-	assert_int_equal(word(1), hpccpp_int_w0(&three[0]));
-	assert_int_equal(word(2), hpccpp_int_w1(&three[0]));
-	assert_int_equal(word(3), hpccpp_int_w2(&three[0]));
-	assert_int_equal(stat(HPCCPP_HS_COLLECTED), 1);
-	assert_int_equal(stat(HPCCPP_HS_ECHOED), 1);
-	assert_false(has_flow);
-}
-
-static void syn_ack_has_the_most_loaded(void **state)
-{
-	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
-	no_options();
-	put_records(HPCCPP_EXID_COLLECT, three, 3);
-	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
-	assert_int_equal(records(), 1);
-	assert_int_equal(word(1), hpccpp_int_w0(&three[1]));
-}
-
-static void syn_ack_without_a_question(void **state)
-{
-	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
-	no_options();
-	put_records(HPCCPP_EXID_ECHO, three, 1);
-	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
-	assert_int_equal(exid(), 0);
-}
-
 static void third_ack_asks_once(void **state)
 {
 	cc_is_hpccpp = false;
@@ -511,14 +474,6 @@ static void every_congested(void **state)
 
 /* --- Who is asked ---------------------------------------------------------- */
 
-static void put_prefix(int i, const void *addr, __u32 len)
-{
-	prefixes[i].prefixlen = len;
-	__builtin_memcpy(prefixes[i].addr, addr, 16);
-	n_prefixes = i + 1;
-	the_host.prefixes = n_prefixes;
-}
-
 /* True if the peer at this address is asked, by each of the three ways to know of it. */
 static bool is_wanted(void)
 {
@@ -718,9 +673,6 @@ int main(void)
 		TEST(syn_of_others),
 		TEST(syn_if_always),
 		TEST(never_leaves_no_state),
-		TEST(syn_ack_echoes_the_syn),
-		TEST(syn_ack_has_the_most_loaded),
-		TEST(syn_ack_without_a_question),
 		TEST(third_ack_asks_once),
 		TEST(third_ack_with_data),
 		TEST(listener_has_the_flag),

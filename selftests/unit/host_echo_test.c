@@ -249,10 +249,14 @@ static void options_of_wrong_lengths(void **state)
 		no_options();
 		put_option(HPCCPP_EXID_ECHO, body, len);
 		parse_it();
-		no_options();
-		put_option(HPCCPP_EXID_COLLECT, body, len);
-		parse_it();
-		bad += 2;
+		bad++;
+		/* a SYN-ACK's, and not wrong */
+		if (len != HPCCPP_SYNACK_LEN - HPCCPP_OPT_HDR) {
+			no_options();
+			put_option(HPCCPP_EXID_COLLECT, body, len);
+			parse_it();
+			bad++;
+		}
 		assert_int_equal(stat(HPCCPP_HS_BAD), bad);
 	}
 	assert_int_equal(stat(HPCCPP_HS_ECHOES), 0);

@@ -107,7 +107,7 @@ static void end_packet(__u32 options_len)
 	skops.skb_data_end = packet + packet_len;
 }
 
-static void put_ack(__u32 ack)
+static void put_snd_ack(__u32 ack)
 {
 	((struct tcphdr *)packet)->ack_seq = bpf_htonl(ack);
 }
@@ -141,6 +141,8 @@ static void compute_mss(void)
 			  BPF_WRITE_HDR_TCP_CURRENT_MSS);
 }
 
+static __u32 write_arg;	/* args[0]: whether there is a SYN cookie */
+
 /* TCP builds a segment: reserve, write what was reserved, no more and no less */
 static void build_segment(__u32 flags, __u32 len)
 {
@@ -150,9 +152,9 @@ static void build_segment(__u32 flags, __u32 len)
 	stored = 0;
 	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		return;
-	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_WRITE_HDR_TCP_CURRENT_MSS + 1);
+	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, write_arg);
 	if (reserved)
-		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, 0);
+		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, write_arg);
 	TRUE_OR_TRAP(stored == reserved);
 	/* who pauses its calls hears when to resume them */
 	TRUE_OR_TRAP(!the_flow.paused_len ||

@@ -117,7 +117,23 @@ static void syn_ack_is_signed(void **state)
 	no_options();
 	put_records(HPCCPP_EXID_COLLECT, three, 1);
 	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
-	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+	assert_int_equal(exid(), HPCCPP_EXID_COLLECT);
+}
+
+/* What a SYN has found is not signed. */
+static void found_is_an_echo_without_a_tag(void **state)
+{
+	use_keys(1);
+	the_keys.require = 1;
+	open_active();
+	put_asked_back(three, 0x12361428);
+	connected();
+	assert_int_equal(stat(HPCCPP_HS_TAG_NONE), 1);
+	assert_int_equal(the_flow.mail.gen, 0);
+	the_keys.require = 0;
+	connected();
+	assert_int_equal(stat(HPCCPP_HS_TAG_NONE), 2);
+	assert_int_equal(the_flow.mail.gen, 1);
 }
 
 static void no_key_no_tag(void **state)
@@ -217,7 +233,7 @@ static void tagged_echo(int n)
 {
 	no_options();
 	put_header();
-	put_ack(skops.snd_una);
+	put_snd_ack(skops.snd_una);
 	put_records(HPCCPP_EXID_TAG, three, n);
 	put_tag(&the_keys.key[0]);
 }
@@ -320,22 +336,22 @@ static void tag_of_an_old_echo(void **state)
 	send_data();
 	the_keys.require = 1;
 	tagged_echo(1);
-	put_ack(skops.snd_una - 1);
+	put_snd_ack(skops.snd_una - 1);
 	put_tag(&the_keys.key[0]);
 	assert_taken(HPCCPP_HS_TAG_OLD, false);
-	put_ack(skops.snd_nxt + 1);
+	put_snd_ack(skops.snd_nxt + 1);
 	put_tag(&the_keys.key[0]);
 	assert_taken(HPCCPP_HS_TAG_OLD, false);
 	/* the same one for another ACK */
-	put_ack(skops.snd_nxt);
+	put_snd_ack(skops.snd_nxt);
 	assert_taken(HPCCPP_HS_TAG_BAD, false);
 	put_tag(&the_keys.key[0]);
 	assert_taken(HPCCPP_HS_TAG_OK, true);
-	put_ack(skops.snd_una);
+	put_snd_ack(skops.snd_una);
 	put_tag(&the_keys.key[0]);
 	assert_taken(HPCCPP_HS_TAG_OK, true);
 	the_keys.require = 0;
-	put_ack(skops.snd_una - 1);
+	put_snd_ack(skops.snd_una - 1);
 	put_tag(&the_keys.key[0]);
 	assert_taken(HPCCPP_HS_TAG_OLD, true);
 }
@@ -401,6 +417,7 @@ int main(void)
 		TEST(siphash_of_the_paper),
 		TEST(echo_is_signed),
 		TEST(syn_ack_is_signed),
+		TEST(found_is_an_echo_without_a_tag),
 		TEST(no_key_no_tag),
 		TEST(not_asked_no_tag),
 		TEST(tag_without_room),

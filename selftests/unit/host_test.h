@@ -177,7 +177,7 @@ static __u32 options_len;
 static void no_options(void)
 {
 	__builtin_memset(packet, 0, sizeof(packet));
-	put_ack(skops.snd_una);
+	put_snd_ack(skops.snd_una);
 	options_len = 0;
 	end_packet(0);
 }
@@ -222,6 +222,16 @@ static void receive(__u16 exid, const struct hpccpp_int *rec, int n)
 	no_options();
 	put_records(exid, rec, n);
 	parse_it();
+}
+
+/* A SYN-ACK's collect: a record that a port has written, and what the SYN has found */
+static void put_asked_back(const struct hpccpp_int *rec, __u32 found)
+{
+	no_options();
+	put_records(HPCCPP_EXID_COLLECT, rec, 1);
+	found = bpf_htonl(found);
+	put_bytes(&found, sizeof(found));
+	packet[sizeof(struct tcphdr) + 1] += sizeof(found);
 }
 
 /* Links of 200 Mbit/s; the second is the most loaded, the third the least */
@@ -344,3 +354,11 @@ static void use_keys(int n)
 
 #define RUN(tests)	(cmocka_set_message_output(CM_OUTPUT_TAP),	\
 			 cmocka_run_group_tests(tests, NULL, NULL))
+
+static void put_prefix(int i, const void *addr, __u32 len)
+{
+	prefixes[i].prefixlen = len;
+	__builtin_memcpy(prefixes[i].addr, addr, 16);
+	n_prefixes = i + 1;
+	the_host.prefixes = n_prefixes;
+}

@@ -660,7 +660,7 @@ static void request_was_forgotten(void **state)
 	/* that of an old ACK may be a response of a port */
 	no_options();
 	put_records(HPCCPP_EXID_ECHO, three, 1);
-	put_ack(skops.snd_una - 1);
+	put_snd_ack(skops.snd_una - 1);
 	parse_it();
 	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
 	acked();

@@ -10,7 +10,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 bin=$(realpath -m "$HPCCPP_BIN")
-programs=("$bin"/host_{ask,echo,tag,window}_test{,-san})
+programs=("$bin"/host_{ask,syn,echo,tag,window}_test{,-san})
 
 echo TAP version 13
 check "they are built" make -C "$top/selftests" O="$bin" CFLAGS="-O1 -g -Werror" "${programs[@]}"

@@ -17,11 +17,12 @@
  *	SYN		collect of one record, as only 20 bytes are free; of flows
  *			under hpccpp. A retransmitted SYN carries none: a middlebox
  *			may have dropped the first one because of it.
- *	SYN-ACK		echo of what the SYN collected. It is made from the SYN
- *			alone, so that a SYN cookie loses nothing.
- *	third ACK	collect, of any flow. It tells the peer that this host has an
- *			agent, also a listener that kept no SYN or is older than its
- *			own agent.
+ *	SYN-ACK		what the SYN collected, in a word, behind a collect: the
+ *			peer's answer begins with what that brings. It is made from
+ *			the SYN alone; with a SYN cookie it is an echo.
+ *	third ACK	echo of what the SYN-ACK collected; else collect, of any flow.
+ *			Either tells the peer that this host has an agent, also a
+ *			listener that kept no SYN or is older than its own agent.
  *	data		collect, from flows under hpccpp that may ask (below)
  *	ACK, data	echo or window, when a collect has arrived since the last one
  *
@@ -110,6 +111,7 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 {
 	struct opt o;
 	int n, tag = 0;
+	bool synack;
 
 	/* with a key there may be an option "tag" beside this one, or in its place */
 	if (!tags && f && take_in_place(skops, f))
@@ -142,9 +144,14 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 		f = find(skops, true);
 	if (!f)
 		return;
+	synack = o.len == HPCCPP_SYNACK_LEN;
+	if (synack)
+		o.len = HPCCPP_OPT_LEN(1);
 	take_collect(skops, f, &o);
 	if (tag == HPCCPP_OPT_HDR)
 		f->tags_wanted = 1;
+	if (synack && (!tags || accept_untagged(f)))
+		take_found(skops, f, bpf_ntohl(o.rec[1][0]));
 }
 
 /*

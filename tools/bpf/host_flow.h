@@ -246,7 +246,9 @@ static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
 {
 	int len = load_any(skops, o, exid, flags);
 
-	if (len == HPCCPP_OPT_LEN(1))
+	if (len == HPCCPP_OPT_LEN(1) ||
+	    (len == HPCCPP_SYNACK_LEN && exid == HPCCPP_EXID_COLLECT &&
+	     skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB))
 		return 1;
 	if (len == HPCCPP_OPT_LEN(2))
 		return 2;

@@ -76,23 +76,62 @@ static __always_inline void write_echo(struct bpf_sock_ops *skops,
 	f->echo_due = 0;
 }
 
-/* A SYN-ACK has no socket yet. All it can go by is the SYN that it answers. */
+/*
+ * A SYN-ACK has no socket yet. All it can go by is the SYN that it answers. It asks too,
+ * so that the third ACK brings the answer's path before there is one, and tells of the
+ * SYN's in a word. It does not where the SYN wants a tag, which takes that room; nor with
+ * a SYN cookie, after which TCP knows the time of the round trip to 64 ms only.
+ */
+static __always_inline bool may_ask_back(struct bpf_sock_ops *skops, bool tag)
+{
+	struct hpccpp_host_cfg *cfg = configuration();
+
+	return !tag && skops->args[0] != BPF_WRITE_HDR_TCP_SYNACK_COOKIE &&
+	       cfg && peer_wanted(skops, cfg);
+}
+
 static __always_inline void plan_syn_ack(struct bpf_sock_ops *skops)
 {
 	struct opt o = {};
+	bool tag;
 
-	if (load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
-		reserve(skops, 1, tags && syn_wants_tag(skops));
+	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
+		return;
+	tag = syn_wants_tag(skops);
+	if (!may_ask_back(skops, tag) ||
+	    bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0))
+		reserve(skops, 1, tags && tag);
+}
+
+/* Writes the SYN-ACK's collect, if there was room for it. */
+static __always_inline bool ask_back(struct bpf_sock_ops *skops, const struct opt *syn)
+{
+	struct opt o = {
+		.kind = HPCCPP_OPT_KIND, .len = HPCCPP_SYNACK_LEN,
+		.exid = bpf_htons(HPCCPP_EXID_COLLECT),
+		.rec[0][0] = bpf_htonl(HPCCPP_WANTED),
+	};
+	struct hpccpp_int r;
+
+	decode_record(&r, syn->rec[0]);
+	o.rec[1][0] = bpf_htonl(hpccpp_found(&r));
+	if (bpf_store_hdr_opt(skops, &o, HPCCPP_SYNACK_LEN, 0))
+		return false;
+	count(HPCCPP_HS_ASKED);
+	return true;
 }
 
 static __always_inline void write_syn_ack(struct bpf_sock_ops *skops)
 {
 	struct opt o = {};
+	bool tag;
 
 	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
 		return;
 	most_loaded(&o);
-	if (!tags || !syn_wants_tag(skops) || store_tagged(skops, &o, 1))
+	tag = syn_wants_tag(skops);
+	if ((!may_ask_back(skops, tag) || !ask_back(skops, &o)) &&
+	    (!tags || !tag || store_tagged(skops, &o, 1)))
 		store(skops, &o, HPCCPP_EXID_ECHO, 1);
 	count(HPCCPP_HS_COLLECTED);
 	count(HPCCPP_HS_ECHOED);

@@ -20,6 +20,8 @@
  */
 #define HPCCPP_OFFLOADED	4
 
+#define HPCCPP_FIRST_FLIGHT	10	/* segments: the kernel's TCP_INIT_CWND */
+
 /* After so many echoes that the module has not read, it has let go of the flow. */
 #define HPCCPP_UNREAD	1000
 
@@ -148,6 +150,20 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 	f->mail.n = n ? n : 1;
 	f->mail.window = 0;
 	publish(f);
+}
+
+/* What the SYN has found is an echo in short. */
+static __always_inline void take_found(struct bpf_sock_ops *skops,
+				       struct flow *f, __u32 found)
+{
+	struct hpccpp_int r;
+	__be32 rec[1][3];
+
+	hpccpp_found_decode(&r, found);
+	rec[0][0] = bpf_htonl(hpccpp_int_w0(&r));
+	rec[0][1] = bpf_htonl(hpccpp_int_w1(&r));
+	rec[0][2] = bpf_htonl(hpccpp_int_w2(&r));
+	take_echo(skops, f, rec, 1);
 }
 
 /* Resume paused calls. "every N" needs the number of packets sent since, about. */
@@ -345,7 +361,11 @@ static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 	f->syn_sent = 1;
 }
 
-/* Reserve the collect of the third ACK, unless that carries data. */
+/*
+ * Reserve the collect of the third ACK, unless that carries data, or the echo of what
+ * the SYN-ACK collected, which says as well that we are here. Data in its place has waited
+ * for the application: the server would take that for a part of the round trip.
+ */
 static __always_inline bool plan_third_ack(struct bpf_sock_ops *skops,
 					   struct flow *f)
 {
@@ -354,7 +374,9 @@ static __always_inline bool plan_third_ack(struct bpf_sock_ops *skops,
 	if (!f->third)
 		return false;
 	f->third = 0;
-	if (skops->skb_len || !f->wanted)
+	if (skops->skb_len)
+		f->echo_due = 0;
+	if (skops->skb_len || !f->wanted || f->echo_due)
 		return false;
 	fits = reserve(skops, 1, true);
 	if (!fits)
@@ -442,6 +464,9 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 		return;
 	own_calls(skops, f);
 	f->wanted = peer_wanted(skops, cfg);
+	/* what was found before the first flight is not news to a flow that is older */
+	if (skops->data_segs_out > HPCCPP_FIRST_FLIGHT)
+		f->mail.gen = 0;
 	f->mail.unread = 0;
 	f->mail.governed = 1;
 	f->mail.rx = windows;

@@ -177,7 +177,9 @@ static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 		return 0;
 	*len = bpf_ntohl(hdr[i]) >> 16 & 0xff;
 	if ((*len != HPCCPP_OPT_LEN(1) && *len != HPCCPP_OPT_LEN(2) &&
-	     *len != HPCCPP_OPT_LEN(3)) || i * 4 + *len > doff) {
+	     *len != HPCCPP_OPT_LEN(3) &&
+	     (*len != HPCCPP_SYNACK_LEN || !(((__u8 *)hdr)[13] & TCPHDR_SYN))) ||
+	    i * 4 + *len > doff) {
 		*len = HPCCPP_OPT_HDR;
 		return 0;
 	}

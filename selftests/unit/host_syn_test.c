@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What SYN-ACK and third ACK tell, and each end makes of it */
+#include "host_test.h"
+
+static void answer_syn(const struct hpccpp_int *rec, int n)
+{
+	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
+	no_options();
+	put_records(HPCCPP_EXID_COLLECT, rec, n);
+	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
+}
+
+/* The SYN-ACK is made from the SYN alone: there is no state. */
+static void syn_ack_asks_back(void **state)
+{
+	room = 20;
+	answer_syn(three, 1);
+	assert_int_equal(exid(), HPCCPP_EXID_COLLECT);
+	assert_int_equal(stored, HPCCPP_SYNACK_LEN);
+	assert_int_equal(word(1), HPCCPP_WANTED);
+	assert_int_equal(word(2), 0);
+	assert_int_equal(word(3), 0);
+	/* 0x1234 of 64 bytes are 0x123 KiB; rate and U are the record's */
+	assert_int_equal(word(4), 0x12361428);
+	assert_int_equal(stat(HPCCPP_HS_COLLECTED), 1);
+	assert_int_equal(stat(HPCCPP_HS_ECHOED), 1);
+	assert_int_equal(stat(HPCCPP_HS_ASKED), 1);
+	assert_false(has_flow);
+}
+
+/* We have no key, so it gets an echo without a tag, and no proof of us. */
+static void syn_ack_to_who_wants_tags(void **state)
+{
+	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
+	no_options();
+	put_records(HPCCPP_EXID_COLLECT, three, 1);
+	put_option(HPCCPP_EXID_TAG, NULL, 0);
+	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
+	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+}
+
+static void syn_ack_tells_of_a_bound(void **state)
+{
+	answer_syn(&bound_rec, 1);
+	assert_int_equal(word(4), bound_rec.U);
+	answer_syn(&empty_rec, 1);
+	assert_int_equal(word(4), 0);
+}
+
+/* A SYN-ACK arrives: with a collect that a port has written, and this word. */
+static void asked_back(__u32 found)
+{
+	connects();
+	send_syn();
+	put_asked_back(three, found);
+	connected();
+}
+
+static void third_ack_answers(void **state)
+{
+	const struct hpccpp_int found = { .rate = 0x614, .U = 40, .qlen = 0x1230 };
+
+	asked_back(0x12361428);
+	assert_mail(&found, 1);
+	assert_int_equal(the_flow.mail.gen, 1);
+	assert_int_equal(stat(HPCCPP_HS_ECHOES), 1);
+	assert_int_equal(stat(HPCCPP_HS_COLLECTED), 1);
+	send_ack();
+	assert_echo(three, 1);
+	assert_int_equal(send_ack(), 0);
+	call_host(HPCCPP_SOCK_OP, 0);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+}
+
+static void syn_ack_with_a_cookie(void **state)
+{
+	write_arg = BPF_WRITE_HDR_TCP_SYNACK_COOKIE;
+	answer_syn(three, 1);
+	write_arg = 0;
+	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+}
+
+/* It has waited for the application, which is no part of the round trip. */
+static void data_in_place_of_the_third_ack(void **state)
+{
+	asked_back(0x12361428);
+	call_host(HPCCPP_SOCK_OP, 0);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+	assert_int_equal(send_ack(), 0);
+}
+
+/* A queue that is longer than the word can say is as long as a record can. */
+static void syn_found_a_long_queue(void **state)
+{
+	const struct hpccpp_int found = { .rate = 0x614, .U = 255, .qlen = HPCCPP_QLEN_MAX };
+
+	asked_back(0xfff614ff);
+	assert_mail(&found, 1);
+}
+
+static void syn_found_nothing(void **state)
+{
+	asked_back(0x12300000);
+	assert_int_equal(the_flow.mail.gen, 0);
+	assert_true(the_flow.proven);
+}
+
+static void syn_found_a_bound(void **state)
+{
+	/* a queue of no link is none */
+	asked_back(0x12300000 | bound_rec.U);
+	assert_mail(&bound_rec, 1);
+}
+
+/* hpccpp takes a flow that is older: a handshake's record is not news to it */
+static void found_long_ago(void **state)
+{
+	asked_back(0x12361428);
+	skops.data_segs_out = HPCCPP_FIRST_FLIGHT;
+	call_host(HPCCPP_SOCK_OP, 0);
+	assert_int_equal(the_flow.mail.gen, 1);
+	skops.data_segs_out++;
+	call_host(HPCCPP_SOCK_OP, 0);
+	assert_int_equal(the_flow.mail.gen, 0);
+}
+
+/* Who answered hears of its path in the third ACK. */
+static void third_ack_proves(void **state)
+{
+	no_options();
+	put_records(HPCCPP_EXID_ECHO, three, 1);
+	open_passive();
+	assert_mail(three, 1);
+	assert_true(the_flow.proven);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+}
+
+static void syn_ack_echoes_the_syn(void **state)
+{
+	/* no room to ask back */
+	room = 16;
+	answer_syn(three, 1);
+	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+	assert_int_equal(records(), 1);
+	assert_int_equal(word(1), hpccpp_int_w0(&three[0]));
+	assert_int_equal(word(2), hpccpp_int_w1(&three[0]));
+	assert_int_equal(word(3), hpccpp_int_w2(&three[0]));
+	assert_int_equal(stat(HPCCPP_HS_COLLECTED), 1);
+	assert_int_equal(stat(HPCCPP_HS_ECHOED), 1);
+	assert_false(has_flow);
+}
+
+static void syn_ack_has_the_most_loaded(void **state)
+{
+	answer_syn(three, 3);
+	assert_int_equal(stored, HPCCPP_SYNACK_LEN);
+	assert_int_equal(word(4), hpccpp_int_w0(&three[1]) & HPCCPP_LINK_0);
+}
+
+static void syn_ack_without_a_question(void **state)
+{
+	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
+	no_options();
+	put_records(HPCCPP_EXID_ECHO, three, 1);
+	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
+	assert_int_equal(exid(), 0);
+}
+
+static void syn_ack_to_who_is_not_asked(void **state)
+{
+	the_host.ask = HPCCPP_ASK_NEVER;
+	answer_syn(three, 1);
+	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+	the_host.ask = HPCCPP_ASK_AUTO;
+	put_prefix(0, addr6, 64);
+	answer_syn(three, 1);
+	assert_int_equal(exid(), HPCCPP_EXID_ECHO);
+	put_prefix(0, mapped, 128);
+	answer_syn(three, 1);
+	assert_int_equal(exid(), HPCCPP_EXID_COLLECT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(syn_ack_asks_back),
+		TEST(syn_ack_with_a_cookie),
+		TEST(syn_ack_to_who_wants_tags),
+		TEST(syn_ack_tells_of_a_bound),
+		TEST(third_ack_answers),
+		TEST(data_in_place_of_the_third_ack),
+		TEST(syn_found_a_long_queue),
+		TEST(syn_found_nothing),
+		TEST(syn_found_a_bound),
+		TEST(found_long_ago),
+		TEST(third_ack_proves),
+		TEST(syn_ack_echoes_the_syn),
+		TEST(syn_ack_has_the_most_loaded),
+		TEST(syn_ack_without_a_question),
+		TEST(syn_ack_to_who_is_not_asked),
+	};
+
+	return RUN(tests);
+}
