@@ -22,9 +22,6 @@
 
 #define IPV4		"/proc/sys/net/ipv4/"
 
-/* Base RTTs below this want no TSO bursts that grow with a short RTT. */
-#define SHORT_RTT	500	/* us */
-
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
 "                                [ role { sender | receiver | switch } ]\n"
@@ -46,7 +43,6 @@ struct state {
 	unsigned int role;	/* enum role */
 	char cgroup[256];	/* where cgroup2 is mounted */
 	bool missing;
-	bool tso;		/* of a device with a port */
 };
 
 /* One line; advice is said unless all is well. */
@@ -271,10 +267,9 @@ static void check_device(struct state *s, int fd, const char *dev,
 	const char *kind = root_kind(list, n, dev);
 	char check[IFNAMSIZ + 32];
 
-	s->tso |= tso;
 	snprintf(check, sizeof(check), "offloads of %s", dev);
-	say(s, tso || gso || gro ? NOTE : OK, check,
-	    "a GSO packet carries one stamp for all of its segments, and segments with different records are not merged by GRO: for a stamp in each, ethtool -K DEV tso off gso off gro off",
+	say(s, gro ? NOTE : OK, check,
+	    "GRO does not merge segments with different records: hpccpp host add ... every rtt makes fewer of them",
 	    "tso %s gso %s gro %s", tso ? "on" : "off", gso ? "on" : "off",
 	    gro ? "on" : "off");
 	snprintf(check, sizeof(check), "pacing on %s", dev);
@@ -324,33 +319,6 @@ static void check_flows(struct state *s)
 		    "%zu of %zu flows have telemetry", under, n);
 }
 
-static __u64 shortest(struct json_object *rows, const char *key, __u64 least)
-{
-	size_t i;
-
-	for (i = 0; i < json_object_array_length(rows); i++) {
-		__u64 us = number(json_object_array_get_idx(rows, i), key);
-
-		if (us && us < least)
-			least = us;
-	}
-	return least;
-}
-
-static void check_rtt_log(struct state *s)
-{
-	__u64 rtt = shortest(s->ports, "base_rtt", HPCCPP_T_MAX);
-	char line[64];
-
-	rtt = shortest(s->flows, "T", rtt);
-	read_line(IPV4 "tcp_tso_rtt_log", line, sizeof(line));
-	say(s, s->tso && rtt < SHORT_RTT && strtoul(line, NULL, 10) ? NOTE : OK,
-	    "bursts", "sysctl net.ipv4.tcp_tso_rtt_log=0, or TCP sends bursts of 64 KiB with so short an RTT",
-	    "tcp_tso_rtt_log is %s, tso %s, base RTTs are %s%llu us",
-	    *line ? line : "not there", s->tso ? "on" : "off",
-	    rtt == HPCCPP_T_MAX ? "not known, under " : "from ", rtt);
-}
-
 /* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
@@ -366,7 +334,6 @@ static int check_objects(struct state *s)
 		err = flow_rows(s->flows);
 	if (!err)
 		check_flows(s);
-	check_rtt_log(s);
 	return err ?: ret;
 }
 

@@ -23,11 +23,12 @@
 
 #define PROG_NAME	"hpccpp_port"
 #define DSCP_MAX	63
+#define ETHERNET_OVERHEAD 24	/* bytes: preamble 8, FCS 4, gap 12 */
 #define RESPOND_MAX	398	/* percent: what U can say */
 #define NODE_MAX	0xffffff
 
 static const char usage[] =
-"Usage: hpccpp port add dev DEV [ rate RATE ] [ id ID ]\n"
+"Usage: hpccpp port add dev DEV [ rate RATE ] [ overhead BYTES ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
 "                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
 "                       [ respond-to { sender | receiver } ] [ limit N ]\n"
@@ -43,10 +44,12 @@ static const char usage[] =
 "RATE  the port's speed, 10kbit to 4tbit: bit, kbit, mbit, gbit, tbit (kibit...)\n"
 "      or, of bytes, bps, kbps... Default: that of the root qdisc (netem, tbf,\n"
 "      htb, or these under mq: of one queue), else the speed in ethtool\n"
-"ID    link id, 0 to 4095; with N queues 0 to 4096 - N: under mq these have ID,\n"
-"      ID + 1... Unique on the paths of a flow. Default: 1 to 4095, of the last\n"
-"      queue too, by a hash of boot id, namespace and device; it stays while\n"
-"      these do. Two ports may hash to the same\n"
+"BYTES that the link carries with each frame beside it, 0 to 255. Default: 24, Ethernet's\n"
+"      preamble, FCS and gap, where RATE is of ethtool, else 0. Unless it is 0, frames\n"
+"      count as 60 bytes at least\n"
+"ID    link id, 1 to 4095; with N queues 1 to 4096 - N: under mq these have ID,\n"
+"      ID + 1... Unique on the paths of a flow. Default: by a hash of boot id,\n"
+"      namespace and device; it stays while these do. Two ports may hash to the same\n"
 "queue where the queue is seen: in the root qdisc's counters, or in a FIFO of\n"
 "      RATE that is computed. Default: qdisc when it shapes, else virtual\n"
 "TIME  the T over which the port averages its own U, 1us to 4s, default 1ms\n"
@@ -83,9 +86,10 @@ static const char usage[] =
 "accepted, and those dropped: denied (no PREFIX), unknown (no such connection),\n"
 "outside (data that is not in flight), damaged; Fast CNPs: cnp_sent, cnp_cut (of\n"
 "these, without a trace too long for them), cnp_marked (data, ecn), border_in and\n"
-"border_out (dropped); IOAM: traced, trace_full (no room), trace_bad.\n"
+"border_out (dropped); IOAM: traced, trace_full (no room), trace_bad; guessed\n"
+"(under mq, where the driver chooses the queue by itself).\n"
 "\n"
-"JSON: dev txq id rate rate_given queue root mq base_rtt above dscp respond\n"
+"JSON: dev txq id rate rate_given overhead queue root mq base_rtt above dscp respond\n"
 "respond_to limit udp_port accept cnp source ecn capable option_types ioam node border U qlen\n"
 "tx_bytes age backlog drops stats: see hpccpp(8)\n";
 
@@ -241,15 +245,18 @@ static int choose_queue(struct port_plan *p, enum hpccpp_queue which)
 	return EXIT_DONE;
 }
 
-/* The rate, of one queue, unless it was given */
-static int choose_rate(struct port_plan *p)
+/* The rate, of one queue, unless it was given; what ethtool tells of is the wire's. */
+static int choose_rate(struct port_plan *p, bool overhead_given)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 
 	if (!cfg->rate)
 		cfg->rate = p->qdisc.rate * (p->queues / cfg->queues);
-	if (!cfg->rate && !cfg->mq)
+	if (!cfg->rate && !cfg->mq) {
 		cfg->rate = ethtool_rate(p->dev);
+		if (!overhead_given)
+			cfg->overhead = ETHERNET_OVERHEAD;
+	}
 	if (!cfg->rate)
 		return system_error("no rate known for %s: give one%s with rate RATE",
 				    p->dev, cfg->mq ? ", of one queue," : "");
@@ -342,13 +349,13 @@ static __u32 kernel_node(void)
 
 /* The words of `port add`, and numbers that they come with */
 enum word {
-	DEV, RATE, ID, QUEUE, BASE_RTT, ABOVE, DSCP, RESPOND, RESPOND_TO, LIMIT,
+	DEV, RATE, OVERHEAD, ID, QUEUE, BASE_RTT, ABOVE, DSCP, RESPOND, RESPOND_TO, LIMIT,
 	ACCEPT, UDP_PORT, CNP, SOURCE, ECN, CAPABLE, OPTION_TYPE, IOAM, NODE, BORDER,
 	NETNS, WORDS
 };
 
 struct numbers {
-	unsigned int id, queue, above, dscp, respond, respond_to, limit, udp_port;
+	unsigned int overhead, id, queue, above, dscp, respond, respond_to, limit, udp_port;
 	unsigned int cnp, ecn, type[2], ioam, node;
 };
 
@@ -448,6 +455,7 @@ static int plan_words(struct port_plan *p, const struct argument *args,
 	int ret;
 
 	cfg->rate_given = args[RATE].n;
+	cfg->overhead = v->overhead;
 	cfg->above_percent = v->above;
 	cfg->above = load_of_percent(v->above);
 	cfg->subscribed = args[DSCP].n;
@@ -513,18 +521,18 @@ static int check_place(const struct port_plan *p, const struct qdisc *list, size
 	return EXIT_DONE;
 }
 
-/* Queue q has link id cfg.link + q: all must fit, and 0 is none's by default. */
+/* Queue q has link id cfg.link + q: all must fit, and 0 is none's. */
 static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	unsigned int last;
 
-	if (cfg->queues > HPCCPP_LINK_MAX + (given ? 1 : 0))
-		return system_error("%s has %u queues, too many for ids: allowed are up to 4095, and 4096 with id 0",
-				    p->dev, cfg->queues);
+	if (cfg->queues > HPCCPP_LINK_MAX)
+		return system_error("%s has %u queues, too many for ids: allowed are up to %u",
+				    p->dev, cfg->queues, HPCCPP_LINK_MAX);
 	last = HPCCPP_LINK_MAX + 1 - cfg->queues;
 	if (id > last)
-		return usage_error("id \"%u\" is wrong: with %u queues allowed are 0 to %u",
+		return usage_error("id \"%u\" is wrong: with %u queues allowed are 1 to %u",
 				   id, cfg->queues, last);
 	cfg->link = given ? id : default_id(p, last);
 	return EXIT_DONE;
@@ -553,7 +561,7 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 	if (!ret)
 		ret = choose_queue(p, args[QUEUE].n ? v->queue : default_queue(p));
 	if (!ret)
-		ret = choose_rate(p);
+		ret = choose_rate(p, args[OVERHEAD].n);
 	if (ret)
 		return ret;
 	if (cfg->queue == HPCCPP_QUEUE_QDISC && p->qdisc.delay)
@@ -573,7 +581,8 @@ static int port_add(int argc, char **argv)
 	struct argument args[WORDS] = {
 		[DEV] = { ARG("dev", arg_text, &p.dev) },
 		[RATE] = { ARG("rate", arg_rate, &p.cfg.rate) },
-		[ID] = { ARG("id", arg_uint, &v.id), .high = HPCCPP_LINK_MAX },
+		[OVERHEAD] = { ARG("overhead", arg_uint, &v.overhead), .high = 255 },
+		[ID] = { ARG("id", arg_uint, &v.id), .low = 1, .high = HPCCPP_LINK_MAX },
 		[QUEUE] = { ARG("queue", arg_word, &v.queue), .words = port_queues,
 			    .high = ARRAY_SIZE(port_queues) },
 		[BASE_RTT] = { ARG("base-rtt", arg_time, &p.cfg.base_rtt) },

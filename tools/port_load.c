@@ -127,6 +127,7 @@ static struct port_bpf *load_skeleton(const struct port_plan *p, bool typed)
 	if (!skel)
 		return NULL;
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
+	skel->rodata->several_queues = cfg->mq;
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, prog == egress_prog(skel, p) ||
 					  (cfg->ingress && prog == ingress_prog(skel, p)));

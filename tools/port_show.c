@@ -18,6 +18,7 @@ const struct field port_fields[] = {
 	{ "rate", FORM_RATE, "rate", "RATE",
 	  "hpccpp_port_rate_bytes_per_second", "Bandwidth that is stamped." },
 	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
+	{ "overhead", FORM_NUM, "overhead", NULL, NULL, NULL },
 	{ "queue", FORM_TEXT, "queue", "QUEUE", NULL, NULL },
 	{ "root", FORM_TEXT, "root", NULL, NULL, NULL },
 	{ "mq", FORM_FLAG, "mq", NULL, NULL, NULL },
@@ -143,6 +144,8 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 	put_num(row, "id", cfg->link + queue);
 	put_num(row, "rate", cfg->rate);
 	put_bool(row, "rate_given", cfg->rate_given);
+	if (cfg->overhead)
+		put_num(row, "overhead", cfg->overhead);
 	put_str(row, "queue", port_queues[cfg->queue % ARRAY_SIZE(port_queues)]);
 	put_str(row, "root", roots[cfg->root % ARRAY_SIZE(roots)]);
 	put_bool(row, "mq", cfg->mq);

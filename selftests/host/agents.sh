@@ -4,7 +4,7 @@
 # device with several queues as they are shown and as they are written, agents of
 # another build, and cgroups above and below one that has an agent.
 #
-#	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1
+#	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1 (4095)
 #
 # place: host
 # timeout: 300
@@ -23,7 +23,7 @@ setup_ns box
 ip -n "$box" -batch - <<END
 link add t0 up type veth peer t1
 link add q0 up numtxqueues 2 type veth peer q1 numtxqueues 2
-link add w0 numtxqueues 4096 type veth peer w1
+link add w0 numtxqueues 4096 type veth peer w1 numtxqueues 4095
 END
 tc -n "$box" -batch - <<END
 qdisc add dev t0 root tbf rate 50mbit burst 3028 limit 512kb
@@ -31,7 +31,9 @@ qdisc add dev q0 root handle 1: mq
 qdisc add dev q0 parent 1:1 tbf rate 10mbit burst 3028 limit 512kb
 qdisc add dev q0 parent 1:2 tbf rate 10mbit burst 3028 limit 512kb
 qdisc add dev w0 root handle 1: mq
+qdisc add dev w1 root handle 1: mq
 $(for ((i = 1; i <= 4096; i++)); do printf 'qdisc add dev w0 parent 1:%x pfifo\n' $i; done)
+$(for ((i = 1; i <= 4095; i++)); do printf 'qdisc add dev w1 parent 1:%x pfifo\n' $i; done)
 END
 }
 in_box() { nsenter --net="/run/netns/$box" "$@"; }
@@ -156,7 +158,7 @@ port add q0 id 4094
 assert_eq "the largest ids are shown" "$(shown q0)" "4094 4095"
 assert_eq "... and written" "$(written q0)" "4094 4095"
 port del q0
-says 255 'Error: id "4095" is wrong: with 2 queues allowed are 0 to 4094.' port add q0 id 4095
+says 255 'Error: id "4095" is wrong: with 2 queues allowed are 1 to 4094.' port add q0 id 4095
 port add q0
 ids=$(shown q0)
 read -r first second <<<"$ids"
@@ -166,12 +168,13 @@ assert_le "... to 4095" "$second" 4095
 assert_eq "... and these are written" "$(written q0)" "$ids"
 port del q0
 wide=(w0 rate 1mbit queue qdisc)
-says 2 'Error: w0 has 4096 queues, too many for ids: allowed are up to 4095, and 4096 with id 0.' port add "${wide[@]}"
-says 255 'Error: id "1" is wrong: with 4096 queues allowed are 0 to 0.' port add "${wide[@]}" id 1
-port add "${wide[@]}" id 0
-assert_eq "4096 queues have all ids" \
-	"$("$HPCCPP" -j port show dev w0 netns "$box" | jq -c '[length, .[0].id, .[4095].id]')" "[4096,0,4095]"
-port del w0
+says 2 'Error: w0 has 4096 queues, too many for ids: allowed are up to 4095.' port add "${wide[@]}"
+wide[0]=w1
+says 255 'Error: id "2" is wrong: with 4095 queues allowed are 1 to 1.' port add "${wide[@]}" id 2
+port add "${wide[@]}" id 1
+assert_eq "4095 queues have all ids" \
+	"$("$HPCCPP" -j port show dev w1 netns "$box" | jq -c '[length, .[0].id, .[4094].id]')" "[4095,1,4095]"
+port del w1
 
 # --- Agents of another build ------------------------------------------------------
 
@@ -257,7 +260,7 @@ check "... and shows the rest" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev
 says 2 "$bad_port*$bad_port" "$HPCCPP" -j monitor netns "$box" count 2 interval 0.01 what port
 check "... and shows the rest" [ "$(wc -l <"$tmp/out")" = 4 ]
 says 2 "$bad_port*$bad_host" "$HPCCPP" -j check netns "$box"
-has 'any(.[]; .check == "bursts") and any(.[]; .found == "on 2 queues")'
+has 'any(.[]; .check == "peers") and any(.[]; .found == "on 2 queues")'
 port del q0
 "$HPCCPP" host del cgroup "$CGROUP/b"
 check "a host agent of another build is deleted" "$HPCCPP" host del cgroup "$CGROUP/a"

@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 236
+ktap_plan 243
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -94,7 +94,7 @@ for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help'
 	check "hpccpp $words: usage and status 255" [ "$status $(head -c 6 "$tmp/err")" = '255 Usage:' ]
 done
 check "port help: what an id may be, of one queue and of several" \
-	grep -qE '^ID +link id, 0 to 4095; with N queues 0 to 4096 - N' <("$HPCCPP" port help 2>&1)
+	grep -qE '^ID +link id, 1 to 4095; with N queues 1 to 4096 - N' <("$HPCCPP" port help 2>&1)
 for words in -V -Version --version --V; do
 	check "hpccpp $words: 0" "$HPCCPP" $words
 done
@@ -130,7 +130,7 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns' port add colour red
+says 255 'argument "colour" is unknown: allowed are dev, rate, overhead, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns' port add colour red
 says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
@@ -140,11 +140,14 @@ says 255 'duplicate "rate": "2gbit" is the second value' port add "${on_box[@]}"
 for rate in fast 9kbit 5tbit -1mbit 1zbit inf; do
 	says 255 "rate \"$rate\" is wrong: allowed are 10kbit to 4tbit*" port add "${on_box[@]}" rate "$rate"
 done
-for id in -1 4096 x 1x; do
-	says 255 "id \"$id\" is wrong: allowed are 0 to 4095" port add "${on_box[@]}" id "$id"
+for id in -1 0 4096 x 1x; do
+	says 255 "id \"$id\" is wrong: allowed are 1 to 4095" port add "${on_box[@]}" id "$id"
 done
 for time in 0us 5s x 1m; do
 	says 255 "base-rtt \"$time\" is wrong: allowed are 1us to 4s*" port add "${on_box[@]}" base-rtt "$time"
+done
+for overhead in -1 256 x; do
+	says 255 "overhead \"$overhead\" is wrong: allowed are 0 to 255" port add "${on_box[@]}" overhead "$overhead"
 done
 for above in 0 101 x; do
 	says 255 "above \"$above\" is wrong: allowed are 1 to 100" port add "${on_box[@]}" above "$above"
@@ -190,7 +193,7 @@ says 2 'cannot find device "d9"' port add dev d9 netns "$box"
 says 2 'there is no port on d0' port del "${on_box[@]}"
 says 2 'no rate known for d3: give one with rate RATE' port add dev d3 netns "$box"
 says 2 'queue "qdisc" is wrong: the qdisc of d3 is noqueue, allowed are *' port add dev d3 netns "$box" rate 1gbit queue qdisc
-says 255 'id "4095" is wrong: with 2 queues allowed are 0 to 4094' port add dev q0 netns "$box" id 4095
+says 255 'id "4095" is wrong: with 2 queues allowed are 1 to 4094' port add dev q0 netns "$box" id 4095
 says 2 'cannot open cgroup "/nowhere": *' host add cgroup /nowhere
 says 2 'cgroup "/tmp" is wrong: *cgroup2' host add cgroup /tmp
 says 255 'ask "often" is unknown: allowed are auto, always, never' host add cgroup "$CGROUP" ask often
@@ -201,7 +204,7 @@ for every in 0 65536 -1 often rttx congestedx ''; do
 	says 255 "every \"$every\" is wrong: allowed are 1 to 65535, rtt, congested" host add cgroup "$CGROUP" every "$every"
 done
 says 255 'every "010" is wrong: allowed are 1 to 65535, rtt, congested, with no zero in front' host add cgroup "$CGROUP" every 010
-says 255 'id "010" is wrong: allowed are 0 to 4095, with no zero in front' port add "${on_box[@]}" id 010
+says 255 'id "010" is wrong: allowed are 1 to 4095, with no zero in front' port add "${on_box[@]}" id 010
 says 255 'prefix "10.0.0.300" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.300
 says 255 'prefix length "33" is wrong: allowed are 0 to 32' host add cgroup "$CGROUP" prefix 10.0.0.0/33
 says 255 'prefix "10.0.0.1/8" is wrong: *' host add cgroup "$CGROUP" prefix 10.0.0.1/8
@@ -304,7 +307,7 @@ check "... and those of the statistics" port d0 \
 	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","quiet",
 		"unsubscribed","bad","error","responded","suppressed","limited","accepted",
 		"denied","unknown","outside","damaged","cnp_sent","cnp_cut","cnp_marked",
-		"traced","trace_full","trace_bad","border_in","border_out"]'
+		"traced","trace_full","trace_bad","border_in","border_out","guessed"]'
 check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
 	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
 id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')
@@ -323,6 +326,15 @@ on d3 rate 2.5gbit id 77 base-rtt 250us
 check "rate, id and base-rtt as given, no qdisc" port d3 '.[0] | .rate == 2500000000 and
 	.rate_given and .id == 77 and .queue == "virtual" and .base_rtt == 250'
 off d3
+on d3 rate 2.5gbit overhead 38
+check "overhead as given" port d3 '.[0].overhead == 38'
+off d3
+on e0
+check "rate of ethtool: overhead is Ethernet's" port e0 '.[0] | .rate == 10000000000 and .overhead == 24'
+off e0
+on e0 overhead 0
+check "... unless it is given" port e0 '.[0] | .rate == 10000000000 and (has("overhead") | not)'
+off e0
 on d0 above 80 dscp 46
 check "threshold and codepoint as given" port d0 '.[0] | .above == 80 and .dscp == 46'
 says 2 'a port exists already on d0' port add "${on_box[@]}"

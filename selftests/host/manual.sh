@@ -134,25 +134,20 @@ is "dscp 0 is shown" "$("$HPCCPP" -j port show dev p0 netns "$box" | jq '.[0].ds
 check "... and looked at" grep -q hpccpp_port_ext <(tc -n "$box" filter show dev p0 egress)
 "$HPCCPP" port del dev p0 netns "$box"
 "$HPCCPP" port add dev p0 netns "$box" base-rtt 100us
-nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro off
-nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=9
+nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro on
 checked role switch
 assert_eq "check of a switch with one: status" "$checked" 0
 is "... port agents" "$(found_of 'port agents')" "on 1 queue"
-is "... offloads that are on" "$(state_of 'offloads of p0')" note
-is "... these" "$(found_of 'offloads of p0')" "tso on gso on gro off"
+is "... GRO that is on" "$(state_of 'offloads of p0')" note
+is "... these" "$(found_of 'offloads of p0')" "tso on gso on gro on"
 is "... pacing" "$(found_of 'pacing on p0')" "by TCP itself: the qdisc is tbf"
-is "... bursts at 100 us" "$(state_of bursts)" note
-nsenter --net="/run/netns/$box" sysctl -qw net.ipv4.tcp_tso_rtt_log=0
-checked role receiver
-is "... and without tcp_tso_rtt_log" "$(state_of bursts)" ok
-nsenter --net="/run/netns/$box" ethtool -K p0 tso off gso off
+nsenter --net="/run/netns/$box" ethtool -K p0 gro off
 make_cgroup
 agents=host
 "$HPCCPP" host add cgroup "$CGROUP"
 checked role receiver
 assert_eq "check of a receiver with one: status" "$checked" 0
-is "... offloads that are off" "$(state_of 'offloads of p0')" ok
+is "... GRO that is off" "$(state_of 'offloads of p0')" ok
 if tc -n "$box" qdisc replace dev p0 root fq 2>"$tmp/said"; then
 	checked role switch
 	check "... pacing by fq" jq -e 'any(.[]; .check == "pacing on p0" and (.found | test("the qdisc fq$")))' "$tmp/check"

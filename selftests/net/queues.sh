@@ -4,6 +4,7 @@
 # queue that is computed, tell the same of the same link, and what tc tells of it.
 #
 #	h1 --- s1 next ==100 Mbit/s== eth0 r	round trip 1 ms: a pipe of 12.5 KB
+#	a q0 ==mq, four queues== q1 b		what is stamped is the queue that is taken
 #
 # The receiver's window is larger than the pipe: what is more waits at next, and
 # nothing is lost.
@@ -32,10 +33,10 @@ root() # KIND: anew, with its counters at 0
 
 # One transfer. Leaves what the records say and what tc says: qlen, U, tx, and
 # tc_qlen, tc_U, tc_tx.
-run() # ROOT SOURCE given|read
+run() # ROOT SOURCE given|read [OVERHEAD]
 {
-	local given=()
-	[[ $3 == read ]] || given=(rate "$RATE")
+	local given=(overhead "${4-0}")
+	[[ $3 == read ]] || given+=(rate "$RATE")
 
 	root "$1"
 	"$HPCCPP" port add dev next netns "$s1" id 7 queue "$2" base-rtt "${RTT_US}us" "${given[@]}"
@@ -69,6 +70,39 @@ near()
 		"$(awk "BEGIN { print $3 * $4 / 100 + $5 }")" "$6"
 }
 
+# xps MASK...: of the CPUs that send by each of q0's queues
+xps()
+{
+	local i=0 mask
+	for mask; do
+		ip netns exec "$a" bash -c "echo $mask >/sys/class/net/q0/queues/tx-$i/xps_cpus"
+		i=$((i + 1))
+	done
+}
+
+# sent_by: packets that each of q0's queues has sent, the first first
+sent_by()
+{
+	tc -s -j -n "$a" qdisc show dev q0 |
+		jq -r '[.[] | select(.parent) | { p: .parent, n: .packets }] | sort_by(.p) | map(.n) | @tsv'
+}
+
+# The queues that data of one connection took, and those that its records tell of. Packets
+# without data may go before the socket has a queue.
+queues_taken() # [OPTION...]
+{
+	local i before after
+	read -ra before < <(sent_by)
+	segs_start "$b" q1
+	tcp_send "$a" "$b" "${1-10.9.0.2}" "-c cubic -n 1m"
+	segs_stop
+	read -ra after < <(sent_by)
+	taken=$(for i in 0 1 2 3; do
+		[[ $((after[i] - before[i])) -lt 20 ]] || echo $((10 + i))
+	done)
+	told=$(awk '$1 == "link" { print $2 }' "$tmp/segs" | sort -n)
+}
+
 # True if the port does without a helper for each field. The calls that are left are for mq.
 typed()
 {
@@ -79,7 +113,7 @@ typed()
 }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan "$(how_often 31 61)"
+ktap_plan "$(how_often 41 71)"
 topo_line 1 1
 for ns in "$h1" "$r"; do
 	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_rmem="4096 65536 65536"
@@ -112,5 +146,46 @@ for root in netem tbf htb; do
 			fi
 		done
 	done
+done
+# with so many bytes more that the link carries with each packet
+run tbf qdisc read 200
+longer=$(awk "BEGIN { print ($MTU + 14 + 200) / ($MTU + 14) }")
+near "tbf, overhead 200: mean queue, records and tc" "$qlen" "$(awk "BEGIN { print $tc_qlen * $longer }")" 10 1514 bytes
+near "... bytes sent" "$tx" "$(awk "BEGIN { print $tc_tx * $longer }")" 3 6000 bytes
+
+# --- The queue that a packet takes -------------------------------------------------
+
+setup_ns a b
+ip -batch - <<END
+link add q0 netns $a numtxqueues 4 numrxqueues 4 type veth peer q1 netns $b numtxqueues 4 numrxqueues 4
+END
+for end in "$a q0 1" "$b q1 2"; do
+	read -r ns dev i <<<"$end"
+	ip -n "$ns" -batch - <<END
+link set lo up
+addr add 10.9.0.$i/24 dev $dev
+addr add fd09::$i/64 dev $dev nodad
+link set $dev up
+END
+done
+tc -n "$a" -batch - <<END
+qdisc replace dev q0 root handle 1: mq
+$(for i in 1 2 3 4; do echo "qdisc replace dev q0 parent 1:$i pfifo limit 1000"; done)
+END
+host_on "$a" ask always
+host_on "$b"
+all=$(printf %x $(((1 << $(nproc)) - 1)))
+"$HPCCPP" port add dev q0 netns "$a" id 10 rate 1gbit queue qdisc
+for peer in 10.9.0.2 fd09::2; do
+	xps 0 0 0 0
+	queues_taken "$peer"
+	assert_eq "to $peer, by its hash: told and taken" "$told" "$taken"
+	xps 0 0 "$all" 0
+	queues_taken "$peer"
+	assert_eq "to $peer, XPS: taken" "$taken" 12
+	assert_eq "to $peer, XPS: told" "$told" 12
+	xps 0 "$all" 0 "$all"
+	queues_taken "$peer"
+	assert_eq "to $peer, XPS has two: told and taken" "$told" "$taken"
 done
 ktap_finish

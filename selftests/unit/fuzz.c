@@ -265,7 +265,7 @@ static void fuzz_host(void)
 		end_packet(take_byte() % 11 * 4);
 		take(packet + sizeof(struct tcphdr),
 		     packet_len - sizeof(struct tcphdr));
-		put_ack(skops.snd_una + sign);
+		put_snd_ack(skops.snd_una + sign);
 		if (sign & 1)
 			put_tag(&the_keys.key[sign >> 1 & 1]);
 		if (what < 5)

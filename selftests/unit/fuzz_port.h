@@ -11,6 +11,8 @@ static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
 
 	for (o = tcp + sizeof(struct tcphdr); o + 4 <= end && o + 4 <= lo; o++) {
 		l = p[o + 1];
+		if (l == HPCCPP_SYNACK_LEN)
+			l = HPCCPP_OPT_LEN(1);
 		if (p[o] == HPCCPP_OPT_KIND && (l == 16 || l == 28 || l == 40) &&
 		    (p[o + 2] << 8 | p[o + 3]) == HPCCPP_EXID_COLLECT &&
 		    o + l <= end && hi < o + l &&
@@ -128,6 +130,8 @@ static void one_packet(void)
 
 	take_packet(&skb);
 	skb.wire_len = take_range(0, 70000);
+	skb.gso_segs = take_byte();
+	skb.gso_size = take_byte();
 	skb.queue_mapping = take_byte() & 1;
 	skb.hash = take_byte();
 	__builtin_memcpy(old, packet, sizeof(old));

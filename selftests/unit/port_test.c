@@ -97,7 +97,7 @@ static void queue_drains_at_the_rate(void **state)
 			held = 2 * gone + (5000 << 8);
 			p.v_qlen = held;
 			p.v_in = held + (7000 << 8);
-			virtual_queue(&p, B, now + pauses[i], 1500, &tx, &qlen);
+			virtual_queue(&p, B, now + pauses[i], 1500, 1, &tx, &qlen);
 			assert_in_range(tx, (7000 * 256 + gone - slack) >> 8,
 					(7000 * 256 + gone + slack) >> 8);
 			assert_in_range(qlen, (held - gone - slack - (1000 << 8)) >> 8,
@@ -126,7 +126,7 @@ static void queue_is_empty_after_a_pause(void **state)
 				.v_now = now, .v_qlen = held, .v_in = held,
 			};
 
-			virtual_queue(&p, rates[r] / 8, now + ns, 100, &tx, &qlen);
+			virtual_queue(&p, rates[r] / 8, now + ns, 100, 1, &tx, &qlen);
 			assert_int_equal(tx, held >> 8);
 			assert_int_equal(qlen, 0);
 			assert_int_equal(p.v_qlen, 100 << 8);
@@ -144,12 +144,12 @@ static void queue_keeps_its_time(void **state)
 	};
 	__u64 tx, qlen;
 
-	virtual_queue(&p, 25000000, now - 5000, 700, &tx, &qlen);
+	virtual_queue(&p, 25000000, now - 5000, 700, 1, &tx, &qlen);
 	assert_int_equal(tx, 6000);
 	assert_int_equal(qlen, 2000);
 	assert_int_equal(p.v_now, now);
 	/* 1250 bytes in these 50 us, no more */
-	virtual_queue(&p, 25000000, now + 50000, 700, &tx, &qlen);
+	virtual_queue(&p, 25000000, now + 50000, 700, 1, &tx, &qlen);
 	assert_int_equal(tx, 7250);
 	assert_int_equal(qlen, 3700 - 1250 - 700);
 }
@@ -173,7 +173,7 @@ static void queue_loses_nothing(void **state)
 			now += sent_in(B, 0) + len * 1500000000ULL / B * (rnd() % 1000) / 1000;
 			if (n % 1000 == 999)
 				now += pauses[rnd() % ROOM(pauses)];
-			virtual_queue(&p, B, now, len, &tx, &qlen);
+			virtual_queue(&p, B, now, len, 1, &tx, &qlen);
 			assert_in_range(tx, last, in);
 			assert_in_range(tx + qlen, tx, in);
 			assert_true(tx <= (sent_in(B, now - begin) >> 8) * 1001 / 1000 + 1);
@@ -181,6 +181,32 @@ static void queue_loses_nothing(void **state)
 			in += len;
 		}
 		assert_int_equal(p.v_in, in << 8);
+	}
+}
+
+/* What comes behind a GSO packet finds all of it but the segment that is on the wire. */
+static void gso_packet_is_its_segments(void **state)
+{
+	struct hpccpp_port p, each;
+	__u64 tx, qlen, r, ns, slack, left;
+	__u32 segs, i;
+
+	for (r = 1; r < ROOM(rates); r++) {
+		for (segs = 2; segs < 45; segs++) {
+			p = (struct hpccpp_port) { .v_now = now };
+			each = p;
+			virtual_queue(&p, rates[r] / 8, now, segs * 1500, segs, &tx, &qlen);
+			assert_int_equal(qlen, 0);
+			for (i = 0; i < segs; i++)
+				virtual_queue(&each, rates[r] / 8, now, 1500, 1, &tx, &qlen);
+			assert_memory_equal(&p, &each, sizeof(p));
+			/* half of it is gone, to what goes in a ns, or to 1/1000 */
+			slack = rates[r] / 8 / SECOND + segs + 2;
+			ns = segs * 750 * SECOND / (rates[r] / 8);
+			virtual_queue(&p, rates[r] / 8, now + ns, 100, 1, &tx, &qlen);
+			left = segs * 750 - 1500;
+			assert_in_range(qlen + slack, left, left + 2 * slack);
+		}
 	}
 }
 
@@ -217,6 +243,35 @@ static struct hpccpp_int stamped(__u32 wire_len)
 	assert_int_equal(r.rate, the_port.cfg.rate_code);
 	assert_int_equal(r.ts, now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24);
 	return r;
+}
+
+/* What the link carries with each frame counts, and the least length of a frame does. */
+static void overhead_of_frames(void **state)
+{
+	static const struct { __u32 len, segs, overhead, takes; } cases[] = {
+		{ 3000, 0, 24, 3024 }, { 3000, 1, 24, 3024 }, { 3000, 4, 24, 3096 },
+		{ 3000, 4, 0, 3000 }, { 59, 0, 24, 84 }, { 60, 0, 24, 84 }, { 61, 0, 24, 85 },
+		{ 59, 0, 0, 59 }, { 200, 4, 1, 244 }, { 240, 4, 1, 244 }, { 241, 4, 255, 1261 },
+	};
+	size_t i;
+
+	for (i = 0; i < ROOM(cases); i++) {
+		struct __sk_buff packet_of = {
+			.wire_len = cases[i].len, .gso_segs = cases[i].segs,
+		};
+
+		the_port.cfg.overhead = cases[i].overhead;
+		assert_int_equal(link_bytes(&packet_of, segments(&packet_of), &the_port.cfg),
+				 cases[i].takes);
+	}
+	/* a guest's, whose segments nobody has counted */
+	assert_int_equal(segments(&(struct __sk_buff){ .len = 3001, .gso_size = 1000 }), 4);
+	assert_int_equal(segments(&(struct __sk_buff){ .len = 3000, .gso_size = 1000 }), 3);
+	the_port.cfg.overhead = 24;
+	stamped(1250);
+	assert_int_equal(the_port.v_in, 1274 << 8);
+	assert_int_equal(stamped(1250).qlen, 0);
+	assert_int_equal(stamped(1250).qlen, 1274 >> HPCCPP_QLEN_SHIFT);
 }
 
 /* So many packets of 1250 bytes, a part of the link's rate in percent */
@@ -437,6 +492,7 @@ static void counters_have_their_names(void **state)
 		{ HPCCPP_PS_CNP_MARKED, "cnp_marked" }, { HPCCPP_PS_TRACED, "traced" },
 		{ HPCCPP_PS_TRACE_FULL, "trace_full" }, { HPCCPP_PS_TRACE_BAD, "trace_bad" },
 		{ HPCCPP_PS_BORDER_IN, "border_in" }, { HPCCPP_PS_BORDER_OUT, "border_out" },
+		{ HPCCPP_PS_GUESSED, "guessed" },
 	};
 	size_t i;
 
@@ -453,6 +509,8 @@ int main(void)
 		cmocka_unit_test_setup(queue_is_empty_after_a_pause, reset),
 		cmocka_unit_test_setup(queue_keeps_its_time, reset),
 		cmocka_unit_test_setup(queue_loses_nothing, reset),
+		cmocka_unit_test_setup(gso_packet_is_its_segments, reset),
+		cmocka_unit_test_setup(overhead_of_frames, reset),
 		cmocka_unit_test_setup(load_is_averaged_over_T, reset),
 		cmocka_unit_test_setup(load_is_none_after_a_pause, reset),
 		cmocka_unit_test_setup(load_takes_no_step_back, reset),

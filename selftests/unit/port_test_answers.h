@@ -214,6 +214,7 @@ static void responses_have_a_sum(void **state)
 	for (v6 = 0; v6 < 2; v6++) {
 		collect(&f, v6, 1, 1);
 		for (i = 0; i < 65536; i++) {
+			reset(state);
 			put16(f.b + f.tcp + 4, i);
 			respond_to(&f);
 			special += packet[v6 ? 60 : 40] == 0xff && packet[v6 ? 61 : 41] == 0xff;

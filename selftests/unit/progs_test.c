@@ -271,8 +271,8 @@ static __u32 queued(void)
 
 	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(agent->maps.port),
 					     &queue, &after), 0);
-	assert_int_equal(after.v_in, port.v_in + after.v_last);
-	return after.v_last >> 8;
+	assert_int_equal(after.v_in - port.v_in, after.v_qlen - port.v_qlen);
+	return (after.v_in - port.v_in) >> 8;
 }
 
 static void assert_left(const struct frame *f, int stat)
@@ -610,7 +610,10 @@ static void damage_stays_visible(void **state)
 	}
 }
 
-/* A packet of many segments gets one record, and is what the queue then has. */
+/*
+ * A packet of many segments gets one record, and is what the queue then has, with one of
+ * them on the wire.
+ */
 static void gso_packets(void **state)
 {
 	struct __sk_buff ctx = {
@@ -626,6 +629,56 @@ static void gso_packets(void **state)
 		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
 			     record());
 		assert_int_equal(queued(), 3000);
+	}
+}
+
+/* Puts a header of IPv6 BIG TCP before the TCP header. */
+static void make_jumbo(struct frame *f)
+{
+	const __u8 jumbo[8] = { IPPROTO_TCP, 0, 194, 4, 0, 1, 0x86, 0xa0 };
+
+	memmove(f->b + f->tcp + sizeof(jumbo), f->b + f->tcp, f->len - f->tcp);
+	memcpy(f->b + f->tcp, jumbo, sizeof(jumbo));
+	f->len += sizeof(jumbo);
+	f->b[f->l3 + 4] = 0;
+	f->b[f->l3 + 5] = 0;
+	f->b[f->l3 + 6] = IPPROTO_HOPOPTS;
+}
+
+static void big_tcp(void **state)
+{
+	struct frame f, jumbo, out;
+	int n;
+
+	for (n = 1; n <= HPCCPP_REC_MAX; n++) {
+		collect(&f, true, n, 100);
+		jumbo = f;
+		make_jumbo(&jumbo);
+		assert_int_equal(pass(&jumbo, &out, NULL), HPCCPP_PS_STAMPED);
+		assert_memory_equal(out.b + f.tcp, jumbo.b + f.tcp, 8);
+		memmove(out.b + f.tcp, out.b + f.tcp + 8, f.len - f.tcp);
+		memcpy(out.b + f.l3 + 4, f.b + f.l3 + 4, 3);
+		out.len = f.len;
+		assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, record());
+	}
+}
+
+/* Other headers before TCP's: another option, more than the one, another header behind. */
+static void what_looks_like_big_tcp(void **state)
+{
+	static const struct { int at; __u8 is; } other[] = {
+		{ 0, IPPROTO_UDP }, { 1, 1 }, { 2, 5 }, { 3, 2 }, { -1, 1 },
+	};
+	struct frame f, out;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++) {
+		collect(&f, true, 1, 100);
+		make_jumbo(&f);
+		/* a length in the IPv6 header: it is not the large packet's */
+		f.b[other[i].at < 0 ? f.l3 + 5 : f.tcp + other[i].at] = other[i].is;
+		assert_int_equal(pass(&f, &out, NULL), NOTHING);
+		assert_same(&f, &out);
 	}
 }
 
@@ -808,6 +861,8 @@ int main(void)
 		cmocka_unit_test_setup(mends_every_checksum, reset),
 		cmocka_unit_test_setup(damage_stays_visible, reset),
 		cmocka_unit_test_setup(gso_packets, reset),
+		cmocka_unit_test_setup(big_tcp, reset),
+		cmocka_unit_test_setup(what_looks_like_big_tcp, reset),
 		cmocka_unit_test_setup(fields_saturate_and_wrap, reset),
 		cmocka_unit_test_setup(queue_of_the_flow, reset),
 		cmocka_unit_test_setup(extras_that_are_off, reset),

@@ -57,6 +57,7 @@ struct hpccpp_port_cfg {
 	__u8  queue;		/* enum hpccpp_queue */
 	__u8  root;		/* enum hpccpp_root, of the queue's own qdisc */
 	__u8  mq;		/* the device's root is mq: choose a queue */
+	__u8  overhead;		/* bytes of each frame that the link carries besides */
 	__u32 queues;		/* entries in the map */
 	__u32 rate_given;	/* 1: on the command line, 0: read */
 	__u8  above;		/* 1/64, below it records stay empty; 0: none */
@@ -156,6 +157,7 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_TRACE_BAD,	/* malformed trace, left alone */
 	HPCCPP_PS_BORDER_IN,	/* Fast CNPs dropped that came by the device */
 	HPCCPP_PS_BORDER_OUT,	/* ... that were to leave by it */
+	HPCCPP_PS_GUESSED,	/* under mq, and the driver chooses queues by itself */
 	HPCCPP_PS_MAX,
 };
 
@@ -164,7 +166,7 @@ enum hpccpp_port_stat {
 	"bad", "error", "responded", "suppressed", "limited", "accepted", \
 	"denied", "unknown", "outside", "damaged", "cnp_sent", "cnp_cut", \
 	"cnp_marked", "traced", "trace_full", "trace_bad", "border_in", \
-	"border_out" }
+	"border_out", "guessed" }
 
 /* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
 

@@ -17,6 +17,7 @@
 
 #define IPV6_TLV_PAD1	0
 #define IPV6_TLV_PADN	1
+#define IPV6_TLV_JUMBO	194
 
 #define IP6_LEN		sizeof(struct ipv6hdr)
 #define IP6_SADDR	__builtin_offsetof(struct ipv6hdr, saddr)

@@ -5,7 +5,9 @@
  *
  * A classifier on the device's clsact egress hook. It runs before the packet
  * is queued, and before segmentation: a GSO packet gets one stamp. What it
- * writes is the port as this packet finds it, without this packet. The draft
+ * writes is the port as this packet finds it, without this packet: as the first
+ * segment of a GSO packet finds it. A record that counted those ahead of the last
+ * segment would slow a flow down for its own bursts. The draft
  * wants all fields from a single snapshot (6.1). A virtual queue gives that: it
  * is computed for one time, under a lock. A qdisc's counters are read one after
  * the other, without its lock, so another CPU may dequeue between two of them.
@@ -35,6 +37,7 @@
 #define IP_DF		0x4000
 #define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
+#define FRAME_MIN	60		/* an Ethernet frame's bytes, without its FCS */
 #define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */
 #define TCPHDR_SYN	0x02
 #define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
@@ -76,6 +79,9 @@ struct prefix_map port_accept SEC(".maps");
  */
 const volatile bool reads_qdisc = true;
 
+/* True if the device may have several queues; as above */
+const volatile bool several_queues = true;
+
 /* The option's first word in the header, network order */
 #define OPT_WORD(len) \
 	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
@@ -90,6 +96,26 @@ static __always_inline void count(__u32 stat)
 
 	if (c)
 		(*c)++;
+}
+
+/*
+ * The header that the kernel gives to a TCP packet of more than 64 KB (IPv6 BIG TCP), up
+ * to the length. It goes away where the packet is cut.
+ */
+struct jumbo {
+	struct ip6_ext ext;	/* its a and b: the option's type and length */
+	__be32 len;
+};
+
+static __always_inline bool is_jumbo(struct __sk_buff *skb, __u32 off,
+				     const struct ipv6hdr *ip6)
+{
+	struct jumbo j;
+
+	return ip6->nexthdr == IPPROTO_HOPOPTS && !ip6->payload_len &&
+	       !bpf_skb_load_bytes(skb, off + sizeof(*ip6), &j, sizeof(j)) &&
+	       j.ext.next == IPPROTO_TCP && !j.ext.len &&
+	       j.ext.a == IPV6_TLV_JUMBO && j.ext.b == sizeof(j.len);
 }
 
 /*
@@ -115,10 +141,12 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u32 off,
 	}
 	if (proto == bpf_htons(ETH_P_IPV6)) {
 		if (bpf_skb_load_bytes(skb, off, &ip6, sizeof(ip6)) ||
-		    ip6.nexthdr != IPPROTO_TCP)
+		    (ip6.nexthdr != IPPROTO_TCP && !is_jumbo(skb, off, &ip6)))
 			return 0;
 		if (ds)
 			*ds = ip6.priority << 2 | ip6.flow_lbl[0] >> 6;
+		if (ip6.nexthdr != IPPROTO_TCP)
+			off += sizeof(struct jumbo);
 		return off + sizeof(ip6);
 	}
 	return 0;
@@ -228,6 +256,10 @@ static __always_inline void read_qdisc(struct __sk_buff *skb,
 	}
 	backlog = READ(q, qstats.backlog);
 	*tx = READ_U64(&q->bstats.bytes);
+	if (cfg->overhead) {
+		backlog += READ(q, q.qlen) * cfg->overhead;
+		*tx += READ_U64(&q->bstats.packets) * cfg->overhead;
+	}
 	if (cfg->root == HPCCPP_ROOT_HEAD) {
 		/* the packet in transmission does not wait: take one of mean size */
 		packets = READ(q, q.qlen);
@@ -236,13 +268,39 @@ static __always_inline void read_qdisc(struct __sk_buff *skb,
 	*qlen = backlog;
 }
 
+/* What a guest sends may have no count of its segments. */
+static __always_inline __u32 segments(const struct __sk_buff *skb)
+{
+	__u32 segs = skb->gso_segs, size = skb->gso_size;
+
+	if (!segs && size)
+		segs = (skb->len + size - 1) / size;
+	return segs ?: 1;
+}
+
+/*
+ * Bytes that a packet takes of its link. Without overhead they are those of its frames,
+ * as a shaper counts them.
+ */
+static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
+					const struct hpccpp_port_cfg *cfg)
+{
+	__u32 len = skb->wire_len;
+
+	if (!cfg->overhead)
+		return len;
+	if (len < segs * FRAME_MIN)
+		len = segs * FRAME_MIN;
+	return len + segs * cfg->overhead;
+}
+
 /*
  * A FIFO that all packets pass at B bytes/s, in 1/256 bytes. Drains it up to now,
- * tells its state, then adds this packet. Packets that the device drops later
- * count as sent.
+ * tells its state, then adds this packet, of so many segments. Packets that the device
+ * drops later count as sent.
  */
 static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
-					  __u64 now, __u32 wire_len,
+					  __u64 now, __u32 wire_len, __u32 segs,
 					  __u64 *tx, __u64 *qlen)
 {
 	__u64 ns = now > p->v_now ? now - p->v_now : 0;
@@ -258,11 +316,11 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 	p->v_qlen = gone < p->v_qlen ? p->v_qlen - gone : 0;
 	p->v_now += ns;
 	*tx = (p->v_in - p->v_qlen) >> 8;
-	/* the packet in service does not wait */
+	/* the segment in service does not wait */
 	*qlen = p->v_qlen > p->v_last ? (p->v_qlen - p->v_last) >> 8 : 0;
-	p->v_last = (__u64)wire_len << 8;
-	p->v_in += p->v_last;
-	p->v_qlen += p->v_last;
+	p->v_in += (__u64)wire_len << 8;
+	p->v_qlen += (__u64)wire_len << 8;
+	p->v_last = (__u64)(segs > 1 ? wire_len / segs : wire_len) << 8;
 }
 
 /* The load in full units, for users other than the record */
@@ -283,7 +341,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 		.rate = p->cfg.rate_code,
 	};
 	__u64 tx = 0, qlen = 0, now;
-	__u32 wire_len = skb->wire_len;
+	__u32 segs = segments(skb), wire_len = link_bytes(skb, segs, &p->cfg);
 	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
 	long u;
 
@@ -295,7 +353,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 
 	bpf_spin_lock(&p->lock);
 	if (virt)
-		virtual_queue(p, B, now, wire_len, &tx, &qlen);
+		virtual_queue(p, B, now, wire_len, segs, &tx, &qlen);
 	*l = (struct load) { .now = now, .tx = tx, .qlen = qlen };
 	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
 	qlen >>= HPCCPP_QLEN_SHIFT;
@@ -415,8 +473,36 @@ error:
 	return false;
 }
 
+#include "port_queue.h"
 #include "port_response.h"
 #include "port_roce.h"
+
+/* The queue that this packet will take, and its state: NULL if there is none */
+static __always_inline struct hpccpp_port *find_port(struct __sk_buff *skb, __u32 *which)
+{
+	__u32 queue = 0, queues;
+	struct hpccpp_port *p;
+	__s32 chosen;
+
+	p = bpf_map_lookup_elem(&port, &queue);
+	*which = 0;
+	if (!several_queues || !p || !p->cfg.mq)
+		return p;
+	queues = p->cfg.queues;
+	chosen = stack_queue(skb, queues);
+	if (chosen >= 0)
+		queue = chosen;
+	else if (skb->queue_mapping)
+		queue = skb->queue_mapping - 1;
+	else
+		queue = bpf_get_hash_recalc(skb);
+	if (queues)
+		queue %= queues;
+	if (chosen < 0)
+		skb->queue_mapping = queue + 1;
+	*which = queue;
+	return bpf_map_lookup_elem(&port, &queue);
+}
 
 /*
  * extras: the port may have been told to leave options empty, or to respond.
@@ -428,35 +514,16 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	struct hpccpp_int r = {};
 	struct load l = {};
 	struct walk *w = NULL;
-	__u32 queue = 0, queues, ip, tcp, off, len = 0, qpn = 0;
-	bool traced = false;
+	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0;
 	struct hpccpp_port *p;
 	__u16 proto;
 	__u8 ds = 0;
 
-	p = bpf_map_lookup_elem(&port, &queue);
+	p = find_port(skb, &queue);
 	if (roce)
-		c = bpf_map_lookup_elem(&port_roce, &queue);
+		c = bpf_map_lookup_elem(&port_roce, &zero);
 	if (!p || (roce && !c))
 		return TC_ACT_UNSPEC;
-	if (p->cfg.mq) {
-		/*
-		 * The stack chooses the queue after this program. It keeps one
-		 * that is set here, unless XPS, the driver or the socket has a
-		 * choice of its own.
-		 */
-		queues = p->cfg.queues;
-		if (skb->queue_mapping)
-			queue = skb->queue_mapping - 1;
-		else
-			queue = bpf_get_hash_recalc(skb);
-		if (queues)
-			queue %= queues;
-		skb->queue_mapping = queue + 1;
-		p = bpf_map_lookup_elem(&port, &queue);
-		if (!p)
-			return TC_ACT_UNSPEC;
-	}
 
 	/* a copy for a response that another filter on ingress has let pass */
 	if (extras && p->cfg.mark && skb->mark == p->cfg.mark) {
@@ -489,12 +556,8 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 			return TC_ACT_UNSPEC;
 	}
 	snapshot(skb, p, queue, &r, &l);
-	if (roce && w && w->ours)
-		traced = trace_node(skb, ip, w, c, &l, r.link);
-	if (roce && w && qpn && c->cnp && congested(p, r.U, &l, c->cnp) &&
-	    send_cnp(skb, ip, qpn, w, p, traced) && c->ecn && !capable(skb, ip, c) &&
-	    bpf_skb_ecn_set_ce(skb) > 0)
-		count(HPCCPP_PS_CNP_MARKED);
+	if (roce && w)
+		tell_roce(skb, ip, qpn, w, c, p, &l, &r);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
 		return TC_ACT_UNSPEC;
 	if (stamp(skb, tcp, off, len, &r) && extras && p->cfg.respond &&

@@ -152,6 +152,65 @@ struct ack {
 #define CONTROL_DS		(48 << 2)
 #define CONTROL_PRIORITY	7
 
+union ip_header {
+	struct iphdr v4;
+	struct ipv6hdr v6;
+};
+
+/* A response or its ACK: the address of each end, and what it is made of */
+struct reply {
+	struct addresses a;
+	union ip_header ip;
+	struct response u;
+};
+
+/*
+ * Fills in all of a response but its sums: it goes to the end that computes W and names the
+ * other as its peer. False if the port has no address of this family.
+ */
+static __always_inline bool fill_response(struct __sk_buff *skb,
+					  const struct hpccpp_port_response *c,
+					  bool v4, struct reply *m)
+{
+	bool back = c->to == HPCCPP_TO_SENDER;
+	struct response *u = &m->u;
+	struct {
+		__be16 sport, dport;
+		__be32 seq;
+	} tcp;
+
+	if (bpf_skb_load_bytes(skb, v4 ? TCP_IN_IPV4 : TCP_IN_IPV6, &tcp, sizeof(tcp)))
+		return false;
+	u->udp.source = bpf_htons(c->port);
+	u->udp.dest = bpf_htons(c->port);
+	u->udp.len = bpf_htons(v4 ? RESPONSE4_LEN : RESPONSE6_LEN);
+	u->r.id = bpf_htons(back ? HPCCPP_RESPONSE_ID : HPCCPP_RESPONSE_RX_ID);
+	u->r.sport = tcp.sport;
+	u->r.dport = tcp.dport;
+	u->r.seq = tcp.seq;
+	u->r.rec[0] = skb->cb[0];
+	u->r.rec[1] = skb->cb[1];
+	u->r.rec[2] = skb->cb[2];
+	if (v4) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &m->ip.v4, sizeof(m->ip.v4)))
+			return false;
+		u->r.peer[0] = back ? m->ip.v4.daddr : m->ip.v4.saddr;
+		m->a.dst[0] = back ? m->ip.v4.saddr : m->ip.v4.daddr;
+		__builtin_memcpy(m->a.src, c->addr4, sizeof(c->addr4));
+	} else {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &m->ip.v6, sizeof(m->ip.v6)))
+			return false;
+		__builtin_memcpy(u->r.peer, &m->ip.v6.daddr, sizeof(m->a.dst));
+		__builtin_memcpy(m->a.dst, &m->ip.v6.saddr, sizeof(m->a.dst));
+		if (!back) {
+			__builtin_memcpy(u->r.peer, &m->ip.v6.saddr, sizeof(m->a.dst));
+			__builtin_memcpy(m->a.dst, &m->ip.v6.daddr, sizeof(m->a.dst));
+		}
+		__builtin_memcpy(m->a.src, c->addr6, sizeof(m->a.src));
+	}
+	return m->a.src[0];
+}
+
 /* Makes a response of a copy and sends it to the end that computes W. */
 static __always_inline int make_response(struct __sk_buff *skb,
 					 const struct hpccpp_port_response *c)
@@ -160,76 +219,37 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
 	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN;
 	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex };
-	bool back = c->to == HPCCPP_TO_SENDER;
-	struct response u = {};
-	struct addresses a = {};
-	struct {
-		__be16 sport, dport;
-		__be32 seq;
-	} tcp;
-	union {
-		struct iphdr v4;
-		struct ipv6hdr v6;
-	} ip;
+	struct reply m = {};
 	__u64 sum;
 	long err;
 
 	skb->mark = 0;
-	if (bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)))
+	if (!fill_response(skb, c, v4, &m))
 		goto error;
-	u.udp.source = bpf_htons(c->port);
-	u.udp.dest = bpf_htons(c->port);
-	u.udp.len = bpf_htons(len);
-	u.r.id = bpf_htons(back ? HPCCPP_RESPONSE_ID : HPCCPP_RESPONSE_RX_ID);
-	u.r.sport = tcp.sport;
-	u.r.dport = tcp.dport;
-	u.r.seq = tcp.seq;
-	u.r.rec[0] = skb->cb[0];
-	u.r.rec[1] = skb->cb[1];
-	u.r.rec[2] = skb->cb[2];
-	if (v4) {
-		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4)))
-			goto error;
-		u.r.peer[0] = back ? ip.v4.daddr : ip.v4.saddr;
-		a.dst[0] = back ? ip.v4.saddr : ip.v4.daddr;
-		__builtin_memcpy(a.src, c->addr4, sizeof(c->addr4));
-		fib.family = AF_INET;
-		fib.ipv4_src = a.src[0];
-		fib.ipv4_dst = a.dst[0];
-	} else {
-		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6)))
-			goto error;
-		__builtin_memcpy(u.r.peer, &ip.v6.daddr, sizeof(a.dst));
-		__builtin_memcpy(a.dst, &ip.v6.saddr, sizeof(a.dst));
-		if (!back) {
-			__builtin_memcpy(u.r.peer, &ip.v6.saddr, sizeof(a.dst));
-			__builtin_memcpy(a.dst, &ip.v6.daddr, sizeof(a.dst));
-		}
-		__builtin_memcpy(a.src, c->addr6, sizeof(a.src));
-		fib.family = AF_INET6;
-		__builtin_memcpy(fib.ipv6_src, a.src, sizeof(a.src));
-		__builtin_memcpy(fib.ipv6_dst, a.dst, sizeof(a.dst));
-	}
-	if (!a.src[0])		/* the port has no address of this family */
-		goto error;
-	sum = pseudo_sum(&a, IPPROTO_UDP, len);
-	u.r.sum = fold16(sum);
-	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&u, sizeof(u), 0);
-	u.udp.check = ~fold16(sum);
-	if (!u.udp.check)
-		u.udp.check = 0xffff;
+	sum = pseudo_sum(&m.a, IPPROTO_UDP, len);
+	m.u.r.sum = fold16(sum);
+	sum += (__u64)bpf_csum_diff(NULL, 0, (__be32 *)&m.u, sizeof(m.u), 0);
+	m.u.udp.check = ~fold16(sum);
+	if (!m.u.udp.check)
+		m.u.udp.check = 0xffff;
 
 	if (bpf_skb_change_tail(skb, at + len, 0))
 		goto error;
 	if (v4) {
-		put_ipv4(&ip.v4, CONTROL_DS, IPPROTO_UDP, len, &a);
-		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4), 0);
-		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE4_LEN, 0);
+		fib.family = AF_INET;
+		fib.ipv4_src = m.a.src[0];
+		fib.ipv4_dst = m.a.dst[0];
+		put_ipv4(&m.ip.v4, CONTROL_DS, IPPROTO_UDP, len, &m.a);
+		err = bpf_skb_store_bytes(skb, ETH_HLEN, &m.ip.v4, sizeof(m.ip.v4), 0);
+		err = err ?: bpf_skb_store_bytes(skb, at, &m.u, RESPONSE4_LEN, 0);
 	} else {
-		put_ipv6(&ip.v6, IPPROTO_UDP, len, &a);
-		ip.v6.priority = CONTROL_DS >> 4;
-		err = bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6), 0);
-		err = err ?: bpf_skb_store_bytes(skb, at, &u, RESPONSE6_LEN, 0);
+		fib.family = AF_INET6;
+		__builtin_memcpy(fib.ipv6_src, m.a.src, sizeof(m.a.src));
+		__builtin_memcpy(fib.ipv6_dst, m.a.dst, sizeof(m.a.dst));
+		put_ipv6(&m.ip.v6, IPPROTO_UDP, len, &m.a);
+		m.ip.v6.priority = CONTROL_DS >> 4;
+		err = bpf_skb_store_bytes(skb, ETH_HLEN, &m.ip.v6, sizeof(m.ip.v6), 0);
+		err = err ?: bpf_skb_store_bytes(skb, at, &m.u, RESPONSE6_LEN, 0);
 	}
 	if (err)
 		goto error;
@@ -302,6 +322,73 @@ static __always_inline __u32 find_flow(struct __sk_buff *skb, bool v4,
 	return what;
 }
 
+/* Reads a packet that may be a response to this port, and tells the source as a prefix. */
+static __always_inline bool read_response(struct __sk_buff *skb, bool v4, __u16 port,
+					  struct reply *m, struct hpccpp_prefix *source)
+{
+	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
+	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN;
+	union ip_header *ip = &m->ip;
+
+	if (v4) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip->v4, sizeof(ip->v4)) ||
+		    ip->v4.protocol != IPPROTO_UDP || ip->v4.ihl != 5 ||
+		    ip->v4.tot_len != bpf_htons(sizeof(ip->v4) + len) ||
+		    ip->v4.frag_off & bpf_htons(IP_OFFSET | IP_MF) ||
+		    bpf_skb_load_bytes(skb, at, &m->u, RESPONSE4_LEN))
+			return false;
+		m->a.src[0] = ip->v4.saddr;
+		m->a.dst[0] = ip->v4.daddr;
+		source->addr[10] = 0xff;
+		source->addr[11] = 0xff;
+		__builtin_memcpy(source->addr + 12, m->a.src, 4);
+	} else {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip->v6, sizeof(ip->v6)) ||
+		    ip->v6.nexthdr != IPPROTO_UDP ||
+		    ip->v6.payload_len != bpf_htons(len) ||
+		    bpf_skb_load_bytes(skb, at, &m->u, RESPONSE6_LEN))
+			return false;
+		__builtin_memcpy(m->a.src, &ip->v6.saddr, sizeof(m->a.src));
+		__builtin_memcpy(m->a.dst, &ip->v6.daddr, sizeof(m->a.dst));
+		__builtin_memcpy(source->addr, m->a.src, sizeof(m->a.src));
+	}
+	return m->u.udp.dest == bpf_htons(port) && m->u.udp.len == bpf_htons(len) &&
+	       (m->u.r.id == bpf_htons(HPCCPP_RESPONSE_ID) ||
+		m->u.r.id == bpf_htons(HPCCPP_RESPONSE_RX_ID));
+}
+
+/* Puts an ACK with the record of the response in its place. */
+static __always_inline long put_ack(struct __sk_buff *skb, bool v4, bool back,
+				    struct reply *m, struct ack *ack)
+{
+	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
+	long err;
+
+	ack->tcp.doff = sizeof(*ack) / 4;
+	ack->tcp.ack = 1;
+	ack->tcp.window = 0xffff;
+	ack->option = bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 |
+				HPCCPP_OPT_LEN(1) << 16 |
+				(back ? HPCCPP_EXID_ECHO : HPCCPP_EXID_COLLECT));
+	__builtin_memcpy(ack->rec, m->u.r.rec, sizeof(ack->rec));
+	ack->tcp.check = ~fold16(pseudo_sum(&m->a, IPPROTO_TCP, sizeof(*ack)) +
+				 bpf_csum_diff(NULL, 0, (__be32 *)ack, sizeof(*ack), 0));
+	err = bpf_skb_change_tail(skb, at + sizeof(*ack), 0);
+	if (v4) {
+		put_ipv4(&m->ip.v4, 0, IPPROTO_TCP, sizeof(*ack), &m->a);
+		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v4,
+						 sizeof(m->ip.v4),
+						 BPF_F_RECOMPUTE_CSUM);
+	} else {
+		put_ipv6(&m->ip.v6, IPPROTO_TCP, sizeof(*ack), &m->a);
+		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v6,
+						 sizeof(m->ip.v6),
+						 BPF_F_RECOMPUTE_CSUM);
+	}
+	return err ?: bpf_skb_store_bytes(skb, at, ack, sizeof(*ack),
+					  BPF_F_RECOMPUTE_CSUM);
+}
+
 /*
  * Makes an ACK of a response: at the sender with an echo of the record, at the
  * receiver with the record as a segment would bring it.
@@ -309,94 +396,37 @@ static __always_inline __u32 find_flow(struct __sk_buff *skb, bool v4,
 static __always_inline int take_response(struct __sk_buff *skb,
 					 const struct hpccpp_port_response *c)
 {
-	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
-	__u32 at = v4 ? TCP_IN_IPV4 : TCP_IN_IPV6;
-	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN, what;
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP), back;
 	struct hpccpp_prefix source = { .prefixlen = 128 };
-	struct response u = {};
-	struct addresses a = {};
+	__u32 len = v4 ? RESPONSE4_LEN : RESPONSE6_LEN, what;
 	struct ack ack = {};
-	union {
-		struct iphdr v4;
-		struct ipv6hdr v6;
-	} ip;
-	bool back;
-	long err;
+	struct reply m = {};
 
-	if (v4) {
-		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v4, sizeof(ip.v4)) ||
-		    ip.v4.protocol != IPPROTO_UDP || ip.v4.ihl != 5 ||
-		    ip.v4.tot_len != bpf_htons(sizeof(ip.v4) + len) ||
-		    ip.v4.frag_off & bpf_htons(IP_OFFSET | IP_MF) ||
-		    bpf_skb_load_bytes(skb, at, &u, RESPONSE4_LEN))
-			return TC_ACT_UNSPEC;
-		a.src[0] = ip.v4.saddr;
-		a.dst[0] = ip.v4.daddr;
-		source.addr[10] = 0xff;
-		source.addr[11] = 0xff;
-		__builtin_memcpy(source.addr + 12, a.src, 4);
-	} else if (skb->protocol == bpf_htons(ETH_P_IPV6)) {
-		if (bpf_skb_load_bytes(skb, ETH_HLEN, &ip.v6, sizeof(ip.v6)) ||
-		    ip.v6.nexthdr != IPPROTO_UDP ||
-		    ip.v6.payload_len != bpf_htons(len) ||
-		    bpf_skb_load_bytes(skb, at, &u, RESPONSE6_LEN))
-			return TC_ACT_UNSPEC;
-		__builtin_memcpy(a.src, &ip.v6.saddr, sizeof(a.src));
-		__builtin_memcpy(a.dst, &ip.v6.daddr, sizeof(a.dst));
-		__builtin_memcpy(source.addr, a.src, sizeof(a.src));
-	} else {
+	if ((!v4 && skb->protocol != bpf_htons(ETH_P_IPV6)) ||
+	    !read_response(skb, v4, c->port, &m, &source))
 		return TC_ACT_UNSPEC;
-	}
-	back = u.r.id == bpf_htons(HPCCPP_RESPONSE_ID);
-	if (u.udp.dest != bpf_htons(c->port) || u.udp.len != bpf_htons(len) ||
-	    (!back && u.r.id != bpf_htons(HPCCPP_RESPONSE_RX_ID)))
-		return TC_ACT_UNSPEC;
+	back = m.u.r.id == bpf_htons(HPCCPP_RESPONSE_ID);
 
 	what = HPCCPP_PS_DENIED;
 	/* no wire carries ::ffff:a.b.c.d, and it would match an IPv4 prefix */
-	if ((!v4 && !a.src[0] && !a.src[1] && a.src[2] == bpf_htonl(0xffff)) ||
+	if ((!v4 && !m.a.src[0] && !m.a.src[1] && m.a.src[2] == bpf_htonl(0xffff)) ||
 	    !bpf_map_lookup_elem(&port_accept, &source))
 		goto drop;
 	what = HPCCPP_PS_DAMAGED;
-	if (fold16(pseudo_sum(&a, IPPROTO_UDP, len) +
-		 bpf_csum_diff(NULL, 0, (__be32 *)&u, sizeof(u), 0)) != 0xffff)
+	if (fold16(pseudo_sum(&m.a, IPPROTO_UDP, len) +
+		 bpf_csum_diff(NULL, 0, (__be32 *)&m.u, sizeof(m.u), 0)) != 0xffff)
 		goto drop;
 	/* an empty record would say that no port has written */
-	if (!(bpf_ntohl(u.r.rec[0]) >> 8 & 0xfff))
+	if (!(bpf_ntohl(m.u.r.rec[0]) >> 8 & 0xfff))
 		goto drop;
 	/* the ACK is to come from the other end of the connection, not from the port */
-	__builtin_memcpy(a.src, u.r.peer, sizeof(a.src));
-	ack.tcp.source = back ? u.r.dport : u.r.sport;
-	ack.tcp.dest = back ? u.r.sport : u.r.dport;
-	what = find_flow(skb, v4, &a, back, bpf_ntohl(u.r.seq), &ack.tcp);
+	__builtin_memcpy(m.a.src, m.u.r.peer, sizeof(m.a.src));
+	ack.tcp.source = back ? m.u.r.dport : m.u.r.sport;
+	ack.tcp.dest = back ? m.u.r.sport : m.u.r.dport;
+	what = find_flow(skb, v4, &m.a, back, bpf_ntohl(m.u.r.seq), &ack.tcp);
 	if (what != HPCCPP_PS_ACCEPTED)
 		goto drop;
-
-	ack.tcp.doff = sizeof(ack) / 4;
-	ack.tcp.ack = 1;
-	ack.tcp.window = 0xffff;
-	ack.option = bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 |
-			       HPCCPP_OPT_LEN(1) << 16 |
-			       (back ? HPCCPP_EXID_ECHO : HPCCPP_EXID_COLLECT));
-	__builtin_memcpy(ack.rec, u.r.rec, sizeof(ack.rec));
-	ack.tcp.check = ~fold16(pseudo_sum(&a, IPPROTO_TCP, sizeof(ack)) +
-			      bpf_csum_diff(NULL, 0, (__be32 *)&ack,
-					    sizeof(ack), 0));
-	err = bpf_skb_change_tail(skb, at + sizeof(ack), 0);
-	if (v4) {
-		put_ipv4(&ip.v4, 0, IPPROTO_TCP, sizeof(ack), &a);
-		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v4,
-						 sizeof(ip.v4),
-						 BPF_F_RECOMPUTE_CSUM);
-	} else {
-		put_ipv6(&ip.v6, IPPROTO_TCP, sizeof(ack), &a);
-		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &ip.v6,
-						 sizeof(ip.v6),
-						 BPF_F_RECOMPUTE_CSUM);
-	}
-	err = err ?: bpf_skb_store_bytes(skb, at, &ack, sizeof(ack),
-					 BPF_F_RECOMPUTE_CSUM);
-	if (!err) {
+	if (!put_ack(skb, v4, back, &m, &ack)) {
 		count(what);
 		return TC_ACT_UNSPEC;
 	}
