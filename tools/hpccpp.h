@@ -174,6 +174,7 @@ void put_num(struct json_object *row, const char *key, __u64 value);
 void put_fixed(struct json_object *row, const char *key, __u32 value);
 void put_str(struct json_object *row, const char *key, const char *value);
 void put_bool(struct json_object *row, const char *key, bool value);
+void put_list(struct json_object *row, const char *key, const __u16 *value, size_t n);
 void put_counts(struct json_object *row, const char *key,
 		const char *const *names, const __u64 *value, size_t n);
 void print_json(struct json_object *value);

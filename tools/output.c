@@ -63,6 +63,16 @@ void put_bool(struct json_object *row, const char *key, bool value)
 	json_object_object_add(row, key, json_object_new_boolean(value));
 }
 
+void put_list(struct json_object *row, const char *key, const __u16 *value, size_t n)
+{
+	struct json_object *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_int(value[i]));
+	json_object_object_add(row, key, list);
+}
+
 void put_counts(struct json_object *row, const char *key,
 		const char *const *names, const __u64 *value, size_t n)
 {

@@ -95,9 +95,9 @@ static int put_responses(struct json_object *row, int prog,
 static int put_roce(struct json_object *row, int prog)
 {
 	int map = prog_map(prog, "port_roce", sizeof(struct hpccpp_port_roce));
-	char source[INET6_ADDRSTRLEN], type[8];
+	char source[INET6_ADDRSTRLEN];
 	struct hpccpp_port_roce r = {};
-	struct json_object *types;
+	__u16 types[2];
 	__u32 zero = 0;
 	int err;
 
@@ -116,12 +116,9 @@ static int put_roce(struct json_object *row, int prog)
 	if (r.capables)
 		err = put_prefixes(row, "capable", prog, "port_capable");
 	if (r.cnp || r.border) {
-		types = json_object_new_array();
-		snprintf(type, sizeof(type), "0x%02x", r.type1);
-		json_object_array_add(types, json_object_new_string(type));
-		snprintf(type, sizeof(type), "0x%02x", r.type2);
-		json_object_array_add(types, json_object_new_string(type));
-		json_object_object_add(row, "option_types", types);
+		types[0] = r.type1;
+		types[1] = r.type2;
+		put_list(row, "option_types", types, ARRAY_SIZE(types));
 	}
 	if (r.ioam) {
 		put_num(row, "ioam", ntohs(r.ns));

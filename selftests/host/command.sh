@@ -350,7 +350,7 @@ off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
-	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_types == ["0x9c","0x9d"] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_types == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
 off d0
 check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact

@@ -397,6 +397,8 @@ static void parameters_of_the_rate_and_the_time(void **state)
 		{ "rate 1gbit", 125000000, 50, 6250, 18, 93 },
 		{ "rate 10kbit base-rtt 1us", 1250, 1, 93, 18, 93 },
 		{ "rate 1tbit base-rtt 4s", 125000000000, 4000000, 1 << 30, 838860, 500000000 },
+		/* and no more than the algorithm takes */
+		{ "rate 4tbit base-rtt 4s", 500000000000, 4000000, 1 << 30, 838860, 1 << 30 },
 	};
 	size_t i;
 

@@ -281,6 +281,14 @@ static int load(struct plan *p)
 	return ret;
 }
 
+/* A window of at least so many bytes, and no more than the algorithm takes */
+static __u32 clamp_W(__u64 W, __u32 least)
+{
+	if (W > HPCCPP_W_LIMIT)
+		W = HPCCPP_W_LIMIT;
+	return W < least ? least : W;
+}
+
 /* Sets the parameters of the algorithms. T is in us, the line rate in bit/s. */
 static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 			   unsigned int flows)
@@ -293,15 +301,12 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 	p->T = T;
 	p->eta = (__u64)ETA * HPCCPP_ONE / 100;
 	p->max_stage = MAX_STAGE;
-	p->W_max = W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
+	p->W_max = clamp_W(W, 0);
 	p->W_ai = (__u64)p->W_max * (100 - ETA) / 100 / flows;
 	if (p->W_ai < PACKET * 12 / 1000)
 		p->W_ai = PACKET * 12 / 1000;
-	p->W_min = hpccpp_bdp(cfg->dcqcn.least, T);
-	if (p->W_min < PACKET / 16)
-		p->W_min = PACKET / 16;
-	if (p->W_max < p->W_min)
-		p->W_max = p->W_min;
+	p->W_min = clamp_W(hpccpp_bdp(cfg->dcqcn.least, T), PACKET / 16);
+	p->W_max = clamp_W(p->W_max, p->W_min);
 }
 
 /* The words of `cnp add`, and the numbers that are given with them */
@@ -541,17 +546,6 @@ static int put_flows(struct json_object *row, int prog, int ifindex,
 	free(qps.qp);
 	close(map);
 	return EXIT_DONE;
-}
-
-static void put_list(struct json_object *row, const char *key,
-		     const __u16 *value, size_t n)
-{
-	struct json_object *list = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		json_object_array_add(list, json_object_new_int(value[i]));
-	json_object_object_add(row, key, list);
 }
 
 static int add_row(const char *dev, int ifindex, int prog,
