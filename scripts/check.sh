@@ -55,8 +55,11 @@ mapfile -t runs < <(for name in "${runs[@]}"; do
 done | sort -s -rn -k1,1 | cut -d' ' -f2)
 
 dir=${CHECK_DIR:-.build/check}
+[[ -z ${CHECK_DIR-} || ! -e $dir || -e $dir/.check ]] ||
+	bad "CHECK_DIR '$dir': is there, and not of a check before"
 rm -rf "$dir"
 mkdir -p "$dir"
+touch "$dir/.check"
 
 # what is fetched in a VM does not stay
 if [[ " ${runs[*]} " == *" operate "* ]]; then

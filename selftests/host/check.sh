@@ -89,6 +89,14 @@ run passes nonsense || status=$?
 assert_eq "a test that is not there: status" "$status" 2
 check "... what is said" grep -qF "no test 'nonsense' (tests: " "$tmp/err"
 
+# What is there and is not a check's stays.
+mkdir "$tmp/dear"
+echo dear >"$tmp/dear/file"
+status=0
+said=$(env -u PLACE -u KERNEL -u V -u VM_POOL CHECK_DIR="$tmp/dear" PLACE=vm scripts/check.sh passes 2>&1) || status=$?
+assert_eq "CHECK_DIR with files of others: status" "$status" 2
+check "... they stay, and it is said" test -e "$tmp/dear/file" -a -z "${said##*"CHECK_DIR '$tmp/dear': "*}"
+
 # make's own line is the only one
 for wrong in PLACE=moon KERNEL=5.4; do
 	said=$(env -u PLACE -u KERNEL -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make check "$wrong" 2>&1 || true)
