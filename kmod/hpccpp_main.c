@@ -67,8 +67,9 @@
  *     W_c, once per round trip, unless telemetry has asked for that already;
  *     inc_stage goes on. ECN marks and timeouts likewise.
  *  6. A flow enters with W = min(B) * T when its handshake, or its first
- *     flight, brought telemetry. After a fallback, or when it comes from
- *     another congestion control, it enters with its cwnd.
+ *     flight, brought telemetry, however long ago: that is line rate, with
+ *     which the draft has all flows start. After a fallback, or when it comes
+ *     from another congestion control, it enters with its cwnd.
  *  7. Without telemetry it is Reno, see above. So it is when the links that
  *     telemetry tells of are not what holds the flow up: although they have
  *     room (U < eta), round trips are a quarter longer than T and their queues
