@@ -56,9 +56,11 @@
 
 /*
  * ExIDs, one per direction, so that a port never takes an echo for space to
- * write into. Not registered with IANA.
+ * write into. Not registered with IANA. A collect is a burst in a packet with PSH, which
+ * segmentation copies into several segments: only that with PSH counts, the last.
  */
 #define HPCCPP_EXID_COLLECT	0x4843	/* "HC": data direction, ports write */
+#define HPCCPP_EXID_BURST	0x4842	/* "HB": as that, in the segment with PSH alone */
 #define HPCCPP_EXID_ECHO	0x4845	/* "HE": ACK direction, read only */
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": Rx-HPCC, read only */
 #define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */

@@ -7,8 +7,9 @@
 --
 -- or for good: copy it to ~/.local/lib/wireshark/plugins/. Filters:
 --
---	hpccpp.exid		0x4843 collect, 0x4845 echo, 0x4854 tag: an echo with one,
---				or without records what wants one; 0x4857 window
+--	hpccpp.exid		0x4843 collect; 0x4842 burst: a collect where TCP sets PSH;
+--				0x4845 echo; 0x4854 tag: an echo with one, or without
+--				records what wants one; 0x4857 window
 --	hpccpp.records		records in the option, 1 to 3
 --	hpccpp.written		those of them that a port has written
 --	hpccpp.link		id of the link, 1 to 4095
@@ -60,6 +61,7 @@
 local kind = 253
 local exid_names = {
 	[0x4843] = "collect",
+	[0x4842] = "burst",
 	[0x4845] = "echo",
 	[0x4854] = "tag",
 	[0x4857] = "window",

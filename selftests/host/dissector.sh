@@ -27,10 +27,11 @@ capture() # FAMILY ADDRESS: one transfer, into $RESULTS
 if [[ ${1-} == capture ]]; then
 	load_hpccpp
 	topo_line 1 2
+	HOST_AGENT="every 1"
 	agents_on
 	capture ipv4 "${addr4[r]}"
 	agents_off
-	HOST_AGENT="records 2"
+	HOST_AGENT="records 2 every 1"
 	agents_on
 	capture ipv6 "${addr6[r]}"
 	exit
@@ -50,10 +51,12 @@ dissect()
 	jq -c '
 		def list: if . == null then [] elif type == "array" then . else [.] end;
 		def number($field): .["hpccpp." + $field] | if . then tonumber else null end;
-		.[]._source.layers | select(.tcp) | {
+		.[]._source.layers | select(.tcp) |
+		(if .tcp["tcp.flags_tree"]["tcp.flags.push"] | tostring | test("^(1|[Tt]rue)$")
+			then "collect" else "burst" end) as $burst | {
 			t: .frame["frame.time_epoch"] | tonumber,
 			options: [.. | objects | select(has("hpccpp.kind")) | {
-				name: ({ "0x4843": "collect", "0x4845": "echo",
+				name: ({ "0x4843": "collect", "0x4842": $burst, "0x4845": "echo",
 					"0x4854": "tag", "0x4857": "window" }[.["hpccpp.exid"] // ""]),
 				records: number("records"), written: number("written"),
 				tag: .["hpccpp.tag"],
@@ -80,7 +83,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 1000 -- "$0" capture
-ktap_plan 59
+ktap_plan 60
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -150,6 +153,7 @@ made "one record over IPv6" "fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192"
 made "the second empty" "fd1c4845 $r1 $empty" "echo 2 1 7:25000000:1:256:2048:192 0:0:-:-:-:-"
 made "three records" "fd284843 $r1 $r2 $r1" \
 	"collect 3 3 7:25000000:1:256:2048:192 10:10000:2:268435440:64:0 7:25000000:1:256:2048:192"
+made "a burst's, not its last segment" "fd104842 $r1" "burst 1 1 7:25000000:1:256:2048:192"
 made "none written" "fd104843 $empty" "collect 1 0 0:0:-:-:-:-"
 made "the most of each field" "fd104843 ffffffff ffffffff ffffffff" \
 	"collect 1 1 4095:255000000000000000:3.984375:268435440:1073741760:4194240, bad_rate saturated"

@@ -148,6 +148,20 @@ struct options {
 	unsigned int ts, sack;	/* has timestamps; blocks */
 };
 
+/* A burst is a collect in the segment with PSH. */
+static const char *name_of(unsigned int exid, bool push)
+{
+	switch (exid) {
+	case HPCCPP_EXID_COLLECT:
+		return "collect";
+	case HPCCPP_EXID_BURST:
+		return push ? "collect" : "burst";
+	case HPCCPP_EXID_ECHO:
+		return "echo";
+	}
+	return "bad";
+}
+
 static void read_options(const unsigned char *p, unsigned int doff, struct options *opts)
 {
 	struct option *o = &opts->o;
@@ -181,8 +195,7 @@ static void read_options(const unsigned char *p, unsigned int doff, struct optio
 			if (o->rec[i].rate && o->written == i)
 				o->written = i + 1;
 		}
-		opts->name = (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_COLLECT ? "collect" :
-			     (p[at + 2] << 8 | p[at + 3]) == HPCCPP_EXID_ECHO ? "echo" : "bad";
+		opts->name = name_of(p[at + 2] << 8 | p[at + 3], p[13] & TH_PUSH);
 	}
 }
 

@@ -16,7 +16,8 @@ capture_start() # NETNS DEV: TCP there, into $tmp/pcap
 
 # capture_stop: when a packet sent now from h1 to r has been seen too. Leaves in
 # $tmp/segments of each TCP segment: time, port it is from, flags, sequence number,
-# payload, length of the TCP header, option (-, collect, echo or both: a SYN-ACK's),
+# payload, length of the TCP header, option (-, collect, echo, both: a SYN-ACK's, or
+# burst: a collect that is another segment's, as this one has no PSH),
 # records in it, records in it that are written, and of both 1 if the SYN has found one.
 capture_stop()
 {
@@ -50,6 +51,7 @@ capture_stop()
 				$l = 1 if $kind == 1;
 				next if $kind != 253;
 				$what = $exid == 0x4843 ? "collect" : $exid == 0x4845 ? "echo" : "other";
+				$what = $bits & 8 ? "collect" : "burst" if $exid == 0x4842;
 				$n = int(($l - 4) / 12);
 				if ($exid == 0x4843 && $l == 20) {
 					$w = $i + 16;

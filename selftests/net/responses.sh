@@ -145,7 +145,7 @@ segments() # FAMILY
 			read STDIN, $p, (unpack "V4", $h)[2];
 			$at = $v6 ? 54 : 34;
 			($s, $d, $seq) = unpack "x${at}n2N", $p;
-			next if $p !~ /\xfd\x10HC/;
+			next if $p !~ /\xfd\x10H[BC]/;
 			print join " ", $seq, $s, $d, unpack(sprintf($v6 ? "x%dH32" : "x%dH8", ($v6 ? 38 : 30) - ($ARGV[1] ? $v6 ? 16 : 4 : 0)), $p), unpack "H24", substr $p, $+[0], 12;
 			print "\n";
 		}' "$1" "$([[ $taker == "$h1" ]] || echo 1)" <"$tmp/forth"

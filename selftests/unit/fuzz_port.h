@@ -7,14 +7,16 @@
 static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
 {
 	__u32 end = tcp + (p[tcp + 12] >> 4) * 4;
-	__u32 o, l;
+	bool push = p[tcp + 13] & TCPHDR_PSH;
+	__u32 o, l, exid;
 
 	for (o = tcp + sizeof(struct tcphdr); o + 4 <= end && o + 4 <= lo; o++) {
+		exid = p[o + 2] << 8 | p[o + 3];
 		l = p[o + 1];
 		if (l == HPCCPP_SYNACK_LEN)
 			l = HPCCPP_OPT_LEN(1);
 		if (p[o] == HPCCPP_OPT_KIND && (l == 16 || l == 28 || l == 40) &&
-		    (p[o + 2] << 8 | p[o + 3]) == HPCCPP_EXID_COLLECT &&
+		    (exid == HPCCPP_EXID_COLLECT || (exid == HPCCPP_EXID_BURST && push)) &&
 		    o + l <= end && hi < o + l &&
 		    (lo - o - 4) / HPCCPP_REC_LEN == (hi - o - 4) / HPCCPP_REC_LEN)
 			return true;

@@ -459,7 +459,7 @@ static void every_option_length(void **state)
 static void leaves_other_options(void **state)
 {
 	static const __u16 exids[] = {
-		HPCCPP_EXID_ECHO, HPCCPP_EXID_WINDOW, 0, 0xffff, 0x4348, 0x4842,
+		HPCCPP_EXID_ECHO, HPCCPP_EXID_WINDOW, 0, 0xffff, 0x4348, 0x4841,
 		0x4844, 0x0043, 0x4800, 0xf989,
 	};
 	struct frame f;
@@ -479,6 +479,26 @@ static void leaves_other_options(void **state)
 		f.b[f.tcp + TCP_LEN] = kind;
 		put_tcp_sum(&f);
 		assert_left(&f, HPCCPP_PS_PASSED);
+	}
+}
+
+/* Of a burst only the segment with PSH is written into. */
+static void writes_into_the_end_of_a_burst(void **state)
+{
+	struct frame f, out;
+	int v6, n;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		for (n = 1; n <= HPCCPP_REC_MAX; n++) {
+			collect(&f, v6, n, 100);
+			put16(f.b + f.tcp + TCP_LEN + 2, HPCCPP_EXID_BURST);
+			put_tcp_sum(&f);
+			assert_left(&f, HPCCPP_PS_PASSED);
+			f.b[f.tcp + 13] |= 0x08;
+			put_tcp_sum(&f);
+			assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
+			assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, record());
+		}
 	}
 }
 
@@ -856,6 +876,7 @@ int main(void)
 		cmocka_unit_test_setup(every_data_offset, reset),
 		cmocka_unit_test_setup(every_option_length, reset),
 		cmocka_unit_test_setup(leaves_other_options, reset),
+		cmocka_unit_test_setup(writes_into_the_end_of_a_burst, reset),
 		cmocka_unit_test_setup(leaves_look_alikes, reset),
 		cmocka_unit_test_setup(gives_way_as_specified, reset),
 		cmocka_unit_test_setup(mends_every_checksum, reset),

@@ -40,6 +40,7 @@
 #define FRAME_MIN	60		/* an Ethernet frame's bytes, without its FCS */
 #define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */
 #define TCPHDR_SYN	0x02
+#define TCPHDR_PSH	0x08
 #define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
 
 struct {
@@ -82,9 +83,14 @@ const volatile bool reads_qdisc = true;
 /* True if the device may have several queues; as above */
 const volatile bool several_queues = true;
 
-/* The option's first word in the header, network order */
-#define OPT_WORD(len) \
-	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | (len) << 16 | HPCCPP_EXID_COLLECT)
+/*
+ * The option's first word in the header, without the bit that a collect has and a burst
+ * has not; network order
+ */
+#define COLLECT_BIT	(HPCCPP_EXID_COLLECT ^ HPCCPP_EXID_BURST)
+#define OPT_WORD	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | \
+				  (HPCCPP_EXID_COLLECT & ~COLLECT_BIT))
+#define OPT_MASK	bpf_htonl(0xff00ffff & ~COLLECT_BIT)
 
 struct rec {
 	__be32 w[3];
@@ -156,7 +162,8 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u32 off,
  * Offset of the collect option from the TCP header, and its length. Both are 0 when
  * there is none; a malformed option has only a length. The kernel writes sock_ops
  * options behind its own, and its own have one of few layouts, in words. Bytes that
- * look like the option at any other place belong to a time stamp or a SACK block.
+ * look like the option at any other place belong to a time stamp or a SACK block. A burst
+ * without PSH is none: the segment that has it is behind.
  */
 static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 					 __u32 *len)
@@ -200,8 +207,10 @@ static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 	}
 #undef WORD
 	/* the last place for one of 16 bytes is word 11 */
-	if (i > 11 ||
-	    (hdr[i] & bpf_htonl(0xff00ffff)) != OPT_WORD(0))
+	if (i > 11 || (hdr[i] & OPT_MASK) != OPT_WORD)
+		return 0;
+	/* segmentation left PSH in the last segment of the burst, GRO keeps it */
+	if (!(hdr[i] & bpf_htonl(COLLECT_BIT)) && !(((__u8 *)hdr)[13] & TCPHDR_PSH))
 		return 0;
 	*len = bpf_ntohl(hdr[i]) >> 16 & 0xff;
 	if ((*len != HPCCPP_OPT_LEN(1) && *len != HPCCPP_OPT_LEN(2) &&
