@@ -27,7 +27,7 @@
 
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
-"                       [ records N ] [ every { N | rtt | congested } ]\n"
+"                       [ records N ] [ every { rtt | N } ]\n"
 "                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
 "       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
@@ -40,9 +40,9 @@ static const char usage[] =
 "         of none, and the agent only echoes what peers ask for\n"
 "records  how many hops there is space for, 1 to 3, default 1; 2 fit beside\n"
 "         timestamps, 3 only without\n"
-"every    ask in one of so many segments, 1 to 65535, default 1; rtt: in one each\n"
-"         round trip; congested: in all while a port of the path has a load of\n"
-"         7/8, else as rtt\n"
+"every    how often to ask: rtt (default), once in a round trip, and eight times while\n"
+"         a port of the path has a load of 3/8 or more; or in one packet of N, 1 to\n"
+"         65535\n"
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
 "mode     who computes the window: sender (default), or receiver, where the\n"
 "         agents of both ends have this mode; not with a key\n"
@@ -306,10 +306,8 @@ static int arg_every(const struct argument *arg, const char *text)
 	struct hpccpp_host_cfg *cfg = arg->to;
 	unsigned int every = 0;
 
-	cfg->congested = begins(text, "congested");
-	if (!cfg->congested && !begins(text, "rtt") &&
-	    !read_uint(text, 1, EVERY_MAX, &every))
-		return usage_error("%s \"%s\" is wrong: allowed are 1 to %u, rtt, congested%s",
+	if (!begins(text, "rtt") && !read_uint(text, 1, EVERY_MAX, &every))
+		return usage_error("%s \"%s\" is wrong: allowed are 1 to %u, rtt%s",
 				   arg->name, text, EVERY_MAX, zero_hint(text));
 	cfg->every = every;
 	return EXIT_DONE;
@@ -385,7 +383,7 @@ static int host_add(int argc, char **argv)
 	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
 	const char *path = NULL, *key[HPCCPP_KEYS];
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
-	struct hpccpp_host_cfg cfg = { .every = 1 };
+	struct hpccpp_host_cfg cfg = {};
 	struct hpccpp_host_keys keys;
 	struct argument args[] = {
 		[CGROUP] = { ARG("cgroup", arg_text, &path) },
@@ -529,7 +527,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	if (cfg->every)
 		put_num(row, "every", cfg->every);
 	else
-		put_str(row, "every", cfg->congested ? "congested" : "rtt");
+		put_str(row, "every", "rtt");
 	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
 	put_num(row, "keys", keys->n);
 	put_bool(row, "require", keys->require);

@@ -209,14 +209,13 @@ plan_integrity()
 	done
 }
 
-# Segments that ask: all, one in 4, one in 16, one in a round trip, that while the path
-# is not loaded.
+# Packets that ask: all, one in 4, one in 16, by the round trip.
 plan_sparse()
 {
 	local link flows every
 	for link in 25:20 100:8 100:20; do
 		for flows in 2 16 64; do
-			for every in 1 4 16 rtt congested; do
+			for every in 1 4 16 rtt; do
 				echo "sparse ${flows}x${link%:*}g-${link#*:}us-every-$every" flows=$flows \
 					mbit="${link%:*}000" rtt="${link#*:}" every=$every
 			done

@@ -363,7 +363,7 @@ def sparse:
 	runs("sparse") | select(. != []) | . as $runs |
 	(map(.params.every) | unique | sort) as $every |
 	section("sparse"; "sparse: fewer segments ask for telemetry"),
-	p("Segments that ask: every one, one in 4, one in 16, one in each round trip (rtt), that only while no port has a load of 7/8 (congested). Telemetry costs bytes and work in each segment that has it; this shows what is lost with less of it."),
+	p("Packets that ask: every one, one in 4, one in 16, by the round trip (rtt, the default of hosts). Telemetry costs bytes and work in each segment that has it; this shows what is lost with less of it."),
 	star,
 	table([["", 2]] + ($every | map(["every \(.)", 3])); ["link", "flows"] + ($every | map("utilisation", "queue p99", "Jain"));
 		[$runs | by([.params.mbit, .params.rtt, .params.flows]) | . as $group |

@@ -41,7 +41,7 @@ declare -A p=(
 	[offloads]=no	# yes: hosts have TSO
 	[segs]=0	# of a packet of the first host, at most; 0: as many as of others
 	[overhead]=0	# bytes that the wire carries with each frame
-	[every]=1	# segments of which one asks for telemetry
+	[every]=1	# how hosts ask: in one of so many packets, or rtt
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
 	[prio]=0	# 1: links let control packets, as these, pass what waits
 	[probe]=0	# net.hpccpp.probe
@@ -119,7 +119,7 @@ agents()
 {
 	local args=() id=0 ns dev rate port
 	[[ ${p[cc]} != *-full ]] || args+=(records 2)
-	[[ ${p[every]} == 1 ]] || args+=(every "${p[every]}")
+	args+=(every "${p[every]}")
 	[[ ${p[mode]} == sender ]] || args+=(mode "${p[mode]}")
 	[[ $cc == hpccpp ]] || return 0
 	if [[ ${p[key]} == 1 ]]; then

@@ -38,7 +38,7 @@ if [[ ${1-} == inside ]]; then
 		eval "nsenter --net=/run/netns/$ns $(unit "$units/hpccpp-port@.service" ExecStart |
 			sed "s/%I/$dev/g")"
 	done
-	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 100k"
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
 	jq -r '"sent \(.sent)"' <<<"$client"
 	[[ $(counter "$h1" updates) -gt 20 ]] && echo "by telemetry"
 	for port in "${ports[@]}"; do
@@ -177,7 +177,7 @@ for series in "${kernels[@]}"; do
 	check "$series: loaded, the default by the example, used by the units' commands, refused in lockdown" \
 		says "$tmp/vm" "loaded $version, signed by DKMS module signing key
 default hpccpp
-sent 100000
+sent 1000000
 by telemetry
 port stopped
 port stopped

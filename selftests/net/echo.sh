@@ -89,8 +89,8 @@ load_hpccpp
 topo_line 1 1
 # Room for all of a transfer: the sender is done before the network is.
 nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_wmem="4096 16777216 16777216"
-host_on "$h1"
-host_on "$r"
+host_on "$h1" every 1
+host_on "$r" every 1
 ports_on
 "$HPCCPP" port add dev lo netns "$h1" rate 1gbit queue virtual base-rtt 100us
 

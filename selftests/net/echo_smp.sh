@@ -24,8 +24,8 @@ fi
 ktap_plan 7
 load_hpccpp
 topo_line 1 1
-host_on "$h1"
-host_on "$r"
+host_on "$h1" every 1
+host_on "$r" every 1
 ports_on
 "$HPCCPP" port add dev h1 netns "$s1" rate 1gbit queue virtual base-rtt "${RTT_US}us"
 

@@ -100,7 +100,7 @@ load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
 ktap_plan "$(how_often 26 38)"
 topo_line 1 8
 for records in 1 2 3; do
-	host_on want$records records $records
+	host_on want$records records $records every 1
 done
 host_on "$r"
 for i in 1 2 3 4 5 6 7 8; do

@@ -28,8 +28,8 @@ begin()
 	host_off "$r"
 	# shellcheck disable=SC2086 # lists
 	{
-		host_on "$h1" $2
-		host_on "$r" $3
+		host_on "$h1" every 1 $2
+		host_on "$r" every 1 $3
 	}
 }
 

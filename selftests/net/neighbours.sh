@@ -53,7 +53,7 @@ to=${addr4[r]}
 nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_fastopen=3
 nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_fastopen=3
 ports_on
-host_on "$h1"
+host_on "$h1" every 1
 host_on "$r"
 
 beside nothing ""
@@ -71,7 +71,7 @@ foreign_on "$own"
 beside "a foreign sock_ops program behind the agent in its cgroup" ""
 with_telemetry 100
 host_off "$h1"
-host_on "$h1"
+host_on "$h1" every 1
 beside "... before the agent" ""
 with_telemetry 100
 foreign_off "$own"

@@ -118,7 +118,7 @@ topo_line 1 1
 for ns in "$h1" "$r"; do
 	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_rmem="4096 65536 65536"
 done
-host_on "$h1" ask always
+host_on "$h1" ask always every 1
 host_on "$r"
 has_types=0
 ! grep -q bpf_rdonly_cast /sys/kernel/btf/vmlinux || has_types=1
@@ -172,7 +172,7 @@ tc -n "$a" -batch - <<END
 qdisc replace dev q0 root handle 1: mq
 $(for i in 1 2 3 4; do echo "qdisc replace dev q0 parent 1:$i pfifo limit 1000"; done)
 END
-host_on "$a" ask always
+host_on "$a" ask always every 1
 host_on "$b"
 all=$(printf %x $(((1 << $(nproc)) - 1)))
 "$HPCCPP" port add dev q0 netns "$a" id 10 rate 1gbit queue qdisc

@@ -29,7 +29,7 @@ network()
 {
 	BUFFER=$1
 	topo_line 2 1
-	host_on "$h1"
+	host_on "$h1" every 1
 	host_on "$r"
 	ports_on
 }

@@ -13,6 +13,8 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
+asking="every 1"		# how the agents ask
+
 # begin NAME [PORT-OPTION...]: with agents at both ends, and such ports
 begin()
 {
@@ -20,8 +22,10 @@ begin()
 	shift
 	host_off "$h1"
 	host_off "$r"
-	host_on "$h1"
-	host_on "$r"
+	# shellcheck disable=SC2086 # words
+	for host in h1 r; do
+		host_on "${!host}" $asking
+	done
 	[[ -z $stamping ]] || ports_off
 	PORT_AGENT=$*
 	ports_on
@@ -68,6 +72,7 @@ assert_eq "$name: fallbacks" "$(falls)" 0
 assert_ge "$name: left empty" "$(port_stat quiet)" 1800
 assert_le "$name: written" "$(port_stat 'stamped + .replaced')" 20
 
+asking=
 goodputs=()
 for above in '' 'above 80'; do
 	# shellcheck disable=SC2086 # words
@@ -84,6 +89,7 @@ assert_ge "full: goodput, of that with all segments" \
 	"$(jq -n "${goodputs[1]} / ${goodputs[0]}")" 0.97
 
 # Without any port an empty record is no more than that.
+asking="every 1"
 begin "no ports"
 ports_off
 limited h1 r

@@ -190,10 +190,11 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 	else
 		TRUE_OR_TRAP(len == 16 || len == 28 || len == 40 ||
 			     (exid == HPCCPP_EXID_COLLECT && len == HPCCPP_SYNACK_LEN));
-	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_ECHO ||
-		     exid == HPCCPP_EXID_TAG || exid == HPCCPP_EXID_WINDOW);
+	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_BURST ||
+		     exid == HPCCPP_EXID_ECHO || exid == HPCCPP_EXID_TAG ||
+		     exid == HPCCPP_EXID_WINDOW);
 	/* empty, but for HPCCPP_WANTED and what a SYN has found */
-	for (i = 4; exid == HPCCPP_EXID_COLLECT && i < len && i < HPCCPP_OPT_LEN(1); i++)
+	for (i = 4; (exid | 1) == HPCCPP_EXID_COLLECT && i < len && i < HPCCPP_OPT_LEN(1); i++)
 		TRUE_OR_TRAP(!o[i] || (i == 5 && o[i] == 0x10));
 	if (stored + len > reserved)
 		return -ENOSPC;

@@ -187,12 +187,15 @@ static void send_segment(void)
 {
 	static const __u32 lengths[] = { 0, 1448, 0, 30 * 1448 };
 	__u32 flags, len;
+	__u8 how;
 
 	/* a segment has a flag at least, and none is there to ask for the MSS */
 	flags = take_byte() ?: TCPHDR_ACK;
 	len = lengths[take_byte() % 4];
 	room = take_byte() % 11 * 4;
-	if (take_byte() & 1)
+	how = take_byte();
+	again = how & 2;
+	if (how & 1)
 		compute_mss();
 	else
 		build_segment(flags, len);
@@ -236,8 +239,6 @@ static void fuzz_host(void)
 		BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
 		BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PARSE_HDR_OPT_CB,
 	};
-	__u8 modes;
-
 	take_params();
 	new_socket();
 	skops.family = take_byte() & 1 ? AF_INET : AF_INET6;
@@ -251,9 +252,7 @@ static void fuzz_host(void)
 	the_keys.require = take_byte() & 1;
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
-	modes = take_byte();
-	windows = modes & 1;
-	the_host.congested = modes >> 1 & 1;
+	windows = take_byte() & 1;
 	while (left) {
 		__u8 what = take_byte() % 10, sign = take_byte();
 

@@ -35,7 +35,8 @@ seeds()
 		sub params { pack "Q<6", 1999, 94, 5, 100, 1499, 48500 }
 		$rec = rec 0x0016c840, 0x10, 0x1000;	# link 1, 200 Mbit/s, U 1
 		$more = rec 0x0026c880, 0x100010, 0x2000;
-		($empty, $collect, $echo, $tag) = ("\0" x 12, 0x4843, 0x4845, 0x4854);
+		($empty, $collect, $echo, $tag, $burst) = ("\0" x 12, 0x4843, 0x4845, 0x4854, 0x4842);
+		$low = rec 0x0016c802, 0x10, 0x1000;	# U 1/32
 
 		seed(pack("C", 0), params, map { pack("C3", 0x81, 20, 1), rec(0x0016c840, $_ << 20, $_ << 18) } 1 .. 4);
 		seed(pack("C", 0), params, pack("C3", 3, 20, 1), $rec, $more, $empty);
@@ -80,6 +81,7 @@ seeds()
 		$roce = 0;
 		($extras, $respond) = (0, 0);
 		seed(packets map { ip4 tcp 0x10, option $collect, $_ } $rec, $rec . $more, $rec . $more . $empty);
+		seed(packets map { ip4 tcp $_, option $burst, $empty } 16, 24);
 		seed(packets ip4 tcp 18, $syn . option $collect, $empty . "\x12\x36\x14\x28");
 		seed(packets map { ip4 tcp $_->[0], $_->[1] . option $collect, $empty } [2, $syn], [16, $sack], [16, "$times$sack"]);
 
@@ -101,8 +103,7 @@ seeds()
 		($extras, $roce, $cnp) = (0, 0, 0);
 
 		# a host: what happens, whether it is signed, the time, una, nxt, packets and
-		# lost, the options; keys, the first signs; the mode,
-		# 2 more for every congested, and every
+		# lost, the options; keys, the first signs; the mode, and every
 		sub host { pack("C", 2), params, pack "C2Q<2C5H64C", 1, @_[0, 1], $_[5] // 1, 0, 0, 1, @_[2, 3], "5a" x 32, $_[4] }
 		sub event { my ($what, $opts, @more) = @_;
 			pack("C4NC3C", $what, 1, 20, 1, 1000, 50, 1, 0, length($opts) / 4), $opts, pack "C*", @more }
@@ -110,18 +111,17 @@ seeds()
 		for $r ($rec, $rec . $more, $rec . $more . $rec) {
 			seed(host(0, 2, 0, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
 				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
-			seed(host(0, 2, 0, 0, 2, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
-				(event(5, "", 16, 1, 10, 0), event(4, option $echo, $r), @pull) x 3);
 			seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 4, 0), event(3, ""),
 				(event(4, option $collect, $r), event(5, "", 16, 0, 7, 0)) x 3);
 		}
 		# a SYN-ACK that asks back, and one that comes
 		seed(host(0, 0, 0, 0, 0), event(0, ""), event(5, option($collect, $rec), 18, 0, 5, 0), event(3, option($echo, $rec)));
 		seed(host(0, 2, 0, 0, 0), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $collect, $rec . "\x12\x36\x14\x28"), event(5, "", 16, 0, 7, 0));
-		# many segments at once, one asks in a round trip or in so many
+		# many segments at once, one asks in a round trip or in so many; the segments of one
 		for (0, 3) {
-			seed(host(0, 2, 0, 0, 0, $_), event(1, ""), event(5, "", 2, 0, 5, 0), event(2, option $echo, $rec), @pull,
+			seed(host(0, 2, 0, 0, 0, $_), event(1, ""), event(5, "", 2, 0, 5, 0), (event(4, option $echo, $low), @pull) x 16,
 				(event(5, "", 16, 3, 10, 0), event(9, "")) x 4);
+			seed(host(0, 2, 0, 0, 0, $_), event(3, ""), (event(5, "", $_, 0, 10, 0), event(4, option $burst, $rec), event(5, "", 16, 0, 10, 0)) x 2) for 16, 24;
 		}
 		for $r ($rec, $rec . $more) {
 			seed(host(0, 2, 1, 1, 0), event(1, ""), event(5, "", 2, 0, 10, 0), event(2, option $tag, $rec . "tags"), @pull,

@@ -290,7 +290,7 @@ static void asks_anew(void)
 	send_data();
 	send_data();
 	all_lost();
-	assert_int_equal(send_data(), 0);
+	assert_int_equal(send_again(), 0);
 	acked();
 	for (trip = 0; trip < 4; trip++) {
 		assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
@@ -334,7 +334,7 @@ static void timeout_then_an_echo(void **state)
 	echo();
 	send_data();
 	all_lost();
-	assert_int_equal(send_data(), 0);
+	assert_int_equal(send_again(), 0);
 	acked();
 	echo();
 	for (trip = 0; trip < 10; trip++) {
@@ -356,10 +356,31 @@ static void timeout_before_the_proof(void **state)
 	}
 	send_data();
 	all_lost();
-	assert_int_equal(send_data(), 0);
+	assert_int_equal(send_again(), 0);
 	acked();
 	/* three were counted before, and no more */
 	assert_int_equal(send_data(), 0);
+}
+
+/* What was asked in vain before is of another cause. */
+static void timeout_of_a_silent_peer(void **state)
+{
+	int trip;
+
+	open_active();
+	echo();
+	for (trip = 0; trip < 3; trip++) {
+		assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+		acked();
+	}
+	send_data();
+	all_lost();
+	assert_int_equal(send_again(), 0);
+	acked();
+	for (trip = 0; trip < 5; trip++) {
+		assert_int_equal(send_data(), trip < 4 ? HPCCPP_EXID_COLLECT : 0);
+		acked();
+	}
 }
 
 /* A part of it may arrive before all that was lost has been sent again. */
@@ -371,12 +392,10 @@ static void timeout_and_what_arrives_of_it(void **state)
 	send_data();
 	send_data();
 	all_lost();
-	assert_int_equal(send_data(), 0);
-	skops.packets_out = 3;
+	assert_int_equal(send_again(), 0);
 	skops.lost_out = 2;
 	skops.sacked_out = 1;
-	assert_int_equal(send_data(), 0);
-	skops.packets_out = 3;
+	assert_int_equal(send_again(), 0);
 	skops.lost_out = 1;
 	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
 }
@@ -390,6 +409,23 @@ static void loss_is_no_timeout(void **state)
 	send_data();
 	skops.lost_out = 2;
 	skops.sacked_out = 1;
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+	assert_true(the_flow.proven);
+}
+
+/* Whatever it is sent again for: by an ACK, a probe of the tail or a timeout */
+static void what_is_sent_again_does_not_ask(void **state)
+{
+	__u32 asked;
+
+	open_active();
+	echo();
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+	asked = the_flow.asked_end;
+	again = true;
+	assert_int_equal(send_data(), 0);
+	assert_int_equal(the_flow.asked_end, asked);
+	again = false;
 	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
 	assert_true(the_flow.proven);
 }
@@ -418,23 +454,27 @@ static void every_rtt(void **state)
 
 	the_host.every = 0;
 	open_active();
-	echo();
-	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
-	for (trip = 0; trip < 5; trip++) {
-		assert_int_equal(asks_in(30), 0);
-		/* up to what asked: that itself is not acked */
-		skops.snd_una = the_flow.asked_seq;
+	assert_int_equal(asks_in(20), 20);	/* until there is an echo */
+	path_known(HPCCPP_LOADED - 1);
+	acked();
+	for (trip = 0; trip < 3; trip++) {
+		assert_int_equal(asks_in(30), 1);
+		/* but for a byte, what asked is acked */
+		skops.snd_una = the_flow.asked_end - 1;
 		assert_int_equal(asks_in(1), 0);
 		skops.snd_una++;
-		assert_int_equal(asks_in(1), 1);
 	}
+	/* the first of a flight asks in any case */
+	assert_int_equal(asks_in(30), 1);
+	skops.packets_out = 0;
+	assert_int_equal(asks_in(30), 1);
 }
 
 static void every_rtt_without_room(void **state)
 {
 	the_host.every = 0;
 	open_active();
-	echo();
+	path_known(0);
 	room = 8;
 	assert_int_equal(send_data(), 0);
 	room = 28;
@@ -442,34 +482,144 @@ static void every_rtt_without_room(void **state)
 	assert_int_equal(send_data(), 0);
 }
 
-static void every_congested(void **state)
+/* So many of 80 packets ask, after an echo of this load. */
+static void assert_asks(__u16 rate, __u8 U, int n)
+{
+	echo_of_load(rate, U);
+	acked();
+	assert_int_equal(asks_in(80), n);
+}
+
+static void every_rtt_of_a_loaded_path(void **state)
 {
 	struct hpccpp_int rec[3];
 	int i;
 
 	the_host.every = 0;
-	the_host.congested = 1;
+	skops.snd_cwnd = 80;
 	open_active();
-	echo_of_load(0x714, HPCCPP_CONGESTED - 1);
-	assert_int_equal(asks_in(20), 1);
-	echo_of_load(0x714, HPCCPP_CONGESTED);
-	assert_int_equal(asks_in(20), 20);
+	path_known(0);
+	assert_asks(0x714, HPCCPP_LOADED - 1, 1);
+	assert_asks(0x714, HPCCPP_LOADED, 8);
 	/* a bound is no load: no port has as much */
-	echo_of_load(0, HPCCPP_CONGESTED);
-	acked();
-	assert_int_equal(asks_in(20), 1);
+	assert_asks(0, HPCCPP_LOADED, 1);
 	/* whichever record it is */
 	for (i = 0; i < 3; i++) {
 		__builtin_memcpy(rec, three, sizeof(rec));
+		rec[0].U = 20;
 		rec[1].U = 20;
 		rec[i].U = 200;
+		acked();
 		receive(HPCCPP_EXID_ECHO, rec, 3);
-		assert_int_equal(asks_in(20), 20);
+		assert_int_equal(asks_in(80), 8);
 		/* that of the echo before is gone */
 		receive(HPCCPP_EXID_ECHO, &three[2], 1);
 		acked();
-		assert_int_equal(asks_in(20), 1);
+		assert_int_equal(asks_in(80), 1);
 	}
+}
+
+static void every_rtt_of_a_new_path(void **state)
+{
+	int i;
+
+	the_host.every = 0;
+	skops.snd_cwnd = 80;
+	open_active();
+	/* what the handshake has brought is no echo of data */
+	echo();
+	assert_int_equal(asks_in(80), 80);
+	for (i = 1; i < 20; i++)
+		assert_asks(0x714, 0, i < 16 ? 8 : 1);
+	/* it is new again when all that was sent over it was lost */
+	send_data();
+	all_lost();
+	assert_int_equal(send_again(), 0);
+	acked();
+	assert_int_equal(asks_in(20), 20);
+}
+
+static void every_rtt_of_few_packets(void **state)
+{
+	the_host.every = 0;
+	open_active();
+	path_known(0);
+	acked();
+	/* TCP's is without options */
+	skops.mss_cache = MSS + 28;
+	skops.snd_cwnd = 9;
+	assert_int_equal(asks_in(9), 1);
+	acked();
+	skops.snd_cwnd = 8;
+	assert_int_equal(asks_in(8), 8);
+}
+
+/* Another path, which drops what asks: all ask for some round trips, and if so, all is lost. */
+static void every_rtt_without_answer(void **state)
+{
+	int time, trip;
+
+	the_host.every = 0;
+	open_active();
+	for (time = 0; time < 2; time++) {
+		path_known(0);
+		assert_false(the_flow.no_burst);
+		for (trip = 0; trip < 30; trip++) {
+			acked();
+			assert_int_equal(asks_in(20), trip >= 4 && trip < 8 ? 20 : 1);
+		}
+		/* PSH may be what does not arrive */
+		assert_true(the_flow.no_burst);
+	}
+	acked();
+	assert_int_equal(send_packet(30 * MSS), HPCCPP_EXID_COLLECT);
+	assert_int_equal(stat(HPCCPP_HS_GAVE_UP), 0);
+}
+
+/* Who gave up asks again when the peer does: in all, until there is an echo */
+static void every_rtt_of_a_peer_that_asks(void **state)
+{
+	int trip;
+
+	the_host.every = 0;
+	open_active();
+	for (trip = 0; trip < 6; trip++) {
+		acked();
+		assert_int_equal(asks_in(20), trip < 4 ? 20 : 0);
+	}
+	collect();
+	acked();
+	assert_int_equal(send_ack(), HPCCPP_EXID_ECHO);
+	assert_int_equal(asks_in(20), 20);
+}
+
+/* With no port any more, an empty echo says so. */
+static void every_rtt_without_ports(void **state)
+{
+	the_host.every = 0;
+	skops.snd_cwnd = 80;
+	open_active();
+	path_known(200);
+	acked();
+	assert_int_equal(asks_in(80), 8);
+	empty_echo();
+	acked();
+	assert_int_equal(asks_in(80), 1);
+}
+
+/* Another congestion control had the flow, for half of all sequence numbers. */
+static void every_rtt_after_another(void **state)
+{
+	the_host.every = 0;
+	open_active();
+	path_known(0);
+	acked();
+	assert_int_equal(asks_in(20), 1);
+	skops.snd_una += 3000000000;
+	skops.snd_nxt = skops.snd_una + 20 * MSS;
+	skops.data_segs_out = 2000000;
+	call_host(HPCCPP_SOCK_OP, 0);
+	assert_int_equal(asks_in(20), 20);
 }
 
 /* --- Who is asked ---------------------------------------------------------- */
@@ -697,12 +847,20 @@ int main(void)
 		TEST(timeout_of_passive),
 		TEST(timeout_then_an_echo),
 		TEST(timeout_before_the_proof),
+		TEST(timeout_of_a_silent_peer),
 		TEST(timeout_and_what_arrives_of_it),
 		TEST(loss_is_no_timeout),
+		TEST(what_is_sent_again_does_not_ask),
 		TEST(every_4),
 		TEST(every_rtt),
 		TEST(every_rtt_without_room),
-		TEST(every_congested),
+		TEST(every_rtt_of_a_loaded_path),
+		TEST(every_rtt_of_a_new_path),
+		TEST(every_rtt_of_few_packets),
+		TEST(every_rtt_without_answer),
+		TEST(every_rtt_of_a_peer_that_asks),
+		TEST(every_rtt_without_ports),
+		TEST(every_rtt_after_another),
 		TEST(ipv6_prefixes),
 		TEST(ipv4_prefixes),
 		TEST(families_apart),

@@ -142,10 +142,13 @@ static void compute_mss(void)
 }
 
 static __u32 write_arg;	/* args[0]: whether there is a SYN cookie */
+static bool again;	/* what is sent has been sent before */
 
 /* TCP builds a segment: reserve, write what was reserved, no more and no less */
 static void build_segment(__u32 flags, __u32 len)
 {
+	__u32 exid;
+
 	skops.skb_tcp_flags = flags;
 	skops.skb_len = len;
 	reserved = 0;
@@ -153,11 +156,23 @@ static void build_segment(__u32 flags, __u32 len)
 	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		return;
 	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, write_arg);
+	/* TCP has it in packets of several segments, from then on */
+	if (len > skops.mss_cache)
+		skops.skb_tcp_flags |= TCPHDR_PSH;
+	((struct tcphdr *)packet)->seq = bpf_htonl(skops.snd_nxt - again);
 	if (reserved)
 		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, write_arg);
-	TRUE_OR_TRAP(stored == reserved);
+	/* the question of what is sent again is left out */
+	TRUE_OR_TRAP(stored == reserved || (again && !stored));
+	/* a burst where segmentation may copy it into several segments, and nowhere else */
+	exid = stored_options[2] << 8 | stored_options[3];
+	if (stored && exid == HPCCPP_EXID_BURST)
+		TRUE_OR_TRAP(skops.skb_tcp_flags & TCPHDR_PSH);
+	if (stored && exid == HPCCPP_EXID_COLLECT)
+		TRUE_OR_TRAP(the_flow.no_burst || flags & TCPHDR_SYN ||
+			     !(skops.skb_tcp_flags & TCPHDR_PSH));
 	/* who pauses its calls hears when to resume them */
-	TRUE_OR_TRAP(!the_flow.paused_len ||
+	TRUE_OR_TRAP(!the_flow.paused ||
 		     (skops.bpf_sock_ops_cb_flags & HPCCPP_RESUME_FLAGS) ==
 		     HPCCPP_RESUME_FLAGS);
 }

@@ -82,6 +82,7 @@ static int set_up(void **state)
 	windows = false;
 	now = 1000 * MS;
 	room = 28;
+	again = false;
 	new_socket();
 	skops.family = AF_INET;
 	skops.local_ip4 = bpf_htonl(0x0a000001);
@@ -158,6 +159,15 @@ static __u32 send_data(void)
 	return send_packet(MSS);
 }
 
+/* What is in flight, or a part of it, once more */
+static __u32 send_again(void)
+{
+	again = true;
+	build_segment(TCPHDR_ACK, MSS);
+	again = false;
+	return exid();
+}
+
 static void acked(void)
 {
 	skops.snd_una = skops.snd_nxt;
@@ -178,6 +188,7 @@ static void no_options(void)
 {
 	__builtin_memset(packet, 0, sizeof(packet));
 	put_snd_ack(skops.snd_una);
+	skops.skb_tcp_flags = TCPHDR_ACK;
 	options_len = 0;
 	end_packet(0);
 }
@@ -306,6 +317,17 @@ static void echo_of_load(__u16 rate, __u8 U)
 	const struct hpccpp_int rec = { .link = rate ? 9 : 0, .rate = rate, .U = U };
 
 	receive(HPCCPP_EXID_ECHO, &rec, 1);
+}
+
+/* Data, and the last of so many echoes that the flow knows its path, which has this load */
+static void path_known(__u8 U)
+{
+	int i;
+
+	send_data();
+	acked();
+	for (i = 0; i < HPCCPP_NEW; i++)
+		echo_of_load(0x714, U);
 }
 
 static void assert_echo(const struct hpccpp_int *rec, int n)

@@ -23,8 +23,13 @@
  *	third ACK	echo of what the SYN-ACK collected; else collect, of any flow.
  *			Either tells the peer that this host has an agent, also a
  *			listener that kept no SYN or is older than its own agent.
- *	data		collect, from flows under hpccpp that may ask (below)
+ *	data		collect, from flows under hpccpp that may ask (below): once a
+ *			round trip or more often, asks_often(), or in one of so many
  *	ACK, data	echo or window, when a collect has arrived since the last one
+ *
+ * A packet of several segments has PSH, which segmentation leaves in the last. Its collect
+ * is of the kind "burst": ports write into the segment with PSH and we echo that one, so
+ * that GRO merges the others.
  *
  * A segment carries one of these: beside timestamps there is no room for two. On data
  * the answer goes first, then it takes turns with the collect. Where SACK blocks leave
@@ -55,7 +60,7 @@
  *	    | gave up: does not ask  |
  *	    '------------------------'
  *
- * It retransmits a lost flight without options.
+ * What is lost is sent again without a question.
  *
  * With a key, a collect has an empty option "tag" behind it until a tag has arrived.
  * That asks the peer to sign its echoes, which it does where there is room.
@@ -96,8 +101,12 @@ static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
 		take_echo(skops, f, (const __be32 (*)[3])(p + 1), 1);
 		return true;
 	}
-	if (*p != OPT_ONE(HPCCPP_EXID_COLLECT))
+	if (*p == OPT_ONE(HPCCPP_EXID_BURST)) {
+		if (!(skops->skb_tcp_flags & TCPHDR_PSH))
+			return true;
+	} else if (*p != OPT_ONE(HPCCPP_EXID_COLLECT)) {
 		return false;
+	}
 	__builtin_memcpy(o.rec[0], p + 1, HPCCPP_REC_LEN);
 	take_collect(skops, f, &o);
 	return true;
@@ -136,6 +145,8 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 		}
 	}
 	n = load(skops, &o, HPCCPP_EXID_COLLECT, 0);
+	if (!n && skops->skb_tcp_flags & TCPHDR_PSH)
+		n = load(skops, &o, HPCCPP_EXID_BURST, 0);
 	if (!n && f)
 		parse_window(skops, f, &o);
 	if (!n)
@@ -179,12 +190,15 @@ static __always_inline void reserve_mss(struct bpf_sock_ops *skops,
 
 /*
  * Reserve what answers a collect: a window where W is computed here, or an echo. On
- * data it takes turns with a collect of our own.
+ * data it takes turns with a collect of our own that is due.
  */
 static __always_inline bool plan_answer(struct bpf_sock_ops *skops,
-					struct flow *f, bool data, bool ask)
+					struct flow *f,
+					const struct hpccpp_host_cfg *cfg,
+					bool data, bool ask)
 {
-	if (!f->echo_due || (data && ask && f->echo_turn))
+	if (!f->echo_due ||
+	    (data && ask && f->echo_turn && data_due(skops, f, cfg)))
 		return false;
 	if (windows && f->rx && f->rx_knows_link && has_load(&f->collected)) {
 		if (!window_due(skops))
@@ -224,12 +238,13 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 	}
 
 	f->plan = PLAN_NONE;
+	f->ask_end = 0;
 	if (flags & TCPHDR_SYN) {
 		plan_syn(skops, f, cfg);
 		return;
 	}
 	data = skops->skb_len;
-	if (plan_third_ack(skops, f) || plan_answer(skops, f, data, ask))
+	if (plan_third_ack(skops, f) || plan_answer(skops, f, cfg, data, ask))
 		return;
 	if (data && ask)
 		plan_data(skops, f, cfg);
@@ -257,7 +272,7 @@ static __always_inline void write_hdr_opt(struct bpf_sock_ops *skops)
 		write_echo(skops, f, &o);
 	else
 		write_collect(skops, f, &o);
-	if (f->plan & PLAN_COLLECT && f->paused_len) {
+	if (f->plan & PLAN_COLLECT && f->paused) {
 		set_flags(skops, HPCCPP_RESUME_FLAGS);
 		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 	}

@@ -16,6 +16,7 @@
 #include "hpccpp_prefix.h"
 
 #define TCPHDR_SYN	0x02
+#define TCPHDR_PSH	0x08
 #define TCPHDR_ACK	0x10
 
 /* An option of ours: collect, echo, tag or window */
@@ -46,15 +47,16 @@ struct flow {
 	struct hpccpp_mail mail;	/* the module reads it: must be first */
 	struct opt collected;	/* the last collect that arrived */
 	__u32 round;		/* snd_nxt when this round trip began */
-	__u32 asked_seq;	/* snd_nxt when a data segment last asked */
-	__u32 paused_len;	/* bytes of that packet if it paused calls, or 0 */
+	__u32 asked_end;	/* end of the data that last asked; 0: none did */
+	__u32 ask_end;		/* of the packet that TCP builds now, if it is to ask */
 	__u32 want[2];		/* the request for windows; 0: none */
 	__u32 requested_seq;	/* snd_nxt when the request was last written */
-	__u16 segs;		/* data segments since the last collect */
+	__u16 segs;		/* data segments since the last collect, every N */
 	__u8 passive;		/* the peer opened the connection */
 	__u8 wanted;		/* the prefixes allow us to ask this peer */
 	__u8 proven;		/* the peer has an agent: it has sent INT */
-	__u8 tries;		/* round trips in which we asked in vain */
+	__u8 tries;		/* round trips in which we asked in vain, saturating */
+	__u8 heard;		/* echoes and windows of data since all was in doubt, saturating */
 	__u8 doubted;		/* a flight was lost: only an echo proves now */
 	__u8 syn_sent;		/* the first SYN has left */
 	__u8 third;		/* the next ACK is the handshake's third */
@@ -67,6 +69,9 @@ struct flow {
 	__u8 requests : 4;	/* times that the request was written */
 	__u8 unmeasured : 1;	/* "collected" is news to host_rx */
 	__u8 own_flag : 1;	/* we set the WRITE flag of this connection */
+	__u8 paused : 1;	/* and have cleared it until the next question is due */
+	__u8 loaded : 1;	/* a link of the last echo is */
+	__u8 no_burst : 1;	/* what is no burst asks: nobody has answered bursts */
 	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
@@ -199,8 +204,9 @@ static __always_inline void set_flags(struct bpf_sock_ops *skops, int flags)
 
 /*
  * A flow may pause its WRITE calls after a packet: may_pause_calls(). These events
- * resume them. An ACK that brings an RTT sample comes once in a round trip;
- * retransmissions and timeouts may bring no sample, and the agent has to see them.
+ * resume them, as an echo does. The kernel tells of RTT samples once in a round trip, maybe
+ * before all that asked is acked; retransmissions and timeouts may bring none, and the agent
+ * has to see them.
  */
 #define HPCCPP_RESUME_FLAGS						\
 	(BPF_SOCK_OPS_RTT_CB_FLAG | BPF_SOCK_OPS_RETRANS_CB_FLAG |	\

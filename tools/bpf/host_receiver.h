@@ -12,8 +12,10 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 	resume_calls(skops, f);
 	count(HPCCPP_HS_COLLECTED);
 	f->collected = *o;
-	if (!f->doubted)
+	if (!f->doubted && !f->proven) {
 		f->proven = 1;
+		f->tries = 0;
+	}
 	f->echo_due = 1;
 	f->unmeasured = 1;
 	call_write(skops, f);

@@ -11,7 +11,10 @@
 #define SOL_TCP		6
 #define TCP_CONGESTION	13
 
-/* Round trips of data in which we ask a peer that has not answered yet */
+/*
+ * Round trips of data in which all ask a peer that has not answered yet, and after which
+ * all ask one that has answered before.
+ */
 #define HPCCPP_TRIES	4
 
 /*
@@ -21,6 +24,19 @@
 #define HPCCPP_OFFLOADED	4
 
 #define HPCCPP_FIRST_FLIGHT	10	/* segments: the kernel's TCP_INIT_CWND */
+
+/* "every rtt" asks so often in a round trip where it matters: asks_often(). */
+#define HPCCPP_ASKS	8
+
+/* Echoes until a path is known: those of two round trips with HPCCPP_ASKS */
+#define HPCCPP_NEW	16
+
+/*
+ * Load of a link from which a path is loaded, 1/64. From there on it counts what others do
+ * within a round trip: with 7/8 in its place a link of 10 Gbit/s and 20 us was busy again
+ * 10.3 round trips after flows had left it, with 3/8 9.3.
+ */
+#define HPCCPP_LOADED	24
 
 /* After so many echoes that the module has not read, it has let go of the flow. */
 #define HPCCPP_UNREAD	1000
@@ -86,11 +102,26 @@ static __always_inline void publish(struct flow *f)
 		f->mail.gen = 1;
 }
 
+static __always_inline void resume_calls(struct bpf_sock_ops *skops,
+					 struct flow *f)
+{
+	if (!f->paused)
+		return;
+	f->paused = 0;
+	call_write(skops, f);
+}
+
 /* An echo or a window arrived: the peer has an agent. */
 static __always_inline void peer_answered(struct flow *f)
 {
 	f->proven = 1;
 	f->doubted = 0;
+	f->tries = 0;
+	f->round = 0;
+	f->no_burst = 0;
+	/* of data: the first flight is still to find what begins with it */
+	if (f->asked_end && f->heard < HPCCPP_NEW)
+		f->heard++;
 	/* the module would have read on each ACK */
 	if (++f->mail.unread > HPCCPP_UNREAD) {
 		f->mail.governed = 0;
@@ -129,6 +160,14 @@ static __always_inline void decode_record(struct hpccpp_int *to,
 		hpccpp_int_decode(to, w0, bpf_ntohl(rec[1]), bpf_ntohl(rec[2]));
 }
 
+/* One of these n records is of a loaded link. */
+static __always_inline bool any_loaded(const __be32 (*rec)[3], int n)
+{
+	return (n > 0 && (bpf_ntohl(rec[0][0]) & 0xff) >= HPCCPP_LOADED) ||
+	       (n > 1 && (bpf_ntohl(rec[1][0]) & 0xff) >= HPCCPP_LOADED) ||
+	       (n > 2 && (bpf_ntohl(rec[2][0]) & 0xff) >= HPCCPP_LOADED);
+}
+
 /* Keep an echo for the module, unless no port has said anything in it. */
 static __always_inline void take_echo(struct bpf_sock_ops *skops,
 				      struct flow *f, const __be32 (*rec)[3],
@@ -136,9 +175,11 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 {
 	count(HPCCPP_HS_ECHOES);
 	peer_answered(f);
+	resume_calls(skops, f);
 	if (f->want[0])
 		echo_for_window(skops, f);
 	n = written(rec, n);
+	f->loaded = any_loaded(rec, n);
 	/* an empty record may have a bound: all ports are below their thresholds */
 	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
 		return;
@@ -164,22 +205,6 @@ static __always_inline void take_found(struct bpf_sock_ops *skops,
 	rec[0][1] = bpf_htonl(hpccpp_int_w1(&r));
 	rec[0][2] = bpf_htonl(hpccpp_int_w2(&r));
 	take_echo(skops, f, rec, 1);
-}
-
-/* Resume paused calls. "every N" needs the number of packets sent since, about. */
-static __always_inline void resume_calls(struct bpf_sock_ops *skops,
-					 struct flow *f)
-{
-	__u32 sent = skops->snd_nxt - f->asked_seq, len = f->paused_len, n = f->segs;
-
-	if (!len)
-		return;
-	/* the packet that asked begins at asked_seq */
-	if (sent > len)
-		n += sent / len - 1;
-	f->segs = n < 0xffff ? n : 0xfffe;
-	f->paused_len = 0;
-	call_write(skops, f);
 }
 
 /* Keep a window for the module. */
@@ -222,109 +247,117 @@ static __always_inline bool may_ask(const struct flow *f,
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
 }
 
-/* Count a round trip in which we asked and had no answer. */
+/*
+ * Count a round trip in which we asked and had no answer. Who has answered before, and does
+ * not for HPCCPP_TRIES of them, may be behind another path, which drops what asks or clears
+ * PSH: all ask again, and not by bursts.
+ */
 static __always_inline void count_tries(struct bpf_sock_ops *skops,
 					struct flow *f)
 {
-	if (f->proven)
-		return;
 	if (f->round && (__s32)(skops->snd_una - f->round) <= 0)
 		return;
-	if (f->round && ++f->tries == HPCCPP_TRIES)
-		count(HPCCPP_HS_GAVE_UP);
+	if (f->round && f->tries < 0xff)
+		f->tries++;
 	f->round = skops->snd_nxt;
 	if (!f->round)
 		f->round = 1;
+	if (f->tries != HPCCPP_TRIES)
+		return;
+	if (!f->proven)
+		count(HPCCPP_HS_GAVE_UP);
+	if (!f->proven || !f->heard)
+		return;
+	f->heard = 0;
+	f->tries = 0;
+	f->no_burst = 1;
 }
 
-/* A port wrote this record, and is loaded. (A bound has no rate.) */
-static __always_inline bool record_loaded(const struct hpccpp_int *rec)
+/* All data asks: none has had an answer, for HPCCPP_TRIES round trips at most. */
+static __always_inline bool all_ask(const struct flow *f)
 {
-	return rec->rate && rec->U >= HPCCPP_CONGESTED;
-}
-
-/* The last echo says that the path is loaded. */
-static __always_inline bool path_loaded(const struct flow *f)
-{
-	const struct hpccpp_int *rec = f->mail.rec;
-
-	if (f->mail.window)
-		return false;
-	return (f->mail.n > 0 && record_loaded(&rec[0])) ||
-	       (f->mail.n > 1 && record_loaded(&rec[1])) ||
-	       (f->mail.n > 2 && record_loaded(&rec[2]));
+	return !f->heard && f->tries < HPCCPP_TRIES;
 }
 
 /*
- * This data segment has to ask. With "every rtt": when the last one that asked was
- * acked. The first segment of a flight always asks, as it may be a probe.
+ * "every rtt" asks HPCCPP_ASKS times in a round trip instead of once: while the path is
+ * loaded, new to the flow, or may change with a packet as the window is a few of them;
+ * and where the receiver computes W, who says so in a fourth of T.
  */
-static __always_inline bool is_due(struct bpf_sock_ops *skops, struct flow *f,
-				   const struct hpccpp_host_cfg *cfg)
+static __always_inline bool asks_often(struct bpf_sock_ops *skops,
+				       const struct flow *f)
 {
-	if (!cfg->every && !(cfg->congested && path_loaded(f))) {
-		if (f->segs && (__s32)(skops->snd_una - f->asked_seq) <= 0)
-			return false;
-		f->segs = 1;
-		f->asked_seq = skops->snd_nxt;
+	return windows || (f->heard && f->heard < HPCCPP_NEW) ||
+	       skops->snd_cwnd <= HPCCPP_ASKS || f->loaded;
+}
+
+/* All data that asked is acked. */
+static __always_inline bool asked_is_acked(struct bpf_sock_ops *skops,
+					   const struct flow *f)
+{
+	return (__s32)(skops->snd_una - f->asked_end) >= 0;
+}
+
+/*
+ * This data has to ask: the first of a flight in any case, as it may be a probe; and all
+ * until there is an echo, so that a path which drops the option loses all that is in
+ * flight: doubt_timeout().
+ */
+static __always_inline bool data_due(struct bpf_sock_ops *skops,
+				     const struct flow *f,
+				     const struct hpccpp_host_cfg *cfg)
+{
+	__u32 sent = skops->snd_nxt + skops->skb_len - f->asked_end;
+
+	if (!skops->packets_out)
 		return true;
-	}
-	if (++f->segs < cfg->every && skops->packets_out)
-		return false;
-	f->segs = 0;
-	return true;
+	if (cfg->every)
+		return f->segs + 1 >= cfg->every;
+	if (all_ask(f) || !f->asked_end || asked_is_acked(skops, f) ||
+	    skops->snd_cwnd <= HPCCPP_ASKS)
+		return true;
+	return asks_often(skops, f) &&
+	       (__u64)sent * HPCCPP_ASKS >= (__u64)skops->snd_cwnd * skops->mss_cache;
 }
 
 /*
  * Calls may pause after the packet that asks now. With segmentation offload TCP builds
  * few packets, and calls us several times for each, which costs more than the question
- * itself. HPCCPP_RESUME_FLAGS resume the calls when this packet is acked, or earlier.
+ * itself. They go on when an ACK brings an RTT sample or an echo, or earlier:
+ * HPCCPP_RESUME_FLAGS.
  *
  * Calls must not pause where another packet of this flight has to ask, or an echo is
  * due. Nor where packets have few segments: without calls TCP computes a larger MSS,
  * then cuts the next packet that asks at the smaller one and leaves a small rest.
  */
 static __always_inline bool may_pause_calls(struct bpf_sock_ops *skops,
-					    struct flow *f,
+					    const struct flow *f,
 					    const struct hpccpp_host_cfg *cfg)
 {
-	__u32 len = skops->skb_len, mss = skops->mss_cache;
-
-	if (cfg->every == 1 || windows || f->echo_due ||
-	    !(f->own_flag || f->listener_flag) ||
-	    len <= HPCCPP_OFFLOADED * mss)
-		return false;
-	if (cfg->every && (__u64)cfg->every * len < (__u64)skops->snd_cwnd * mss)
-		return false;
-	if (cfg->congested && path_loaded(f))
-		return false;
-	f->asked_seq = skops->snd_nxt;
-	return true;
+	return !cfg->every && !f->echo_due && (f->own_flag || f->listener_flag) &&
+	       skops->skb_len > HPCCPP_OFFLOADED * skops->mss_cache &&
+	       !asks_often(skops, f);
 }
 
 /*
  * All that is in flight is lost: there was a timeout, and the option may be its cause.
- * Retransmit without the option, then begin anew to ask until an echo comes. A
- * retransmission without it may arrive before the rest of the lost flight has left,
- * so SACKed packets count as well.
+ * Begin anew to ask until an echo comes.
  */
-static __always_inline bool timed_out(struct bpf_sock_ops *skops,
-				      struct flow *f)
+static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
+					  struct flow *f)
 {
 	__u32 packets = skops->packets_out, lost = skops->lost_out;
 
-	if (!packets)
-		return false;
-	if (lost != packets)
-		return f->doubted && lost + skops->sacked_out == packets;
+	if (!packets || lost != packets)
+		return;
 	if (f->proven) {
 		f->proven = 0;
 		f->passive = 0;
 		f->tries = 0;
 		f->round = 0;
 	}
+	f->heard = 0;
 	f->doubted = 1;
-	return true;
 }
 
 /* The connection that this SYN opens is going to ask for INT. */
@@ -392,8 +425,7 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 	int n;
 
 	f->echo_turn = 0;
-	if (timed_out(skops, f))
-		return;
+	doubt_timeout(skops, f);
 	if (request_due(skops, f) &&
 	    !bpf_reserve_hdr_opt(skops, HPCCPP_REQUEST_LEN, 0)) {
 		f->requested_seq = skops->snd_nxt;
@@ -401,28 +433,57 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 		f->plan = PLAN_REQUEST;
 		return;
 	}
-	if (!is_due(skops, f, cfg))
+	if (!data_due(skops, f, cfg)) {
+		f->segs++;
 		return;
+	}
 	count_tries(skops, f);
 	if (!may_ask(f, cfg))
 		return;
 	n = reserve(skops, cfg->records, !f->peer_signs);
-	if (n) {
-		f->plan = PLAN_COLLECT | n;
-		f->paused_len = may_pause_calls(skops, f, cfg) ?
-				skops->skb_len : 0;
-	} else if (!cfg->every) {
-		f->segs = 0;		/* no room: the next segment has to ask */
-	}
+	if (!n)
+		return;		/* the next that has room asks */
+	f->plan = PLAN_COLLECT | n;
+	f->ask_end = (skops->snd_nxt + skops->skb_len) ?: 1;
+	f->paused = may_pause_calls(skops, f, cfg);
 }
 
-/* Write the collect, and behind it the empty option that asks for a tag. */
+/* This segment has been sent before. */
+static __always_inline bool sent_again(struct bpf_sock_ops *skops)
+{
+	const __be32 *th = header(skops);
+	__u32 next = skops->snd_nxt;
+
+	return th && (__s32)(bpf_ntohl(th[1]) - next) < 0;
+}
+
+/*
+ * Write the collect, and behind it the empty option that asks for a tag. TCP has put PSH
+ * into packets of several segments by now, for the receiver's GRO. Segmentation leaves it
+ * in the last of them alone: that one is written into, and the others stay alike and are
+ * merged.
+ *
+ * What TCP sends again goes without the question, which may be why it was lost; the kernel
+ * fills the room that was reserved.
+ */
 static __always_inline void write_collect(struct bpf_sock_ops *skops,
 					  struct flow *f, struct opt *o)
 {
+	bool burst = skops->skb_tcp_flags & TCPHDR_PSH && !f->no_burst;
+
+	/* in data, not in the handshake */
+	if (f->ask_end) {
+		if (sent_again(skops)) {
+			f->paused = 0;
+			return;
+		}
+		f->asked_end = f->ask_end;
+		f->segs = 0;
+	}
 	if (!f->mail.gen)
 		o->rec[0][0] = bpf_htonl(HPCCPP_WANTED);
-	store(skops, o, HPCCPP_EXID_COLLECT, f->plan & PLAN_N);
+	store(skops, o, burst ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT,
+	      f->plan & PLAN_N);
 	count(HPCCPP_HS_ASKED);
 	if (tags && f->plan & PLAN_TAG) {
 		o->len = HPCCPP_OPT_HDR;
@@ -464,9 +525,12 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 		return;
 	own_calls(skops, f);
 	f->wanted = peer_wanted(skops, cfg);
-	/* what was found before the first flight is not news to a flow that is older */
-	if (skops->data_segs_out > HPCCPP_FIRST_FLIGHT)
+	/* what was before the first flight is not news to a flow that is older */
+	if (skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
 		f->mail.gen = 0;
+		f->heard = 0;
+		f->asked_end = 0;
+	}
 	f->mail.unread = 0;
 	f->mail.governed = 1;
 	f->mail.rx = windows;

@@ -181,19 +181,15 @@ enum hpccpp_host_mode {
 	HPCCPP_MODE_RECEIVER,	/* the receiver does, when both have this mode */
 };
 
-/* Load from which "every congested" asks in each segment, 1/64 */
-#define HPCCPP_CONGESTED	56
-
 #define HPCCPP_CGROUP_LEN	256
 
 /* Map "host", an array of one entry; written by the command. */
 struct hpccpp_host_cfg {
 	__u8  ask;		/* enum hpccpp_ask */
 	__u8  records;		/* records to ask for, 1..HPCCPP_REC_MAX */
-	__u16 every;		/* ask in one of so many segments; 0: once an RTT */
+	__u16 every;		/* ask in one of so many packets; 0: by the round trip */
 	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
-	__u16 mode;		/* enum hpccpp_host_mode */
-	__u16 congested;	/* 1: in every one while the path is loaded */
+	__u32 mode;		/* enum hpccpp_host_mode */
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
 };
 
