@@ -22,13 +22,20 @@ within()
 		jq -e "[$2] | length > 0 and all(type == \"number\" and . >= $3 and . <= $4)" "$json"
 }
 
-ktap_plan 34
-short=(-n 3 -t 1 -b 0 -w cut -s)
+ktap_plan 40
+short=(-n 3 -t 1 -b 0 -s)
 [[ -z ${LONG-} ]] || short=()
-RESULTS=$tmp "$top/scripts/cost/cost.sh" "${short[@]}" >"$tmp/said" || {
-	ktap_diag "$(<"$tmp/said")"
-	exit 1
+measure()
+{
+	RESULTS=$tmp "$top/scripts/cost/cost.sh" "${short[@]}" >"$tmp/said" || {
+		ktap_diag "$(<"$tmp/said")"
+		exit 1
+	}
 }
+measure
+# Three runs of each may all have had less of the machine than others: then ten.
+enough='[.throughput[] | ."16", .rtt | .ratio] | all(. >= 0.85)'
+jq -e "$enough" "$json" >"$tmp/enough" || { short+=(-n 10); measure; }
 for queue in virtual qdisc qdisc_mq; do
 	within "port, $queue: instructions" ".port.$queue.instructions" 100 10000
 	within "port, $queue: passed" ".port.$queue.passed" 1 2000 ns
@@ -47,14 +54,24 @@ within "bytes of an echo, with a tag, of a window" \
 	'.host | (.receiver.ack.option - 16, .receiver_signed.ack.option - 20, .receiver_rx.ack.option - 8)' 0 0
 within "bytes an ACK, with echoes" '.host.receiver.ack.mean' 8 16
 within "bytes an ACK, with windows" '.host.receiver_rx.ack.mean' 0.01 8
-within "throughput without, all, one of 16, one a round trip" \
-	'.throughput.cut | .off, .all, ."16", .rtt | .mbps' 10 1e6 Mbit/s
-within "... GRO merges as much: segments an skb" \
+for wire in cut single; do
+	within "$wire: throughput without, all, one of 16, by the round trip" \
+		".throughput.$wire | .off, .all, .\"16\", .rtt | .mbps" 10 1e6 Mbit/s
+	within "... CPU" ".throughput.$wire | .off, .all, .\"16\", .rtt | .cpu_ns_per_segment" \
+		20 100000 "ns a segment"
+	# The bound of a whole run, which takes longer, is 0.95: this one allows for neighbours.
+	within "$wire: one of 16 and by the round trip: of the throughput without" \
+		".throughput.$wire | .\"16\", .rtt | .ratio" 0.85 1.5
+done
+check "more packets ask when all do than by the round trip" jq -e \
+	'all(.throughput[]; .all.asked_per_second > 1.3 * .rtt.asked_per_second)' "$json"
+within "cut: GRO merges as much: segments an skb" \
 	'.throughput.cut | .off, .all, ."16", .rtt | .segments_per_skb' 15 64
-within "... CPU" '.throughput.cut | .off, .all, ."16", .rtt | .cpu_ns_per_segment' 20 100000 "ns a segment"
-# The bound of a whole run, which takes longer, is 0.95: this one allows for neighbours.
-within "one of 16 and one a round trip: of the throughput without" \
-	'.throughput.cut | ."16", .rtt | .ratio' 0.85 1.5
+# a packet's last segment, which has its own record, comes by itself
+within "single: GRO merges all but the last: segments an skb" \
+	'.throughput.single | .all, ."16", .rtt | .segments_per_skb' 15 64
+within "the default, behind a switch that sees segments: of the throughput without" \
+	.gro_default_ratio 0.85 1.5
 
 # --- What tcp_hpccpp(7) says of it ------------------------------------------------
 
