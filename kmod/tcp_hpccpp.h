@@ -48,6 +48,12 @@
  *	W/4		.933	10.8		38		.83
  *	TCP's own	.932	10.2		40		.78
  *
+ * A byte costs both ends together 11.3 instructions in packets of one segment,
+ * 6.4 of two, 3.5 of 4, 2.2 of 8, 1.7 of 16 and 1.2 of 44 (6.1 in a VM, Reno, no
+ * agents). W/16 of a flow alone has one segment at 10 Gbit/s and 20 us, two at
+ * 25 Gbit/s and 20 us, 4 at 100 Gbit/s and 8 us, 5 at 10 Gbit/s and 100 us as at
+ * 100 Mbit/s and 10 ms, 25 at 100 Gbit/s and 50 us.
+ *
  * TCP small queues let as much wait in the device, but not less than what goes out in
  * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: its completions take their time.
  */
