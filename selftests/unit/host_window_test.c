@@ -750,6 +750,7 @@ static void windows_are_asked_for_often(void **state)
 	the_host.every = 0;
 	skops.snd_cwnd = 80;
 	wants();
+	echo_of_load(0x714, 0);
 	send_data();
 	for (i = 0; i < 30; i++) {
 		put_window(HPCCPP_WINDOW_U, 1);
