@@ -62,7 +62,7 @@ counts()
 
 transfer() # NAME FAMILY MERGED: at r, segments of a packet at least
 {
-	local name="$1, IPv$2" address="addr$2[r]" before after i n=()
+	local name="$1, IPv$2" address="addr$2[r]" before after i least n=()
 	read -ra before < <(counts "$2")
 	check "$name: data intact" tcp_send "$h1" "$r" "${!address}" "-c reno -n 2m"
 	read -ra after < <(counts "$2")
@@ -74,7 +74,9 @@ transfer() # NAME FAMILY MERGED: at r, segments of a packet at least
 	assert_eq "$name: the switch's port wrote into" "${n[2]}" "${n[0]}"
 	assert_le "$name: the receiver collected" "${n[3]}" "${n[0]}"
 	# Of packets of one segment at one time, as the lab has them, TCP's backlog may make one.
-	assert_ge "$name: the receiver collected" "${n[3]}" $((n[0] * 9 / 10))
+	least=${n[0]}
+	[[ ${PLACE-} != uml ]] || least=$((n[0] * 9 / 10))
+	assert_ge "$name: the receiver collected" "${n[3]}" "$least"
 	if [[ $3 -eq 1 ]]; then
 		assert_eq "$name: packets of one segment" "${n[6]}" "${n[5]}"
 	else
