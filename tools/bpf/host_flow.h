@@ -69,9 +69,9 @@ struct flow {
 	__u8 requests : 4;	/* times that the request was written */
 	__u8 unmeasured : 1;	/* "collected" is news to host_rx */
 	__u8 own_flag : 1;	/* we set the WRITE flag of this connection */
-	__u8 paused : 1;	/* and have cleared it until the next question is due */
-	__u8 loaded : 1;	/* a link of the last echo is */
-	__u8 no_burst : 1;	/* what is no burst asks: nobody has answered bursts */
+	__u8 paused : 1;	/* we have cleared it, until an echo or an event */
+	__u8 loaded : 1;	/* the last echo has a loaded link */
+	__u8 no_burst : 1;	/* bursts had no answer: ask by plain collects */
 	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */

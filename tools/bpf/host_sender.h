@@ -102,6 +102,7 @@ static __always_inline void publish(struct flow *f)
 		f->mail.gen = 1;
 }
 
+/* Resume paused calls. */
 static __always_inline void resume_calls(struct bpf_sock_ops *skops,
 					 struct flow *f)
 {
