@@ -71,7 +71,8 @@ demo: deps
 
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
-	$(q)$(MAKE) $(sort build-6.1 build-lab build-$(place)) build-bin
+	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab build-$(place))
+	$(q)$(MAKE) build-bin
 	$(q)scripts/check.sh $(TESTS)
 
 # Whole: what "check" does a part of; hours.
@@ -88,7 +89,7 @@ check-debug:
 
 # The virtual-time lab: User-Mode Linux, what runs in it, and the module for it.
 lab: deps
-	$(q)$(MAKE) build-6.1 build-lab
+	$(q)$(MAKE) -j2 build-6.1 build-lab
 
 build-lab build-lab-debug: out = .build/$(@:build-%=%)
 build-lab build-lab-debug:
