@@ -119,6 +119,6 @@ offloads "$r" eth0 gro on
 tc -n "$s1" qdisc add dev next root tbf rate 1gbit burst 256kb limit 4mb
 "$HPCCPP" port add dev next netns "$s1" queue qdisc base-rtt 100us
 for family in "${qdisc[@]}"; do
-	transfer "the switch merges and has a qdisc" $family 10
+	transfer "the switch merges and has a qdisc" "$family" 10
 done
 ktap_finish
