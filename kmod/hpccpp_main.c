@@ -540,10 +540,10 @@ static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 	if (f->silent < HPCCPP_SILENT_ACKS ||
 	    inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
 		return false;
-	/* not every ACK brings a window */
+	/* not every ACK brings a window; and a FIN, which alone is no start, asks nothing */
 	return f->silent >= max(HPCCPP_SILENT_ACKS_MANY, 4 * tcp_snd_cwnd(tp)) ||
-	       tp->tcp_clock_cache - f->last_int >
-	       (u64)rtt * HPCCPP_STALE_T * 1000;
+	       (tp->packets_out && tp->tcp_clock_cache - f->last_int >
+				   (u64)rtt * HPCCPP_STALE_T * 1000);
 }
 
 /* Lost data has its one answer in the round trip that it is acked in. */

@@ -57,6 +57,20 @@ static void silence_of_time_needs_acks(void **state)
 	assert_fallback();
 }
 
+/* The ACK of a FIN, which comes long after that of the last data */
+static void silence_needs_what_is_in_flight(void **state)
+{
+	begin_known(.5);
+	silent_acks(3);
+	ack(w.tp.packets_out);
+	pass(100 * T_BASE);
+	/* which TCP does not call a start */
+	w.tp.packets_out = 1;
+	w.tp.snd_nxt += MSS;
+	ack(1);
+	assert_true(steered());
+}
+
 static void silence_of_acks_needs_time(void **state)
 {
 	begin_known(.5);
@@ -439,6 +453,7 @@ static void returning_flow_has_lost_nothing(void **state)
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(reno_has_the_devices_bursts),
 	MODULE_TEST(silence_of_time_needs_acks),
+	MODULE_TEST(silence_needs_what_is_in_flight),
 	MODULE_TEST(silence_of_acks_needs_time),
 	MODULE_TEST(silence_is_in_round_trips_of_tcp),
 	MODULE_TEST(many_acks_are_silence),
