@@ -12,8 +12,8 @@ set -euo pipefail
 ccs="hpccpp dctcp bbr cubic"
 
 # 1 to 64 flows to one receiver. W_ai for 64 flows, and for as many as there are. In runs
-# named *-tso the hosts leave segmentation to their links; in those named *-wire the links
-# carry 24 bytes with each frame, which has 142 to 9014.
+# named *-notso the hosts cut their data themselves; in those named *-wire the links carry
+# 24 bytes with each frame, which has 142 to 9014.
 plan_long()
 {
 	local flows g rtt cc mtu n ns
@@ -31,8 +31,8 @@ plan_long()
 				# no bound would hold it to anything
 				[[ $g -ne 25 || $rtt -ne 8 ]] || continue
 				for cc in hpccpp dctcp; do
-					echo "long $cc-${flows}x${g}g-${rtt}us-mtu1500-n64-tso" cc=$cc flows="$flows" \
-						mbit=${g}000 rtt=$rtt mtu=1500 n=64 offloads=yes
+					echo "long $cc-${flows}x${g}g-${rtt}us-mtu1500-n64-notso" cc=$cc flows="$flows" \
+						mbit=${g}000 rtt=$rtt mtu=1500 n=64 offloads=no
 				done
 			done
 		done

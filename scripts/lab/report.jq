@@ -160,13 +160,13 @@ def summary:
 def series: # of long: hpccpp's N is 64, or as many as there are flows
 	(.[] | select(.cc != "hpccpp" or .params.n == 64) | { title: .cc, run: . }),
 	(.[] | select(.cc == "hpccpp" and .params.n == .params.flows) | { title: "hpccpp, N = flows", run: . });
-def tso: .params.offloads == "yes";
+def notso: .params.offloads == "no";
 def wire: (.params.overhead // 0) > 0;
 def long:
 	runs("long") | select(. != []) | . as $runs |
-	[.[] | select(.params.mtu == 1500 and (tso or wire | not))] as $plain |
+	[.[] | select(.params.mtu == 1500 and (notso or wire | not))] as $plain |
 	section("long"; "long: flows without end"),
-	p("1 to 64 senders to one receiver, measured in the second half of at least 2000 round trips. hpccpp is to fill η of the link, or up to η + (1 − η) · flows / N, with a queue that is nearly empty however many flows there are. Where the BDP is a few packets only, a packet that waits is a large part of it, and utilisation is lower. With “TSO” hosts send packets of many segments, which their links cut."),
+	p("1 to 64 senders to one receiver, measured in the second half of at least 2000 round trips. hpccpp is to fill η of the link, or up to η + (1 − η) · flows / N, with a queue that is nearly empty however many flows there are. Where the BDP is a few packets only, a packet that waits is a large part of it, and utilisation is lower. Hosts send packets of many segments (TSO), which their links cut; in runs without TSO they send segments."),
 	star,
 	(if $plain == [] then empty else
 		($plain | ccs) as $ccs |
@@ -191,8 +191,8 @@ def long:
 		folded("\(.[0] | link)\(if .[0] | wire then ", \(.[0].params.overhead) bytes with each frame" else "" end), MTU \(.[0].params.mtu), BDP \(.[0].metrics.bdp | sig) packets";
 			table([["", 2], ["", 1], ["queue, packets", 3], ["", 3]];
 				["flows", "", "utilisation", "mean", "p99", "max", "Jain", "drops", "timeouts"];
-				[$group | sort_by([.params.flows, (.cc | rank), .params.n, tso])[] | . as $run | .metrics |
-					[$run.params.flows, (if $run.cc == "hpccpp" then "hpccpp, N = \($run.params.n)" else $run.cc end) + (if $run | tso then ", TSO" else "" end),
+				[$group | sort_by([.params.flows, (.cc | rank), .params.n, notso])[] | . as $run | .metrics |
+					[$run.params.flows, (if $run.cc == "hpccpp" then "hpccpp, N = \($run.params.n)" else $run.cc end) + (if $run | notso then ", without TSO" else "" end),
 					 (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, (.jain | share), .drops, .timeouts]])));
 
 def step:

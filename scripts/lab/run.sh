@@ -38,10 +38,10 @@ declare -A p=(
 	[mtu]=1500
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
-	[offloads]=no	# yes: hosts have TSO
+	[offloads]=yes	# hosts have TSO, as Linux' do; no: they send segments
 	[segs]=0	# of a packet of the first host, at most; 0: as many as of others
 	[overhead]=0	# bytes that the wire carries with each frame
-	[every]=1	# how hosts ask: in one of so many packets, or rtt
+	[every]=rtt	# how hosts ask: by the round trip, or in one of so many packets
 	[respond]=0	# percent of load from which switches send INT responses; 0: none
 	[prio]=0	# 1: links let control packets, as these, pass what waits
 	[probe]=0	# net.hpccpp.probe
