@@ -197,12 +197,10 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	if (ca->mode != HPCCPP_INT)
 		return;
 	/*
-	 * TCP's own pacing counts payload, fq what is on the wire. Data
-	 * segments carry the option whose echo we got.
+	 * TCP counts payload, for its own pacing and for the departure times that
+	 * fq goes by. Data segments carry the option whose echo we got.
 	 */
-	if (smp_load_acquire(&sk->sk_pacing_status) != SK_PACING_FQ)
-		rate = div_u64(rate * (mss > opt ? mss - opt : 1),
-			       f->wire_len);
+	rate = div_u64(rate * (mss > opt ? mss - opt : 1), f->wire_len);
 	hpccpp_set_pacing_rate(sk, f, rate);
 }
 

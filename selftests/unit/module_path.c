@@ -459,14 +459,14 @@ static void cwnd_is_W_in_packets_and_one(void **state)
 	assert_int_equal(w.tp.snd_cwnd, 5);
 }
 
-/* TCP paces payload, fq what is on the wire; R is of the wire. */
+/* TCP paces payload, also under fq, by departure times; R is of the wire. */
 static void pacing_is_of_payload(void **state)
 {
 	begin_known(.5);
 	assert_int_equal(w.sk->sk_pacing_rate, flow()->R * (MSS - 16) / WIRE);
 	w.sk->sk_pacing_status = SK_PACING_FQ;
 	round_trip(.5);
-	assert_int_equal(w.sk->sk_pacing_rate, flow()->R);
+	assert_int_equal(w.sk->sk_pacing_rate, flow()->R * (MSS - 16) / WIRE);
 	assert_int_equal(flow()->R, flow()->s.W * 1000000ULL / T_BASE);
 	w.sk->sk_max_pacing_rate = 5000;
 	round_trip(.5);

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# R is a rate on the wire, whoever spaces the packets: fq, by the departure times that TCP
+# sets, or TCP itself above another qdisc; headers, telemetry and the MSS are counted.
+#
+#	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
+#	   fq, fq_codel or pfifo	eta 50: half of that, no queue
+#
+# place: uml
+# timeout: 60
+# shellcheck disable=SC2034,SC2154 # used and set in lib.sh
+# shellcheck disable=SC2317 # functions that busywait calls
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+trace=/sys/kernel/tracing
+
+# What is waited for here takes many packets: look less often.
+nap() { read -rt 0.02 -u "$never" || true; }
+
+# ns, and bytes that s1 has got of h1
+received() { date +%s%N; ip -s -j -n "$s1" link show dev h1 | jq '.[0].stats64.rx.bytes'; }
+
+has_updated() { [[ $(counter "$h1" updates) -ge $1 ]]; }	# TIMES
+
+# paced MTU FAMILY QDISC
+paced()
+{
+	local name="$3, MTU $1, IPv$2: wire rate over R" address="addr$2[r]" from to
+	MTU=$1
+	topo_line 1 1
+	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=50
+	host_on "$h1"
+	host_on "$r"
+	ports_on
+	port_off "$h1" eth0
+	tc -n "$h1" qdisc replace dev eth0 root "$3"
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 77 >/dev/null
+	busywait 10 listening "$r" 77
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${!address}" 77 >/dev/null
+	sender=$!
+	busywait 20 has_updated 500	# and settled
+	echo >"$trace/trace"
+	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+	mapfile -t from < <(received)
+	busywait 20 has_updated 3000
+	mapfile -t to < <(received)
+	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+	R=$(sed -nE 's/.* R=([0-9]+).*/\1/p' "$trace/trace" | awk '{ n += $1 } END { print n / NR }')
+	ratio=$(awk -v b=$((to[1] - from[1])) -v ns=$((to[0] - from[0])) -v R="$R" \
+		'BEGIN { printf "%.4f", b * 1e9 / ns / R }')
+	assert_ge "$name" "$ratio" 0.98
+	assert_le "$name" "$ratio" 1.02
+	kill "$sender"
+	wait "$sender" || true
+	busywait 60 no_sockets "$h1"
+	hosts_off
+	topo_down
+}
+
+load_hpccpp || ktap_skip_all "no congestion control hpccpp"
+echo 20000 >"$trace/buffer_size_kb"
+ktap_plan 16
+for family in 4 6; do
+	for qdisc in fq fq_codel pfifo; do
+		paced 1500 $family $qdisc
+	done
+done
+paced 1280 4 fq
+paced 1280 6 fq
+ktap_finish
