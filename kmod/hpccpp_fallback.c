@@ -51,7 +51,7 @@ void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	/* that is not the window of a probe */
 	f->probing = 0;
 	hpccpp_set_cwnd(sk, f, 0);
-	tp->snd_ssthresh = max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN);
+	WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
 	hpccpp_unlimit_burst(sk, f);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);

@@ -284,7 +284,7 @@ static bool hpccpp_path_changed(const struct sock *sk,
 {
 	int i;
 
-	if (f->updates < HPCCPP_LINKS || f->syn_queue ||
+	if (f->updates < HPCCPP_PATH_UPDATES || f->syn_queue ||
 	    f->min_rtt != tcp_min_rtt(tcp_sk(sk)))
 		return true;
 	/* known, and yet less than min(B), is one that min(B) had forgotten */
@@ -332,8 +332,8 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 	/* net.hpccpp.base_rtt_us may have been T, of a flow that has no other */
 	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
 	/* a flow that is new to its path goes by all that it hears */
-	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_LINKS ? 0 : f->min_B,
-				rec, n, f->T, now) ?: f->min_B;
+	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_PATH_UPDATES ? 0 :
+				f->min_B, rec, n, f->T, now) ?: f->min_B;
 	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
@@ -356,7 +356,7 @@ static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
 	 * A new flow is one in its first flight, without loss. A queue beyond
 	 * what a record can say leaves T, and this, unknown.
 	 */
-	if (f->updates || tp->data_segs_out > TCP_INIT_CWND ||
+	if (f->updates || tp->data_segs_out > f->init_cwnd ||
 	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
 	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
@@ -754,7 +754,7 @@ static void hpccpp_init(struct sock *sk)
 	bool has_agent;
 
 	/* may run in softirq; telemetry needs state, Reno needs none */
-	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_NOWARN);
+	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	ca->flow = f;
 	ca->check = (unsigned long)f ^ hpccpp_secret;
 	hpccpp_set_mode(sk, HPCCPP_RENO);
@@ -764,6 +764,7 @@ static void hpccpp_init(struct sock *sk)
 	}
 	f->size = sizeof(*f);
 	f->net = hpccpp_net(sk);
+	f->init_cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	hpccpp_count_loss(sk, f);
 
 	has_agent = hpccpp_announce(sk);
@@ -783,15 +784,19 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_NO_INT);
 }
 
+/* Whoever comes next goes on from the window of now, and not in slow start. */
 static void hpccpp_release(struct sock *sk)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f = hpccpp_flow(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
 
 	ca->flow = NULL;
 	ca->check = 0;
 	if (!f)
 		return;
+	if (ca->mode == HPCCPP_INT)
+		WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
 	hpccpp_unlimit_burst(sk, f);
 	kfree(f);
 	WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);

@@ -29,6 +29,9 @@
 /* N of W_ai, unless set or measured. */
 #define HPCCPP_FLOWS		64
 
+/* Updates until a flow knows its path: what it hears first is all there is to go by. */
+#define HPCCPP_PATH_UPDATES	8
+
 /* f->told when W is less than the agent was told: 28 bits tell it. */
 #define HPCCPP_TELL		~0U
 

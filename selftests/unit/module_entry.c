@@ -97,6 +97,18 @@ static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
 	assert_int_equal(flow()->s.W_c, 19 * WIRE);
 }
 
+/* The route may have another initial window, ip-route(8) initcwnd. */
+static void first_flight_of_a_route(void **state)
+{
+	w.tp.snd_cwnd = 30;
+	begin(-1);
+	submit(30);
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(flow()->s.W_c, RTT * 1250);
+}
+
 static void flow_in_its_first_flight_is_new(void **state)
 {
 	begin(-1);
@@ -381,6 +393,23 @@ static void release_leaves_nothing(void **state)
 	assert_int_equal(counter("before_init"), 1);
 }
 
+/* Another congestion control goes on, and does not fill the path anew. */
+static void who_follows_is_past_slow_start(void **state)
+{
+	begin_known(.5);
+	w.tp.snd_cwnd = 37;
+	ops()->release(w.sk);
+	assert_int_equal(w.tp.snd_ssthresh, 37);
+}
+
+static void who_follows_reno_has_its_ssthresh(void **state)
+{
+	begin(-1);
+	w.tp.snd_cwnd = 37;
+	ops()->release(w.sk);
+	assert_int_equal(w.tp.snd_ssthresh, TCP_INFINITE_SSTHRESH);
+}
+
 static void ss_shows_the_flow(void **state)
 {
 	union tcp_cc_info info;
@@ -581,6 +610,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(flow_past_its_first_flight_is_not_new),
 	MODULE_TEST(flow_that_has_lost_is_not_new),
 	MODULE_TEST(flow_behind_a_queue_beyond_words_is_not_new),
+	MODULE_TEST(first_flight_of_a_route),
 	MODULE_TEST(flow_in_its_first_flight_is_new),
 	MODULE_TEST(flow_without_agent),
 	MODULE_TEST(flow_without_memory),
@@ -599,6 +629,8 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(socket_is_taken_from_us_in_an_ack),
 	MODULE_TEST(foreign_private_area),
 	MODULE_TEST(release_leaves_nothing),
+	MODULE_TEST(who_follows_is_past_slow_start),
+	MODULE_TEST(who_follows_reno_has_its_ssthresh),
 	MODULE_TEST(ss_shows_the_flow),
 	MODULE_TEST(ss_shows_nothing_of_reno),
 	MODULE_TEST(knobs_have_ranges),

@@ -88,6 +88,7 @@ static inline unsigned long get_random_long(void)
 #define GFP_KERNEL		1
 #define GFP_ATOMIC		2
 #define __GFP_NOWARN		4
+#define __GFP_ACCOUNT		8
 
 extern bool kernel_no_memory;	/* the next allocations fail */
 extern int kernel_memory;	/* so many do not fail, then all do; -1: none does */
