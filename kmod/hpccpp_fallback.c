@@ -39,11 +39,21 @@ void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
 		f->blind_rounds++;
 }
 
-/* Reno goes on from the window that telemetry had reached. */
-void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
+/*
+ * Another congestion control follows. It starts from the current window, not in slow
+ * start, and with the device's own limit for bursts.
+ */
+void hpccpp_hand_over(struct sock *sk, struct hpccpp_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
+	hpccpp_unlimit_burst(sk, f);
+}
+
+/* Reno goes on from the window that telemetry had reached. */
+void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
+{
 	f->fallbacks++;
 	/* Reno answers from here on, and md_seq may wrap before INT is back */
 	f->in_md = 0;
@@ -51,8 +61,7 @@ void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	/* that is not the window of a probe */
 	f->probing = 0;
 	hpccpp_set_cwnd(sk, f, 0);
-	WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
-	hpccpp_unlimit_burst(sk, f);
+	hpccpp_hand_over(sk, f);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
 }

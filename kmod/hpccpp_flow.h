@@ -24,7 +24,6 @@ struct hpccpp_flow {
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
 	__u32 prior_W;		/* W before that decrease, bytes, for undo */
-	__u32 init_cwnd;	/* that it began with, packets */
 	__u32 min_rtt;		/* TCP's, that T is of, us */
 	__u32 syn_rtt;		/* the handshake's RTT, us; 0: of no use */
 	__u32 syn_queue;	/* of that, in queues as telemetry says, us */

@@ -345,7 +345,7 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /* The flow's first record, or the first after silence: where W and W_c start. */
-static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
+static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -356,7 +356,7 @@ static void hpccpp_enter(const struct sock *sk, struct hpccpp_flow *f,
 	 * A new flow is one in its first flight, without loss. A queue beyond
 	 * what a record can say leaves T, and this, unknown.
 	 */
-	if (f->updates || tp->data_segs_out > f->init_cwnd ||
+	if (f->updates || tp->data_segs_out > hpccpp_first_flight(sk) ||
 	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
 	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
@@ -538,7 +538,10 @@ static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 	if (f->silent < HPCCPP_SILENT_ACKS ||
 	    inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
 		return false;
-	/* not every ACK brings a window; and a FIN, which alone is no start, asks nothing */
+	/*
+	 * Not every ACK brings a window. With nothing in flight this may be the ACK of
+	 * a FIN, which asked for nothing and may come long after the last data.
+	 */
 	return f->silent >= max(HPCCPP_SILENT_ACKS_MANY, 4 * tcp_snd_cwnd(tp)) ||
 	       (tp->packets_out && tp->tcp_clock_cache - f->last_int >
 				   (u64)rtt * HPCCPP_STALE_T * 1000);
@@ -764,7 +767,6 @@ static void hpccpp_init(struct sock *sk)
 	}
 	f->size = sizeof(*f);
 	f->net = hpccpp_net(sk);
-	f->init_cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	hpccpp_count_loss(sk, f);
 
 	has_agent = hpccpp_announce(sk);
@@ -784,20 +786,17 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_NO_INT);
 }
 
-/* Whoever comes next goes on from the window of now, and not in slow start. */
 static void hpccpp_release(struct sock *sk)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f = hpccpp_flow(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
 
 	ca->flow = NULL;
 	ca->check = 0;
 	if (!f)
 		return;
 	if (ca->mode == HPCCPP_INT)
-		WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
-	hpccpp_unlimit_burst(sk, f);
+		hpccpp_hand_over(sk, f);
 	kfree(f);
 	WRITE_ONCE(sk->sk_pacing_shift, HPCCPP_PACING_SHIFT);
 }

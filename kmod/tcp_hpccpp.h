@@ -29,7 +29,7 @@
 /* N of W_ai, unless set or measured. */
 #define HPCCPP_FLOWS		64
 
-/* Updates until a flow knows its path: what it hears first is all there is to go by. */
+/* A flow with fewer updates takes each record as it is, having none to compare it with. */
 #define HPCCPP_PATH_UPDATES	8
 
 /* f->told when W is less than the agent was told: 28 bits tell it. */
@@ -132,6 +132,14 @@ static inline u32 hpccpp_w_init(const struct hpccpp_flow *f)
 	return min_t(u64, hpccpp_bdp(f->min_B, f->T), HPCCPP_W_LIMIT);
 }
 
+/* The initial window of the route, as tcp_init_cwnd() has it, packets */
+static inline u32 hpccpp_first_flight(struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	return (dst ? dst_metric(dst, RTAX_INITCWND) : 0) ?: TCP_INIT_CWND;
+}
+
 /* hpccpp_main.c */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);
@@ -156,6 +164,7 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word);
 void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
 		    bool loaded, u64 queue_us);
+void hpccpp_hand_over(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f);
 bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f);

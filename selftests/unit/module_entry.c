@@ -100,6 +100,9 @@ static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
 /* The route may have another initial window, ip-route(8) initcwnd. */
 static void first_flight_of_a_route(void **state)
 {
+	struct dst_entry route = { .initcwnd = 30 };
+
+	w.sk->sk_dst = &route;
 	w.tp.snd_cwnd = 30;
 	begin(-1);
 	submit(30);
@@ -107,6 +110,16 @@ static void first_flight_of_a_route(void **state)
 	news(.5, 0);
 	ack(1);
 	assert_int_equal(flow()->s.W_c, RTT * 1250);
+}
+
+/* A window that another congestion control has reached is no first flight. */
+static void flow_of_another_is_not_new(void **state)
+{
+	w.tp.snd_cwnd = 110;
+	w.tp.data_segs_out = 100;
+	begin(-1);
+	submit(8);
+	assert_enters_with_cwnd();
 }
 
 static void flow_in_its_first_flight_is_new(void **state)
@@ -611,6 +624,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(flow_that_has_lost_is_not_new),
 	MODULE_TEST(flow_behind_a_queue_beyond_words_is_not_new),
 	MODULE_TEST(first_flight_of_a_route),
+	MODULE_TEST(flow_of_another_is_not_new),
 	MODULE_TEST(flow_in_its_first_flight_is_new),
 	MODULE_TEST(flow_without_agent),
 	MODULE_TEST(flow_without_memory),

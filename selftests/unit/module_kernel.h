@@ -247,8 +247,13 @@ enum sk_pacing {
 struct sk_buff;
 
 struct dst_entry {
-	int unused;
+	u32 initcwnd;
 };
+
+enum { RTAX_INITCWND };
+
+/* of the one metric */
+#define dst_metric(dst, metric)	((void)(metric), (dst)->initcwnd)
 
 struct sock {
 	struct net *sk_net;
