@@ -534,14 +534,15 @@ tcp_send()
 	[[ $server =~ $counts && ${BASH_REMATCH[1]} -eq $received && ${BASH_REMATCH[2]} -eq $sent ]]
 }
 
-# flow_start: one flow from h1 to r in the background, until flow_end
+# flow_start: one flow from h1 to r in the background, until flow_end; to the address in
+# $flow_to, if any
 flow_start()
 {
 	local port=$((next_port++))
 	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
 	receiver=$!
 	busywait 10 listening "$r" "$port"
-	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${addr4[r]}" "$port" >"$tmp/client"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${flow_to-${addr4[r]}}" "$port" >"$tmp/client"
 	sender=$!
 }
 

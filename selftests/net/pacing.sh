@@ -27,7 +27,7 @@ has_updated() { [[ $(counter "$h1" updates) -ge $1 ]]; }	# TIMES
 # paced MTU FAMILY QDISC
 paced()
 {
-	local name="$3, MTU $1, IPv$2: wire rate over R" address="addr$2[r]" from to
+	local name="$3, MTU $1, IPv$2" address="addr$2[r]" from to R ratio
 	MTU=$1
 	topo_line 1 1
 	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=50
@@ -36,10 +36,7 @@ paced()
 	ports_on
 	port_off "$h1" eth0
 	tc -n "$h1" qdisc replace dev eth0 root "$3"
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 77 >/dev/null
-	busywait 10 listening "$r" 77
-	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${!address}" 77 >/dev/null
-	sender=$!
+	flow_to=${!address} flow_start
 	busywait 20 has_updated 500	# and settled
 	echo >"$trace/trace"
 	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
@@ -50,10 +47,9 @@ paced()
 	R=$(sed -nE 's/.* R=([0-9]+).*/\1/p' "$trace/trace" | awk '{ n += $1 } END { print n / NR }')
 	ratio=$(awk -v b=$((to[1] - from[1])) -v ns=$((to[0] - from[0])) -v R="$R" \
 		'BEGIN { printf "%.4f", b * 1e9 / ns / R }')
-	assert_ge "$name" "$ratio" 0.98
-	assert_le "$name" "$ratio" 1.02
-	kill "$sender"
-	wait "$sender" || true
+	assert_ge "$name: wire rate over R" "$ratio" 0.98
+	assert_le "$name: wire rate over R" "$ratio" 1.02
+	flow_end "$name"
 	busywait 60 no_sockets "$h1"
 	hosts_off
 	topo_down
@@ -61,7 +57,7 @@ paced()
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo 20000 >"$trace/buffer_size_kb"
-ktap_plan 16
+ktap_plan 24
 for family in 4 6; do
 	for qdisc in fq fq_codel pfifo; do
 		paced 1500 $family $qdisc
