@@ -14,15 +14,21 @@ capture_start() # NETNS DEV: TCP there, into $tmp/pcap
 	busywait 10 grep -q 'listening on' "$tmp/tcpdump"
 }
 
-# capture_stop: when a packet sent now from h1 to r has been seen too. Leaves in
+sentinel() # sends a packet from h1 to r, and tells if one has been captured
+{
+	in_ns "$h1" bash -c "echo captured >/dev/udp/${addr4[r]}/9"
+	grep -q captured "$tmp/pcap"
+}
+
+# capture_stop: when a packet sent now from h1 to r has been seen too. It is sent again
+# as a link may lose it. Leaves in
 # $tmp/segments of each TCP segment: time, port it is from, flags, sequence number,
 # payload, length of the TCP header, option (-, collect, echo, both: a SYN-ACK's, or
 # burst: a collect that is another segment's, as this one has no PSH),
 # records in it, records in it that are written, and of both 1 if the SYN has found one.
 capture_stop()
 {
-	in_ns "$h1" bash -c "echo captured >/dev/udp/${addr4[r]}/9"
-	busywait 10 grep -q captured "$tmp/pcap"
+	busywait 10 sentinel
 	kill "$capture_process"
 	wait "$capture_process" || true
 	grep -q '^0 packets dropped by kernel' "$tmp/tcpdump" || return
