@@ -1,42 +1,166 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * HPCC++: what telemetry does not explain, the fallback to Reno, and the way back
- * (difference 7 of hpccpp_main.c). No ACK of a flow that telemetry steers needs this,
- * but one in a round trip. Silence is looked for with each: hpccpp_is_silent().
+ * (differences 5 and 7 of hpccpp_main.c). A flow that telemetry explains needs little of
+ * this with each ACK, and the rest once in a round trip. Silence is looked for in
+ * hpccpp_is_silent().
  */
 
 #include <net/tcp.h>
 
 #include "tcp_hpccpp.h"
 
-/* From here on INT has to explain each loss. */
-void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f)
+/*
+ * The window is half, and from the third round trip on the mean is looked at: the first
+ * is of packets that left before, and a queue drains in the second. If half of the time
+ * that T does not explain is gone, it was a queue of our own, at a link that we do not
+ * hear of. Else it is latency, of the path or of hosts, or a queue of others that stays
+ * whatever we do, and T is as long as the round trip. Jitter alone makes a mean differ by
+ * a quarter of that time, and by more now and then: a queue is believed when three round
+ * trips in a row say so.
+ *
+ * T may learn a queue so: of some flows that are all told of a link with room and wait at
+ * one that is not. They fill its buffer then, as Reno's would, and loss ends that:
+ * difference 5. When the queue goes T goes with it, hpccpp_explain(). True: a queue.
+ */
+static bool hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 {
-	f->lost = tcp_sk(sk)->lost;
-	f->delivered = tcp_sk(sk)->delivered;
+	u8 round = f->looking++;
+	bool queue;
+
+	if (round < HPCCPP_LOOK_FIRST)
+		return false;
+	/* a path that has changed meanwhile may explain it */
+	queue = f->off_rtt > f->T && rtt < f->off_rtt - (f->off_rtt - f->T) / 2;
+	if (queue && round < HPCCPP_LOOK_LAST)
+		return false;
+	f->looking = 0;
+	rtt = min(rtt, HPCCPP_T_MAX);
+	if (!queue && rtt > f->T) {
+		f->latency += rtt - f->T;
+		f->T = rtt;
+	}
+	hpccpp_set_params(sk, f);
+	/* no line-rate start: the load with half a window tells how much more fits */
+	f->s.inc_stage = f->p.max_stage;
+	return queue;
+}
+
+/* Half of the window, for hpccpp_look() */
+static void hpccpp_begin_look(struct sock *sk, struct hpccpp_flow *f)
+{
+	f->looking = 1;
+	hpccpp_set_params(sk, f);
+	f->s.W = min(f->s.W, f->p.W_max);
+	f->s.W_c = f->s.W;
+}
+
+/* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
+void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs)
+{
+	u32 flight = f->looking ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
+
+	if (rs->rtt_us > 0 && rs->prior_in_flight >= flight && !rs->is_app_limited &&
+	    f->rtt_sum < 1U << 31) {
+		f->rtt_sum += rs->rtt_us;
+		f->rtt_n++;
+	}
+}
+
+void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
+{
+	f->off_rounds = 0;
+	f->at_most = 0;
+	if (!f->looking)
+		return;
+	f->looking = 0;
+	hpccpp_set_params(sk, f);
+	hpccpp_tell_anew(f);
 }
 
 /*
- * Once a round trip: do the links that we hear of, whose queues last queue_us,
- * explain it? Only while they have room is it theirs to say why it takes longer
- * than T: difference 7.
+ * A packet more in a round trip, as Reno's congestion avoidance has it, until that is as
+ * much as T allows. W goes along if it is all that the ceiling allows.
  */
-void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
-		    bool loaded, u64 queue_us)
+void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 T = max(f->T, tcp_min_rtt(tp));
-	u32 rtt = f->round_rtt;
+	bool at_ceiling = f->s.W >= f->p.W_max;
 
-	f->round_rtt = 0;
-	if (loaded || tp->delivered - f->delivered > HPCCPP_BLIND_SPAN)
-		hpccpp_count_loss(sk, f);
-	if (!rtt || loaded ||
-	    tcp_packets_in_flight(tp) < HPCCPP_BLIND_FLIGHT ||
-	    rtt <= T + T / 4 + HPCCPP_BLIND_DELAY + queue_us)
-		f->blind_rounds = 0;
-	else if (f->blind_rounds < HPCCPP_BLIND_ROUNDS)
-		f->blind_rounds++;
+	if (f->in_md || !tcp_is_cwnd_limited(sk))
+		return;
+	f->ceiling += DIV64_U64_ROUND_UP((u64)acked * f->wire_len * f->wire_len, f->ceiling);
+	hpccpp_get_params(sk, f, &f->p);
+	if (f->p.W_max < f->ceiling)
+		f->ceiling = 0;
+	if (!at_ceiling)
+		return;
+	f->s.W = f->p.W_max;
+	f->s.W_c = f->s.W;
+}
+
+/*
+ * HPCCPP_OFF_ROUNDS round trips that T does not explain: the one nearest to it in off_rtt,
+ * but for the first, in which a queue grows
+ */
+static bool hpccpp_is_off(struct hpccpp_flow *f, bool slower, u32 rtt)
+{
+	if (f->off_slower != slower)
+		f->off_rounds = 0;
+	f->off_slower = slower;
+	if (f->off_rounds < 2 || (slower ? rtt < f->off_rtt : rtt > f->off_rtt))
+		f->off_rtt = rtt;
+	return ++f->off_rounds == HPCCPP_OFF_ROUNDS;
+}
+
+/*
+ * Once a round trip. Links that we hear of explain how it went if they are loaded, and
+ * how long it took as far as their queues last, queue_us. What they do not explain, while
+ * W is as large as T allows and too small to load them, is looked into. Not where T is
+ * given. True: a link that we do not hear of has a queue.
+ */
+bool hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
+		    u64 queue_us)
+{
+	u32 rtt = f->rtt_n ? f->rtt_sum / f->rtt_n : 0;
+	bool at_most = f->s.W >= f->p.W_max / 8 * 7;
+	bool was_at_most = f->at_most;
+	u32 T = f->T, slack = max(T * 3 / 16, HPCCPP_OFF_DELAY);
+	u32 path = rtt - min_t(u64, rtt, queue_us);
+
+	f->rtt_sum = 0;
+	f->rtt_n = 0;
+	f->at_most = at_most;
+	f->filled |= loaded;
+	if (!rtt || READ_ONCE(f->net->base_rtt_us)) {
+		hpccpp_end_look(sk, f);
+		return false;
+	}
+	/* no queue makes it shorter */
+	if (f->latency && rtt + slack < T && !f->looking) {
+		if (hpccpp_is_off(f, false, rtt)) {
+			f->off_rounds = 0;
+			if (T > f->off_rtt)
+				f->latency -= min(f->latency, T - f->off_rtt);
+		}
+		return false;
+	}
+	if (loaded) {
+		hpccpp_end_look(sk, f);
+		return false;
+	}
+	if (f->looking)
+		return hpccpp_look(sk, f, path);
+
+	/* of a W that was as large at the begin of the round trip */
+	if (!f->ceiling && at_most && was_at_most && path > T + slack) {
+		if (hpccpp_is_off(f, true, path)) {
+			f->off_rounds = 0;
+			hpccpp_begin_look(sk, f);
+		}
+	} else {
+		f->off_rounds = 0;
+	}
+	return false;
 }
 
 /*
@@ -58,6 +182,10 @@ void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	/* Reno answers from here on, and md_seq may wrap before INT is back */
 	f->in_md = 0;
 	f->prior_W = 0;
+	hpccpp_end_look(sk, f);
+	f->queue = 0;
+	f->rtt_sum = 0;
+	f->rtt_n = 0;
 	/* that is not the window of a probe */
 	f->probing = 0;
 	hpccpp_set_cwnd(sk, f, 0);
@@ -70,7 +198,6 @@ void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->blind = 1;
-	f->blind_rounds = 0;
 	f->loaded = 0;
 	f->round_seq = tcp_sk(sk)->snd_nxt;
 	hpccpp_fallback(sk, f);
@@ -89,6 +216,5 @@ bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
 	f->blind = !f->loaded;
 	f->loaded = 1;
 	f->round_seq = tp->snd_nxt;
-	hpccpp_count_loss(sk, f);
 	return !f->blind;
 }

@@ -24,6 +24,7 @@ struct hpccpp_flow {
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
 	__u32 prior_W;		/* W before that decrease, bytes, for undo */
+	__u32 prior_ceiling;	/* and the ceiling */
 	__u32 min_rtt;		/* TCP's, that T is of, us */
 	__u32 syn_rtt;		/* the handshake's RTT, us; 0: of no use */
 	__u32 syn_queue;	/* of that, in queues as telemetry says, us */
@@ -35,10 +36,12 @@ struct hpccpp_flow {
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 data_out;		/* segments with data that had left */
 	__u32 acks_out;		/* and without */
-	__u32 round_rtt;	/* least RTT since W_c was set, us; 0: none */
+	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
+	__u32 rtt_n;		/* ACKs that had one */
+	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
+	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
+	__u32 ceiling;		/* W at most, since loss was not explained, bytes; 0: none */
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
-	__u32 lost;		/* tp->lost and tp->delivered when last */
-	__u32 delivered;	/* U was eta, or HPCCPP_BLIND_SPAN ago */
 	__u32 told;		/* T and more, as the agent was told; 0: no windows */
 	__u32 told_ai;		/* W_ai of that, bytes */
 	__u32 N;		/* flows of the last hop, as told; 0: not told */
@@ -49,7 +52,13 @@ struct hpccpp_flow {
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */
 	__u8  blind;		/* INT does not tell of the bottleneck */
-	__u8  blind_rounds;	/* round trips in a row that it did not explain */
+	__u8  off_rounds;	/* round trips in a row that T does not explain */
+	__u8  off_slower:1,	/* ... as they are longer */
+	      at_most:1,	/* W was as large as T allows, or nearly */
+	      filled:1,		/* U was eta since the last decrease */
+	      prior_filled:1,	/* before the last decrease, for undo */
+	      queue:1;		/* a link that we do not hear of has one */
+	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded;		/* U >= eta since round_seq */
 	__u8  rx;		/* the agent has receivers compute W */
 	__u8  probing;		/* its first packets after idling are a probe */

@@ -46,12 +46,14 @@
  *     ACK waits for a second packet. A T that is too small makes R too high,
  *     and the gaps that this leaves cost utilisation; one that is too large
  *     by this is harmless, and flows of less than a packet in T share more
- *     fairly. The minimum is TCP's, over 300 s: a path that gets longer is
- *     paced by the old T until then. A handshake counts without the
+ *     fairly. A handshake counts without the
  *     queue that its telemetry tells of, or flows that join a queue take it
  *     for a part of their path, ask for more by it, and keep it standing.
  *     That holds until a record tells of no queue, or of a longer one than
  *     packets can have waited in: TCP's own minimum is the better one then.
+ *     Latency that comes later, of a longer path or of hosts, is added when
+ *     it holds the flow back and half a window does not shorten it:
+ *     hpccpp_explain().
  *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
  *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
  *     what eta leaves. It is 2 at least, since a window of one packet waits
@@ -64,19 +66,24 @@
  *     burst to W in T.
  *  5. Loss. The draft leaves it to the transport: packets are conserved for
  *     the first round trip of recovery, and loss sets W and W_c to half of
- *     W_c, once per round trip, unless telemetry has asked for that already;
- *     inc_stage goes on. ECN marks and timeouts likewise.
+ *     W_c, once per round trip, unless telemetry has asked for that already.
+ *     ECN marks and timeouts likewise. If a link that telemetry tells of has
+ *     been loaded (U >= eta) since the one before, W is what its load allows
+ *     again, without stages (line 13), two round trips later: so much does
+ *     random loss cost. Else it may be of a link that telemetry is silent on:
+ *     W is at most what Reno's window would be from then on, a packet more in
+ *     each round trip, paced as Reno's, until a link that is told of is loaded,
+ *     or that is as much as T allows.
  *  6. A flow enters with W = min(B) * T when its handshake, or its first
  *     flight, brought telemetry, however long ago: that is line rate, with
  *     which the draft has all flows start. After a fallback, or when it comes
  *     from another congestion control, it enters with its cwnd.
- *  7. Without telemetry it is Reno, see above. So it is when the links that
- *     telemetry tells of are not what holds the flow up: although they have
- *     room (U < eta), round trips are a quarter longer than T and their queues
- *     explain, HPCCPP_BLIND_ROUNDS in a row, or an eighth of the data is lost.
- *     Then a link without a port agent is the bottleneck, and W, which follows
- *     the others, would stand in its queue. It ends when the links that are
- *     told of are loaded (U >= eta) for a round trip.
+ *  7. Without telemetry it is Reno, see above. So it is when a link that
+ *     telemetry does not tell of has a queue of the flow's own: the links that
+ *     it tells of have room (U < eta), W is as large as T allows, round trips
+ *     are longer than T and told queues explain, HPCCPP_OFF_ROUNDS in a row,
+ *     and shorter with half the window: hpccpp_look(). It ends when the links
+ *     that are told of are loaded (U >= eta) for a round trip.
  *  8. Telemetry that came without an ACK of new data is used before the next
  *     burst, not only in NewAck (line 21).
  *  9. After a decrease W_c is set again (lines 14-15, 22) only when half a W
@@ -185,15 +192,16 @@ static void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f,
 				   div64_u64(old << 10, rate) >> 10);
 }
 
-/* R = W/T (line 27); in fallback TCP paces, as for Reno. */
+/* R = W/T (line 27), where W is new; in fallback TCP paces, as for Reno. */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u32 opt = HPCCPP_OPT_LEN(f->s.records);
 	u32 mss = tcp_sk(sk)->mss_cache;
 	u64 rate = hpccpp_rate(f->s.W, f->T);
 
 	f->R = rate;
+	hpccpp_publish(ca, f);
 	if (ca->mode != HPCCPP_INT)
 		return;
 	/*
@@ -201,6 +209,8 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	 * fq goes by. Data segments carry the option whose echo we got.
 	 */
 	rate = div_u64(rate * (mss > opt ? mss - opt : 1), f->wire_len);
+	if (f->ceiling)		/* W rules, not R: as tcp_pacing_ca_ratio has it */
+		rate += rate / 5;
 	hpccpp_set_pacing_rate(sk, f, rate);
 }
 
@@ -270,8 +280,11 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 	f->updates++;
 	hpccpp_count(f->net, HPCCPP_S_UPDATES);
 	f->loaded &= loaded;
+	if (loaded && f->ceiling) {
+		f->ceiling = 0;
+		hpccpp_tell_anew(f);
+	}
 	hpccpp_set_pacing(sk, f);
-	hpccpp_publish(inet_csk_ca(sk), f);
 }
 
 /*
@@ -294,28 +307,6 @@ static bool hpccpp_path_changed(const struct sock *sk,
 	return false;
 }
 
-/*
- * The queue in the handshake's RTT, difference 1. A queue that is longer than
- * all of that RTT is none that the SYN waited in.
- */
-static void hpccpp_handshake_queue(const struct sock *sk,
-				   struct hpccpp_flow *f, u32 qlen, u64 us)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 srtt = tp->srtt_us >> 3;
-
-	/*
-	 * A SYN is all that left, and its answer all that came; or a SYN-ACK, which TCP
-	 * does not count.
-	 */
-	if ((tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) || !tp->segs_out) {
-		f->syn_rtt = srtt;
-		f->syn_queue = us < srtt ? us : 0;
-	} else if (!qlen || us > srtt) {
-		f->syn_queue = 0;
-	}
-}
-
 /* T, min(B) and the parameters that follow. False: no link is known. */
 static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 			      const struct hpccpp_int *rec, int n, u64 now)
@@ -328,9 +319,7 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 		qlen = hpccpp_longest_queue(rec, n, &queue_us);
 		hpccpp_handshake_queue(sk, f, qlen, queue_us);
 	}
-	f->min_rtt = tcp_min_rtt(tcp_sk(sk));
-	/* net.hpccpp.base_rtt_us may have been T, of a flow that has no other */
-	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
+	hpccpp_learn_T(sk, f);
 	/* a flow that is new to its path goes by all that it hears */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_PATH_UPDATES ? 0 :
 				f->min_B, rec, n, f->T, now) ?: f->min_B;
@@ -361,6 +350,11 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
+	/* Reno has gone on from the ceiling */
+	if (f->ceiling) {
+		f->ceiling = w_init;
+		hpccpp_get_params(sk, f, &f->p);
+	}
 	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
 	f->s.W_c = f->s.W;
 	f->s.inc_stage = 0;
@@ -406,8 +400,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 			if (f->s.U >= p->eta)
 				f->last_update_seq += hpccpp_hold(sk, f);
 			hpccpp_longest_queue(rec, n, &queue_us);
-			hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
-				       queue_us);
+			f->queue |= hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
+						   queue_us);
 		}
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	}
@@ -566,8 +560,7 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	}
 	hpccpp_count(f->net, HPCCPP_S_ACKS);
 	f->acks++;
-	if (rs->rtt_us > 0 && (!f->round_rtt || rs->rtt_us < f->round_rtt))
-		f->round_rtt = rs->rtt_us;
+	hpccpp_sample_rtt(f, rs);
 	hpccpp_end_decrease(sk, f);
 	if (!hpccpp_update(sk, f)) {
 		if (hpccpp_flow(sk) != f)
@@ -580,11 +573,16 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 			hpccpp_fallback(sk, f);
 			hpccpp_leave_agent(sk);
 		}
-	} else if (f->blind_rounds == HPCCPP_BLIND_ROUNDS) {
+	} else if (f->queue) {
 		hpccpp_fallback_blind(sk, f);
 	}
-	if (ca->mode == HPCCPP_INT)
+	if (ca->mode == HPCCPP_INT) {
+		if (f->ceiling && rs->acked_sacked > 0) {
+			hpccpp_raise_ceiling(sk, f, rs->acked_sacked);
+			hpccpp_set_pacing(sk, f);
+		}
 		hpccpp_set_cwnd(sk, f, rs->acked_sacked);
+	}
 	if (f->rx)
 		hpccpp_tell(sk, f);
 }
@@ -646,7 +644,6 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 			    enum hpccpp_stat why)
 {
-	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 rtt_ns = max(f->T, tp->srtt_us >> 3) * 1000ULL;
 	u32 half;
@@ -655,16 +652,13 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	if (f->in_md)
 		return;
 	f->prior_W = 0;
+	hpccpp_end_look(sk, f);
 	hpccpp_get_params(sk, f, &f->p);
 	if (f->s.U / 2 >= f->p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
 		hpccpp_count(f->net, HPCCPP_S_EXPLAINED);
 		return;
 	}
 	hpccpp_count(f->net, why);
-	if (why == HPCCPP_S_MD_LOSS && f->s.U <= f->p.eta &&
-	    tp->lost - f->lost >= HPCCPP_BLIND_LOST &&
-	    (tp->lost - f->lost) * 8 > tp->delivered - f->delivered)
-		f->blind_rounds = HPCCPP_BLIND_ROUNDS;
 	/* a mark is no mistake that may turn out to be none */
 	f->prior_W = why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
 	f->in_md = 1;
@@ -673,11 +667,17 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
 	f->s.W = min(f->s.W, half);
 	f->s.W_c = f->s.W;
+	f->prior_ceiling = f->ceiling;
+	f->prior_filled = f->filled;
+	if (f->filled)
+		f->s.inc_stage = f->p.max_stage;
+	else
+		f->ceiling = half;
+	f->filled = 0;
+	hpccpp_get_params(sk, f, &f->p);
 	f->last_update_seq = tp->snd_nxt;
-	if (f->told)
-		f->told = HPCCPP_TELL;
+	hpccpp_tell_anew(f);
 	hpccpp_set_pacing(sk, f);
-	hpccpp_publish(ca, f);
 }
 
 static void hpccpp_set_state(struct sock *sk, u8 new_state)
@@ -730,13 +730,15 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 	if (!f)
 		return tcp_reno_undo_cwnd(sk);
 	if (f->prior_W) {
+		f->filled |= f->prior_filled;
+		if (f->ceiling)
+			f->ceiling = f->prior_ceiling ? max(f->ceiling, f->prior_ceiling) : 0;
 		hpccpp_get_params(sk, f, &f->p);
 		f->s.W = min(max(f->s.W, f->prior_W), f->p.W_max);
 		f->s.W_c = f->s.W;
 		f->prior_W = 0;
 		f->in_md = 0;
 		hpccpp_set_pacing(sk, f);
-		hpccpp_publish(inet_csk_ca(sk), f);
 		hpccpp_count(f->net, HPCCPP_S_UNDO);
 	}
 	f->conserving = 0;
@@ -767,7 +769,6 @@ static void hpccpp_init(struct sock *sk)
 	}
 	f->size = sizeof(*f);
 	f->net = hpccpp_net(sk);
-	hpccpp_count_loss(sk, f);
 
 	has_agent = hpccpp_announce(sk);
 	if (hpccpp_flow(sk) != f)

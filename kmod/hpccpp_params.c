@@ -25,6 +25,7 @@ u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 			return 0;
 		if (T <= f->syn_rtt)
 			T = min_t(u64, T, f->syn_rtt - f->syn_queue);
+		T += f->latency;
 		if (f->min_B)
 			T += DIV64_U64_ROUND_UP(HPCCPP_T_PACKETS *
 						USEC_PER_SEC *
@@ -32,6 +33,19 @@ u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 						f->min_B);
 	}
 	return clamp_t(u64, T, 1, HPCCPP_T_MAX);
+}
+
+/* T as it is now */
+void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f)
+{
+	u32 min_rtt = tcp_min_rtt(tcp_sk(sk));
+
+	/* TCP forgets its minimum after 300 s: what takes its place has latency in it */
+	if (min_rtt > f->min_rtt)
+		f->latency -= min(f->latency, min_rtt - f->min_rtt);
+	f->min_rtt = min_rtt;
+	/* net.hpccpp.base_rtt_us may have been T, of a flow that has no other */
+	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
 }
 
 /* The longest queue that n records tell of, and how long it lasts in us. */
@@ -52,6 +66,28 @@ u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
 			*us = div64_u64(bits * USEC_PER_SEC, bps);
 	}
 	return qlen;
+}
+
+/*
+ * The queue in the handshake's RTT, difference 1. A queue that is longer than
+ * all of that RTT is none that the SYN waited in.
+ */
+void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
+			    u32 qlen, u64 us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 srtt = tp->srtt_us >> 3;
+
+	/*
+	 * A SYN is all that left, and its answer all that came; or a SYN-ACK, which TCP
+	 * does not count.
+	 */
+	if ((tp->segs_out == 1 && READ_ONCE(tp->segs_in) == 1) || !tp->segs_out) {
+		f->syn_rtt = srtt;
+		f->syn_queue = us < srtt ? us : 0;
+	} else if (!qlen || us > srtt) {
+		f->syn_queue = 0;
+	}
 }
 
 /* The draft's parameters as they are now, from f->T and f->min_B. */
@@ -80,6 +116,10 @@ void hpccpp_get_params(const struct sock *sk,
 	p->max_stage = READ_ONCE(hn->max_stage);
 	p->W_ai = w_ai;
 	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
+	if (f->looking)
+		p->W_max /= 2;
+	if (f->ceiling)
+		p->W_max = min(p->W_max, f->ceiling);
 	p->W_max = max(p->W_max, w_floor);
 	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
 }

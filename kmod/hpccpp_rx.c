@@ -71,16 +71,19 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		f->N = value;
 		break;
 	}
-	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
+	hpccpp_learn_T(sk, f);
 	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
 	if (ca->mode != HPCCPP_INT) {
 		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
 			       HPCCPP_W_LIMIT);
+		if (f->ceiling) {
+			f->ceiling = f->s.W;
+			hpccpp_get_params(sk, f, &f->p);
+		}
 		f->told = 0;
 		f->last_update_seq = tp->snd_nxt;
-		hpccpp_count_loss(sk, f);
 	}
 	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
 		W = min_t(u64, W, f->s.W);
@@ -94,9 +97,8 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	update_wc = after(tp->snd_una, f->last_update_seq);
 	if (update_wc) {
 		f->last_update_seq = tp->snd_nxt;
-		/* U says no more of a queue than that it is not longer */
-		hpccpp_explain(sk, f, loaded,
-			       (u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT);
+		/* a queue at a link that is not loaded is none that lasts */
+		f->queue |= hpccpp_explain(sk, f, loaded, 0);
 	}
 	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
 	hpccpp_updated(sk, f, loaded);

@@ -10,18 +10,20 @@
 #include "hpccpp_flow.h"
 
 /*
- * Round trips in a row, and packets in flight, before one that INT does not
- * explain is believed: a queue that grows is told of a round trip late, and a
- * packet alone waits for the receiver's delayed ACK. Under the least delay, us,
- * hosts and interrupts are as likely as a queue.
+ * Round trips in a row that are longer than T and told queues explain before the flow
+ * looks why, and as many that are shorter before T is: a queue that grows is told of a
+ * round trip late, and there is jitter. So many packets have to be in flight, as one alone
+ * waits for the receiver's delayed ACK.
  */
-#define HPCCPP_BLIND_ROUNDS	8
-#define HPCCPP_BLIND_FLIGHT	4U
-#define HPCCPP_BLIND_DELAY	20U
+#define HPCCPP_OFF_ROUNDS	4
+#define HPCCPP_SLOW_FLIGHT	4U
 
-/* Loss is an eighth of the data, and many packets, of at most so many. */
-#define HPCCPP_BLIND_LOST	16U
-#define HPCCPP_BLIND_SPAN	1024U
+/* Of a T this short TCP's clock, in us, tells no less */
+#define HPCCPP_OFF_DELAY	1U
+
+/* Round trips of a look: the first, and the last, that have to tell of a queue. */
+#define HPCCPP_LOOK_FIRST	3
+#define HPCCPP_LOOK_LAST	5
 
 /* cwnd never falls under this, packets; difference 2. */
 #define HPCCPP_CWND_MIN		2U
@@ -146,7 +148,10 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);
 void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode);
 
 /* hpccpp_params.c */
+void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f);
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
+			    u32 qlen, u64 us);
 u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
 void hpccpp_get_params(const struct sock *sk,
 		       const struct hpccpp_flow *f,
@@ -160,10 +165,19 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f);
 bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word);
 
+/* The receiver goes on from the W of now, if that is less than its own. */
+static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
+{
+	if (f->told)
+		f->told = HPCCPP_TELL;
+}
+
 /* hpccpp_fallback.c */
-void hpccpp_count_loss(const struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_explain(const struct sock *sk, struct hpccpp_flow *f,
-		    bool loaded, u64 queue_us);
+void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
+void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);
+void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
+		    u64 queue_us);
 void hpccpp_hand_over(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f);

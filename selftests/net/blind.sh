@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A bottleneck that telemetry does not tell of: the sender notices, is Reno's for as
-# long as that is so, and comes back. What telemetry does explain is no reason to.
+# A bottleneck that telemetry does not tell of. The sender notices a queue there, is Reno's
+# for as long as that is so, and comes back; after loss its window is Reno's, and is not
+# when telemetry explains it again. What telemetry does explain is no reason to.
 #
 #	h1 --1G-- s1 ==200M== s2 --*-- r
 #
@@ -66,6 +67,36 @@ fast() { netem limit 1000; }
 deep() { netem limit 1000 rate 80mbit; }
 shallow() { netem limit 4 rate 80mbit; }
 
+# retransmitted SECONDS: of 1000 segments that h1 sends in that time
+retransmitted()
+{
+	local out=(TcpOutSegs TcpRetransSegs) were=() i
+	for i in 0 1; do
+		were[i]=$(snmp "$h1" "${out[i]}")
+	done
+	read -rt "$1" -u "$never" || true
+	for i in 0 1; do
+		out[i]=$(($(snmp "$h1" "${out[i]}") - were[i]))
+	done
+	echo $((1000 * out[1] / out[0]))
+}
+# R of at least so many bit/s, as ss has it
+paced_at() { [[ $(ss -N "$h1" -tinH state established | grep -oE 'bw:[0-9]+' | cut -d: -f2) -ge $1 ]]; }
+
 blind "a link with a long buffer" deep
-blind "a link with a short buffer" shallow
+
+name="a link with a short buffer"
+before=$(count blind)
+flow_start
+check "$name: the link that is told of is full" busywait 10 paced_at 150000000
+lost=$(count md_loss)
+shallow
+check "$name: loss that is not explained" busywait 10 above md_loss "$lost"
+# what was in flight is lost, and W is found
+read -rt 0.5 -u "$never" || true
+assert_le "... segments of 1000 that are sent again" "$(retransmitted 2)" 20
+assert_eq "... no fallback" "$(count blind)" "$before"
+fast
+check "$name is gone: the link that is told of is full" busywait 10 paced_at 150000000
+flow_end "$name"
 ktap_finish

@@ -295,7 +295,11 @@ struct tcp_sock {
 struct rate_sample {
 	long rtt_us;
 	u32 acked_sacked;
+	u32 prior_in_flight;
+	bool is_app_limited;
 };
+
+bool tcp_is_cwnd_limited(const struct sock *sk);
 
 struct tcp_congestion_ops {
 	u32 flags;

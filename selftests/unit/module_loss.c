@@ -10,18 +10,27 @@ static void assert_paced(void)
 	u64 R = (u64)flow()->s.W * USEC_PER_SEC / flow()->T;
 
 	assert_int_equal(flow()->R, R);
-	assert_int_equal(w.sk->sk_pacing_rate, R * (MSS - 16) / WIRE);
+	assert_int_equal(w.sk->sk_pacing_rate,
+			 R * (MSS - 16) / WIRE * (flow()->ceiling ? 6 : 5) / 5);
 	assert_int_equal(ca()->W, flow()->s.W);
 	assert_int_equal(ca()->R, R);
 }
 
-/* A flow with W_INIT in flight, whose path has room */
+/* A flow with W_INIT in flight, whose path has room, and was full before */
 static void begin_full(void)
 {
 	begin_known(.5);
+	flow()->filled = 1;
 	flow()->s.W_c = W_INIT;
 	flow()->s.W = W_INIT;
 	fill();
+}
+
+/* ... and was not */
+static void begin_roomy(void)
+{
+	begin_full();
+	flow()->filled = 0;
 }
 
 static void assert_halved(const char *why)
@@ -317,75 +326,216 @@ static void cwnd_grows_by_what_was_delivered(void **state)
 	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(HALF, WIRE) + 1);
 }
 
-/* 64 are delivered, then n are lost; the next update finds the path as it was */
-static void lose_of_64(u32 n, double load)
+/* A packet more in a round trip, but for what division leaves. */
+static void assert_ceiling(u32 ceiling)
 {
-	begin_known(.5);
-	w.tp.delivered = flow()->delivered + 63;
-	ack(1);
-	fill();
-	flow()->s.U = load * HPCCPP_ONE;
-	lose(n);
+	assert_in_range(flow()->ceiling, ceiling - WIRE / 10, ceiling + WIRE / 10);
+	assert_int_equal(flow()->s.W, flow()->ceiling);
+}
+
+/* Until links that are told of are full W is Reno's. */
+static void W_grows_as_renos_after_loss(void **state)
+{
+	begin_roomy();
+	lose(1);
 	in_state(TCP_CA_Open);
 	w.tp.lost_out = 0;
-	pass(T_BASE);
-	news(load, 0);
-	ack(1);
-}
+	round_trip(.5);		/* of what was sent before */
+	for (u32 i = 1; i < 20; i++) {
+		u32 before = flow()->ceiling;
 
-static void much_loss_without_load_is_blindness(void **state)
-{
-	lose_of_64(16, .5);
-	assert_int_equal(counter("blind"), 1);
-	assert_int_equal(counter("fallback"), 1);
-	assert_false(steered());
-}
-
-static void few_losses_are_no_blindness(void **state)
-{
-	lose_of_64(15, .5);
-	assert_int_equal(counter("blind"), 0);
+		round_trip(.5);
+		assert_ceiling(before + WIRE);
+	}
 	assert_true(steered());
+	assert_paced();
 }
 
-static void loss_on_loaded_links_is_no_blindness(void **state)
+static void reno_ends_with_a_full_link(void **state)
 {
-	lose_of_64(16, 1);
-	assert_int_equal(counter("blind"), 0);
+	begin_roomy();
+	mark();
+	in_state(TCP_CA_Open);
+	round_trip(.5);
+	assert_int_not_equal(flow()->ceiling, 0);
+	round_trip(.96);
+	assert_int_equal(flow()->ceiling, 0);
+	for (u32 i = 0; i < 8; i++)
+		round_trip(.2);
+	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-static void loss_of_little_is_no_blindness(void **state)
+static void explained_loss_sets_no_ceiling(void **state)
 {
-	begin_known(.5);
-	w.tp.delivered = flow()->delivered + 128;
-	fill();
-	lose(16);
-	assert_int_equal(flow()->blind_rounds, 0);
-	/* a packet less delivered, and it is an eighth */
+	begin_roomy();
+	hear_U(16);
+	lose(1);
+	assert_int_equal(flow()->ceiling, 0);
+}
+
+static void undo_takes_the_ceiling(void **state)
+{
+	begin_roomy();
+	lose(1);
+	assert_int_equal(flow()->ceiling, HALF);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_int_equal(flow()->s.W, W_INIT);
+}
+
+/* A ceiling says why W is less than T allows: no reason to look. */
+static void a_ceiling_is_no_latency(void **state)
+{
+	begin_roomy();
+	lose(1);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	w.rtt = 1000;
+	for (u32 i = 0; i < 20; i++) {
+		fill();
+		pass(1000);
+		news(.5, 0);
+		ack(w.tp.packets_out - 4);
+		fill();
+		assert_int_equal(flow()->s.W, flow()->p.W_max);
+		assert_int_equal(flow()->off_rounds, 0);
+	}
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+/* A link that is told of was full since the last decrease: that asks for no ceiling. */
+static void loss_of_a_full_link_sets_no_ceiling(void **state)
+{
+	begin_roomy();
+	round_trip(.96);
+	for (u32 i = 1; i <= 2; i++) {
+		assert_int_equal(flow()->ceiling, 0);
+		round_trip(.5);
+		lose(1);
+		assert_int_equal(counter("md_loss"), i);
+		in_state(TCP_CA_Open);
+		w.tp.lost_out = 0;
+	}
+	assert_int_equal(flow()->ceiling, flow()->s.W);
+}
+
+/* Loss that no link explains: the round trip after it goes by the load. */
+static void W_comes_back_by_the_load(void **state)
+{
+	begin_full();
+	lose(1);
+	assert_int_equal(flow()->ceiling, 0);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	round_trip(.5);
+	round_trip(.5);
+	assert_true(flow()->s.W > HALF * 3 / 2);
+}
+
+static void undo_gives_back_what_was_full(void **state)
+{
+	begin_full();
+	lose(1);
+	assert_int_equal(flow()->filled, 0);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->filled, 1);
+}
+
+/* A ceiling that has ended does not come back with what is taken back. */
+static void undo_renews_no_ceiling(void **state)
+{
+	begin_roomy();
+	lose(1);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	round_trip(.5);
+	round_trip(.5);
+	lose(1);
+	for (u32 i = 0; i < 4; i++) {
+		pass(T_BASE);
+		news(1.2, 0);
+		ack(1);
+	}
+	assert_int_equal(flow()->ceiling, 0);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->ceiling, 0);
+}
+
+/* What the application does not use does not grow, nor in the round trip of the loss. */
+static void ceiling_of_a_limited_flow_stays(void **state)
+{
+	u32 ceiling;
+
+	begin_roomy();
+	lose(1);
+	ack(4);
+	assert_int_equal(flow()->ceiling, HALF);
 	in_state(TCP_CA_Open);
 	w.tp.lost_out = 0;
 	ack(w.tp.packets_out);
-	w.tp.delivered = flow()->delivered + 127;
-	fill();
-	in_state(TCP_CA_Recovery);
-	assert_int_equal(flow()->blind_rounds, 8);
+	ceiling = flow()->ceiling;
+	assert_true(ceiling > HALF);
+	w.limited = true;
+	round_trip(.5);
+	round_trip(.5);
+	assert_int_equal(flow()->ceiling, ceiling);
 }
 
-/* Loss is counted since the links were loaded, or over some data. */
-static void loss_counts_since_links_were_loaded(void **state)
+/* W of less than two packets is not raised by a bound that is not less. */
+static void ceiling_does_not_raise_W(void **state)
 {
-	begin_known(.5);
-	w.tp.lost = 100;
-	round_trip(1);
-	round_trip(1);
-	assert_int_equal(flow()->lost, 100);
-	assert_int_equal(flow()->delivered, w.tp.delivered);
-	w.tp.lost = 200;
-	while (w.tp.delivered - flow()->delivered + w.tp.packets_out <= 1024)
+	begin_roomy();
+	flow()->s.W_c = WIRE / 2;
+	flow()->s.W = WIRE / 2;
+	lose(1);
+	assert_int_equal(flow()->ceiling, 2 * WIRE);
+	assert_int_equal(flow()->s.W, WIRE / 2);
+	ack(2);
+	assert_int_equal(flow()->s.W, WIRE / 2);
+}
+
+/* W is below the ceiling from the loss on, also where telemetry has room for more. */
+static void ceiling_holds_at_once(void **state)
+{
+	begin_roomy();
+	flow()->s.inc_stage = 5;
+	flow()->updates = 100;	/* a path that is known */
+	lose(1);
+	pass(T_BASE / 4);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(flow()->s.W, HALF);
+}
+
+/* As much as T allows is no ceiling any more, and the flow may look why that is too little. */
+static void ceiling_ends_with_T(void **state)
+{
+	begin_roomy();
+	lose(1);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
+	for (u32 i = 0; i < 70; i++)
 		round_trip(.5);
-	assert_int_equal(flow()->lost, 100);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_int_equal(flow()->s.W, W_MOST);
+}
+
+static void undo_gives_back_the_ceiling(void **state)
+{
+	u32 ceiling;
+
+	begin_roomy();
+	lose(1);
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
 	round_trip(.5);
-	assert_int_equal(flow()->lost, 200);
+	round_trip(.5);
+	ceiling = flow()->ceiling;
+	assert_true(ceiling > HALF);
+	lose(1);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->ceiling, ceiling);
+	assert_int_equal(flow()->s.W, ceiling);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -411,11 +561,20 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(conservation_ends_with_recovery),
 	MODULE_TEST(undo_ends_conservation),
 	MODULE_TEST(cwnd_grows_by_what_was_delivered),
-	MODULE_TEST(much_loss_without_load_is_blindness),
-	MODULE_TEST(few_losses_are_no_blindness),
-	MODULE_TEST(loss_on_loaded_links_is_no_blindness),
-	MODULE_TEST(loss_of_little_is_no_blindness),
-	MODULE_TEST(loss_counts_since_links_were_loaded),
+	MODULE_TEST(W_grows_as_renos_after_loss),
+	MODULE_TEST(reno_ends_with_a_full_link),
+	MODULE_TEST(explained_loss_sets_no_ceiling),
+	MODULE_TEST(undo_takes_the_ceiling),
+	MODULE_TEST(undo_gives_back_the_ceiling),
+	MODULE_TEST(loss_of_a_full_link_sets_no_ceiling),
+	MODULE_TEST(W_comes_back_by_the_load),
+	MODULE_TEST(undo_gives_back_what_was_full),
+	MODULE_TEST(undo_renews_no_ceiling),
+	MODULE_TEST(ceiling_of_a_limited_flow_stays),
+	MODULE_TEST(ceiling_does_not_raise_W),
+	MODULE_TEST(ceiling_holds_at_once),
+	MODULE_TEST(ceiling_ends_with_T),
+	MODULE_TEST(a_ceiling_is_no_latency),
 };
 
 const struct tests loss_tests = { tests, ARRAY_SIZE(tests) };

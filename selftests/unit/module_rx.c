@@ -161,6 +161,19 @@ static void window_after_a_decrease_cannot_raise_W(void **state)
 	assert_int_equal(w.calls, calls + 1);
 	assert_told(request(), W, flow()->p.W_ai);
 	in_state(TCP_CA_Open);
+	/* it is Reno's at most, until links are full, and the receiver's where that is less */
+	hear(HPCCPP_WINDOW_N, 2, 100000, 0);
+	assert_int_equal(flow()->s.W, W);
+	ack(w.tp.packets_out);
+	submit(1);
+	hear(HPCCPP_WINDOW_U, 2, 50000, 200);
+	ack(1);
+	assert_in_range(flow()->ceiling, W + 1, W + 3 * WIRE);
+	assert_near(flow()->s.W, 50000, 1000);
+	ack(w.tp.packets_out);
+	submit(1);
+	hear(HPCCPP_WINDOW_U, 2, 100000, 250);
+	ack(1);
 	hear(HPCCPP_WINDOW_N, 2, 100000, 0);
 	assert_near(flow()->s.W, 100000, 1000);
 }
@@ -279,18 +292,25 @@ static void round_trips_of(u32 rtt, u32 U, u32 n)
 		fill();
 		pass(rtt);
 		w.rtt = rtt;
-		window(HPCCPP_WINDOW_U, 1, 60000, U);
+		window(HPCCPP_WINDOW_U, 1, W_MOST, U);
 		ack(w.tp.packets_out - 4);
+		fill();
 	}
 }
 
-/* U bounds the queue: here half of T */
+/* A queue at a link that U says is not loaded is none that lasts: all of it counts. */
 static void windows_may_be_blind(void **state)
 {
 	begin_told();
-	round_trips_of(105 + 26 + 20 + 52, 128, 20);
+	round_trips_of(105 + 19, 128, 20);
+	assert_int_equal(flow()->off_rounds, 0);
+	round_trips_of(105 + 20, 128, 4);
+	assert_int_equal(flow()->looking, 1);
+	assert_true(flow()->s.W <= W_MOST / 2);
+	round_trips_of(105 + 20, 128, 1);
+	round_trips_of(T_BASE, 128, 3);
 	assert_true(steered());
-	round_trips_of(105 + 26 + 20 + 53, 128, 8);
+	round_trips_of(T_BASE, 128, 1);
 	assert_false(steered());
 	assert_int_equal(counter("blind"), 1);
 }

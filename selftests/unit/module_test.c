@@ -266,6 +266,11 @@ void submit(u32 packets)
 	w.tp.snd_nxt += packets * MSS;
 }
 
+bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	return !w.limited;
+}
+
 void fill(void)
 {
 	if (w.tp.snd_cwnd > tcp_packets_in_flight(&w.tp))
@@ -274,7 +279,12 @@ void fill(void)
 
 void ack(u32 packets)
 {
-	struct rate_sample rs = { .rtt_us = packets ? (long)w.rtt : -1, .acked_sacked = packets };
+	struct rate_sample rs = {
+		.rtt_us = packets ? (long)w.rtt : -1,
+		.acked_sacked = packets,
+		.prior_in_flight = tcp_packets_in_flight(&w.tp),
+		.is_app_limited = w.limited,
+	};
 
 	assert_in_range(packets, 0, w.tp.packets_out);
 	w.tp.snd_una += packets * MSS;

@@ -40,6 +40,7 @@ struct world {
 	struct hpccpp_mail *mail;	/* the agent's */
 	struct port port, second;
 	u32 rtt;			/* of what is acked, us */
+	bool limited;			/* by the application */
 	bool deaf;			/* the agent does not take flows */
 	void (*thief)(void);		/* another program, called like the agent */
 	u32 calls;			/* of the agent's program */
