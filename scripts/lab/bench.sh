@@ -24,7 +24,7 @@ known="hpccpp hpccpp-full hpccpp-rx dctcp bbr cubic"
 for cc in ${CCS//,/ }; do
 	[[ " $known " == *" $cc "* ]] || bad "unknown congestion control '$cc' (known: $known)"
 done
-[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep scale
+[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale
 plan=$("$here/plan.sh" "$@")
 if [[ -n $CCS ]]; then
 	# without "cc=" it is hpccpp; scale has it as a word

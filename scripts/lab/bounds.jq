@@ -180,13 +180,37 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	note($m.share_ours; "share of the link, hpccpp, \(name)"),
 	note($m.share_others; "share of the link, the others, \(name)")),
 
-(runs("blind-hop") | .params.flows as $flows | .metrics as $m |
-	check($m.blind; ">="; $flows; "times that a flow noticed, \(name)"),
+(runs("blind-hop") | .metrics as $m |
 	check($m.utilisation; ">="; 0.9; "utilisation, \(name)"),
 	check($m.without_bytes; "<="; 0; "flows without bytes, \(name)"),
+	note($m.blind; "times that a flow found a queue, \(name)"),
 	note($m.jain; "Jain, \(name)"),
 	note($m.queue_mean; "queue mean, packets, \(name)"),
 	note($m.drops; "drops, \(name)")),
+
+# Beside others and alone it is no worse than Reno would be in its place.
+(runs("harm") | select(.cc == "hpccpp") | . as $run | .metrics as $m |
+	["mbit", "rtt", "hop", "packets", "other"] as $keys |
+	def pair($cc; $other): runs("harm") | select(.cc == $cc and .params.other == $other and
+		same(.; $run; $keys - ["other"]));
+	if .params.other == "none" then
+		beside(pair("reno"; "none"); "of Reno alone";
+			check(over($m.shares_mbit; .base.metrics.shares_mbit); ">="; 0.95; "goodput alone, over Reno's, \(name)"),
+			check($m.drops; "<="; 2 * .base.metrics.drops; "drops alone, twice Reno's, \(name)"))
+	else
+		beside(pair(.params.other; .params.other); "of two \(.params.other)";
+			check(over($m.shares_mbit[0]; (.base.metrics.shares_mbit | add / 2)); "<="; 1.5;
+				"goodput beside \(.params.other), over a twin's, \(name)")),
+		beside(pair(.params.other; .params.other); "of two \(.params.other)";
+			check(over($m.shares_mbit[1]; (.base.metrics.shares_mbit | add / 2)); ">="; 0.67;
+				"goodput of \(.params.other), over that beside a twin, \(name)"))
+	end),
+
+(runs("latency") | select(.cc == "hpccpp") | .metrics as $m |
+	check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
+	check($m.queue_mean; "<="; 5; "queue mean, packets, \(name)"),
+	check($m.enter - 1 + $m.fallback; "<="; 2; "switches to Reno and back, \(name)"),
+	check($m.drops; "<="; 0; "drops, \(name)")),
 
 # What a lie may gain or spoil is bounded as kmod/hpccpp_wire.rst says.
 (runs("integrity") | .metrics as $m |

@@ -314,7 +314,7 @@ ports()
 # What each flow got, of 4000 round trips in the second half of these.
 shares()
 {
-	awk -v end=$((rtt * 2000)) '!/^#/ { s = s " " $9 * 8000 / end }
+	awk -v end="${1-$((rtt * 2000))}" '!/^#/ { s = s " " $9 * 8000 / end }
 		END { print "shares_mbit" s }' "$dir/flows"
 }
 
@@ -415,6 +415,8 @@ esac
 	long|sparse|sweep|rx|flows-n) link; jain ;;
 	integrity)		link; jain; shares ;;
 	blind-hop)		link; jain; counters blind ;;
+	harm)			shares $((p[ms] * 500000)); counters blind enter ;;
+	latency)		link; counters enter fallback ;;
 	step)			link; events; fair ;;
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;

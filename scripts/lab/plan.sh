@@ -197,6 +197,44 @@ plan_blind-hop()
 	done
 }
 
+# A last link that is slower and says nothing: alone, and beside others, with what Reno
+# and CUBIC make of it.
+plan_harm()
+{
+	local link mbit rtt ms hop packets pair
+	for link in "200 20000 8000" "10000 100 60" "100000 30 16"; do
+		read -r mbit rtt ms <<<"$link"
+		for hop in 85 50; do
+			for packets in 4 30 $((2 * mbit * rtt / 8 / 1514)); do
+				for pair in hpccpp-{none,reno,cubic} reno-{none,reno} cubic-cubic; do
+					echo "harm $pair-${mbit}m-${rtt}us-hop$hop-buffer$packets cc=${pair%-*}" \
+						"other=${pair#*-} mbit=$mbit rtt=$rtt ms=$ms hop=$hop packets=$packets"
+				done
+			done
+		done
+	done
+}
+
+# Latency of the receiver that comes with the time: in one step or four, or as jitter.
+plan_latency()
+{
+	local link mbit rtt ms lag cc common
+	for link in "200 2000 4000" "10000 30 60" "100000 8 16"; do
+		read -r mbit rtt ms <<<"$link"
+		for cc in hpccpp cubic; do
+			common="cc=$cc mbit=$mbit rtt=$rtt ms=$ms"
+			for lag in 10 $((rtt / 2)) "$rtt" $((3 * rtt)); do
+				echo "latency $cc-${mbit}m-${rtt}us-lag$lag $common lag=$lag"
+			done
+			echo "latency $cc-${mbit}m-${rtt}us-steps $common lag=$((3 * rtt)) steps=4"
+			for lag in $((rtt / 4)) $((rtt / 2)) "$rtt"; do
+				echo "latency $cc-${mbit}m-${rtt}us-jitter$lag $common lag=$lag jitter=$lag"
+			done
+			echo "latency $cc-${mbit}m-${rtt}us-tail$rtt $common lag=$rtt jitter=$((rtt / 2)) tail=pareto"
+		done
+	done
+}
+
 # Two flows, of which one hears lies; with a key of which the liar has none, too.
 plan_integrity()
 {

@@ -341,12 +341,34 @@ def mixed:
 def blind_hop:
 	runs("blind-hop") | select(. != []) | sort_by(.name) | . as $runs |
 	section("blind-hop"; "blind-hop: a bottleneck that says nothing"),
-	p("4 flows of hpccpp, and the bottleneck has no agent: only the hosts’ own ports say how loaded they are. The flows notice that this does not explain what they see, and are Reno’s for as long. With “marks” it marks from DCTCP’s K on, which Reno answers."),
+	p("4 flows of hpccpp, and the bottleneck has no agent: only the hosts’ own ports say how loaded they are. What each finds is a queue that stays with half its window, so latency, until packets are lost: from then on they do as Reno would. With “marks” it marks from DCTCP’s K on, which Reno answers."),
 	star,
 	table([["", 2], ["queue, packets", 3], ["", 4]];
-		["", "utilisation", "mean", "p99", "max", "Jain", "drops", "marks", "times noticed"];
+		["", "utilisation", "mean", "p99", "max", "Jain", "drops", "marks", "queues found"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.other, (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .queue_max, (.jain | share), .drops, .marks, .blind]]);
+
+def harm:
+	def pair: "\(.cc)\(if .params.other == "none" then "" else " : \(.params.other)" end)";
+	["hpccpp", "reno", "hpccpp : reno", "reno : reno", "hpccpp : cubic", "cubic : cubic"] as $pairs |
+	runs("harm") | select(. != []) | . as $runs |
+	section("harm"; "harm: beside others, behind a link that says nothing"),
+	p("The last link has no agent. It is slower than what telemetry tells of, and its buffer is short or of two BDP. A flow is alone or beside one that was there before it: goodput in Mbit/s, and drops. What holds a flow of hpccpp to is what Reno, or CUBIC, takes in its place."),
+	"<pre class=map>h1 ---.\nh2 --- s1 --- s2 - - - r1</pre>",
+	table([]; ["link", "hop, %", "buffer"] + $pairs;
+		[$runs | by([.params.mbit, .params.rtt, -.params.hop, .params.packets]) | . as $group | .[0].params as $p |
+			["\($p.mbit) Mbit/s, \($p.rtt) µs", $p.hop, $p.packets] + [$pairs[] | . as $pair |
+				([$group[] | select(pair == $pair)][0] // {}) | .metrics |
+				if . then "\(.shares_mbit | if type == "array" then map(sig) | join(" : ") else sig end), \(.drops)" else "–" end]]);
+
+def latency:
+	runs("latency") | select(. != []) | sort_by([.params.mbit, .name]) | . as $runs |
+	section("latency"; "latency: a receiver becomes slower"),
+	p("Its ACKs are later from an eighth of the time on, or in four steps: by lag, in one step or four, by jitter around that, even or with a long tail. No link has a queue for it. Utilisation and queue are of the second half."),
+	table([["", 2], ["queue, packets", 2], ["", 3]];
+		["", "utilisation", "mean", "p99", "drops", "to Reno", "to telemetry"];
+		[$runs[] | . as $run | .metrics |
+			[$run.name, (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .drops, .fallback, .enter]]);
 
 def integrity:
 	runs("integrity") | select(. != []) | . as $runs |
@@ -447,7 +469,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "blind-hop", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -459,4 +481,4 @@ workloads("fabric"; "fabric: a leaf-spine fabric under load";
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, layout, mixed, blind_hop, integrity, sparse, rx, flows_n, sweep, scale, repeat
+parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, repeat

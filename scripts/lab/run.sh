@@ -52,6 +52,12 @@ declare -A p=(
 	[size]=0	# bytes of a flow
 	[other]=none	# who shares the port; bare, marks: nobody, it has no agent
 	[key]=0		# 1: echoes are signed, and have to be
+	[hop]=100	# of a last link without a port agent: rate, percent of the others'
+	[packets]=0	# ... and packets that may wait there
+	[lag]=0		# us by which the receiver's ACKs are later
+	[steps]=1	# ... after so many steps
+	[jitter]=0	# ... and by so much more or less, evenly
+	[tail]=none	# ... or by that distribution of netem's
 	[lie]=none	# what the second flow hears of its path: idle, full
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
 	[shape]=none	# of a network
@@ -339,6 +345,36 @@ scenario_parking()
 }
 
 scenario_layout() { scenario_parking; }
+
+# What telemetry does not tell of: a last link without a port agent, with a buffer of its
+# own, or latency of the receiver from an eighth of the time on. The
+# first flow is alone, or beside one of "other" that was there before. Counters of the
+# module are left in "counters".
+#
+#	h1 ---.
+#	h2 --- s1 --- s2 - - - r1
+scenario_harm()
+{
+	local end=$((p[ms] * 1000000)) others=() i tail=()
+	network graph rate "${mbit}m" delay_ns $((rtt_ns / 6)) buffer "${p[buffer]}" \
+		link h1 s1 link h2 s1 link s1 s2 port s2 r1 rate "$((mbit * p[hop] / 100))m" \
+		buffer $((p[packets] ? p[packets] * wire : p[buffer])) link s2 r1
+	port s2 p2
+	agents "$([[ ${p[hop]} == 100 ]] || echo '^s2 p2')"
+	[[ ${p[tail]} == none ]] || tail=(distribution "${p[tail]}")
+	! ((p[lag] || p[jitter])) || for ((i = 1; i <= p[steps]; i++)); do
+		sleep "$(awk -v ns=$((end / 4)) -v i=$i -v n="${p[steps]}" 'BEGIN { print ns / 1e9 / (i == 1 ? 2 : n) }')"
+		# with a rate what is late does not overtake
+		tc -n r1 qdisc replace dev eth0 root netem limit 100000 rate 1tbit \
+			delay "$((p[lag] * i / p[steps]))us" "${p[jitter]}us" "${tail[@]}"
+	done &
+	[[ ${p[other]} == none ]] || others=("1000 h2 r1 - $end ${p[other]}")
+	printf '%s\n' "$((rtt_ns * 2)) h1 r1 - $end $cc" "${others[@]}" |
+		run_flows -w $((end / 2)):$end -e $end
+	nsenter --net=/run/netns/h1 cat /proc/net/hpccpp >"$out/counters"
+}
+
+scenario_latency() { scenario_harm; }
 
 # Half of the flows have another congestion control; these leave after half of the
 # time.

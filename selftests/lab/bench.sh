@@ -38,6 +38,8 @@ part=(
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'parking hpccpp-asymmetric'
 	'blind-hop bare'
+	'harm (hpccpp|reno)-(none|reno)-200m-20000us-hop85-buffer30'
+	'latency hpccpp-10000m-30us-(lag30|jitter15)'
 	'sparse 16x25g-20us-every-(1|rtt) '
 	'flows-n 2flows'
 	'sweep (eta100-stage5-2flows|rtt1000us-stage5)'
@@ -58,7 +60,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep"
+scenarios="long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

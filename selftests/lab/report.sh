@@ -18,7 +18,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -35,6 +35,8 @@ runs()
 		"int-response": { queue_peak: 3000, reaction_first: 0.5, reaction_median: 0.8, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
 		probe: { queue_peak: 500, queue_before: 3, resumed_last_us: 340, resumed_mean_us: 300, ideal_us: 275, unfinished: 0 },
 		"blind-hop": { utilisation: 0.98, queue_mean: 500, queue_p99: 600, queue_max: 660, jain: 1, marks: 0, blind: 4, without_bytes: 0 },
+		harm: { shares_mbit: (if .params.other == "none" then 130.5 else [70, 60.1] end), drops: 12, blind: 0, enter: 1 },
+		latency: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, enter: 1, fallback: 0 },
 		integrity: { shares_mbit: [45000, 45001], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, queue_max: 7, jain: 1 },
 		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
@@ -103,7 +105,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop integrity sparse rx flows-n sweep scale repeat" ]
+	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
