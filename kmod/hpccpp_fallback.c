@@ -21,19 +21,19 @@
  *
  * T may learn a queue so: of some flows that are all told of a link with room and wait at
  * one that is not. They fill its buffer then, as Reno's would, and loss ends that:
- * difference 5. When the queue goes T goes with it, hpccpp_explain(). True: a queue.
+ * difference 5. When the queue goes T goes with it, hpccpp_explain().
  */
-static bool hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
+static void hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 {
 	u8 round = f->looking++;
 	bool queue;
 
 	if (round < HPCCPP_LOOK_FIRST)
-		return false;
+		return;
 	/* a path that has changed meanwhile may explain it */
 	queue = f->off_rtt > f->T && rtt < f->off_rtt - (f->off_rtt - f->T) / 2;
 	if (queue && round < HPCCPP_LOOK_LAST)
-		return false;
+		return;
 	f->looking = 0;
 	rtt = min(rtt, HPCCPP_T_MAX);
 	if (!queue && rtt > f->T) {
@@ -43,7 +43,7 @@ static bool hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 	hpccpp_set_params(sk, f);
 	/* no line-rate start: the load with half a window tells how much more fits */
 	f->s.inc_stage = f->p.max_stage;
-	return queue;
+	f->queue |= queue;
 }
 
 /* Half of the window, for hpccpp_look() */
@@ -98,6 +98,15 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	f->s.W_c = f->s.W;
 }
 
+/* Reno has gone on from the ceiling, to W. */
+void hpccpp_move_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 W)
+{
+	if (!f->ceiling)
+		return;
+	f->ceiling = W;
+	hpccpp_get_params(sk, f, &f->p);
+}
+
 /*
  * HPCCPP_OFF_ROUNDS round trips that T does not explain: the one nearest to it in off_rtt,
  * but for the first, in which a queue grows
@@ -109,16 +118,19 @@ static bool hpccpp_is_off(struct hpccpp_flow *f, bool slower, u32 rtt)
 	f->off_slower = slower;
 	if (f->off_rounds < 2 || (slower ? rtt < f->off_rtt : rtt > f->off_rtt))
 		f->off_rtt = rtt;
-	return ++f->off_rounds == HPCCPP_OFF_ROUNDS;
+	if (++f->off_rounds < HPCCPP_OFF_ROUNDS)
+		return false;
+	f->off_rounds = 0;
+	return true;
 }
 
 /*
  * Once a round trip. Links that we hear of explain how it went if they are loaded, and
  * how long it took as far as their queues last, queue_us. What they do not explain, while
  * W is as large as T allows and too small to load them, is looked into. Not where T is
- * given. True: a link that we do not hear of has a queue.
+ * given. Sets f->queue, too.
  */
-bool hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
+void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		    u64 queue_us)
 {
 	u32 rtt = f->rtt_n ? f->rtt_sum / f->rtt_n : 0;
@@ -133,34 +145,27 @@ bool hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 	f->filled |= loaded;
 	if (!rtt || READ_ONCE(f->net->base_rtt_us)) {
 		hpccpp_end_look(sk, f);
-		return false;
+		return;
 	}
 	/* no queue makes it shorter */
 	if (f->latency && rtt + slack < T && !f->looking) {
-		if (hpccpp_is_off(f, false, rtt)) {
-			f->off_rounds = 0;
-			if (T > f->off_rtt)
-				f->latency -= min(f->latency, T - f->off_rtt);
-		}
-		return false;
+		if (hpccpp_is_off(f, false, rtt) && T > f->off_rtt)
+			f->latency -= min(f->latency, T - f->off_rtt);
+		return;
 	}
 	if (loaded) {
 		hpccpp_end_look(sk, f);
-		return false;
+		return;
 	}
-	if (f->looking)
-		return hpccpp_look(sk, f, path);
-
+	if (f->looking) {
+		hpccpp_look(sk, f, path);
+		return;
+	}
 	/* of a W that was as large at the begin of the round trip */
-	if (!f->ceiling && at_most && was_at_most && path > T + slack) {
-		if (hpccpp_is_off(f, true, path)) {
-			f->off_rounds = 0;
-			hpccpp_begin_look(sk, f);
-		}
-	} else {
+	if (f->ceiling || !at_most || !was_at_most || path <= T + slack)
 		f->off_rounds = 0;
-	}
-	return false;
+	else if (hpccpp_is_off(f, true, path))
+		hpccpp_begin_look(sk, f);
 }
 
 /*

@@ -46,9 +46,9 @@
  *     ACK waits for a second packet. A T that is too small makes R too high,
  *     and the gaps that this leaves cost utilisation; one that is too large
  *     by this is harmless, and flows of less than a packet in T share more
- *     fairly. A handshake counts without the
- *     queue that its telemetry tells of, or flows that join a queue take it
- *     for a part of their path, ask for more by it, and keep it standing.
+ *     fairly. A handshake counts without the queue that its telemetry tells
+ *     of, or flows that join a queue take it for a part of their path, ask for
+ *     more by it, and keep it standing.
  *     That holds until a record tells of no queue, or of a longer one than
  *     packets can have waited in: TCP's own minimum is the better one then.
  *     Latency that comes later, of a longer path or of hosts, is added when
@@ -69,8 +69,8 @@
  *     W_c, once per round trip, unless telemetry has asked for that already.
  *     ECN marks and timeouts likewise. If a link that telemetry tells of has
  *     been loaded (U >= eta) since the one before, W is what its load allows
- *     again, without stages (line 13), two round trips later: so much does
- *     random loss cost. Else it may be of a link that telemetry is silent on:
+ *     again, without stages (line 13), two round trips later: random loss costs
+ *     no more. Else a link that telemetry is silent on may have lost the packet:
  *     W is at most what Reno's window would be from then on, a packet more in
  *     each round trip, paced as Reno's, until a link that is told of is loaded,
  *     or that is as much as T allows.
@@ -350,11 +350,7 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
-	/* Reno has gone on from the ceiling */
-	if (f->ceiling) {
-		f->ceiling = w_init;
-		hpccpp_get_params(sk, f, &f->p);
-	}
+	hpccpp_move_ceiling(sk, f, w_init);
 	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
 	f->s.W_c = f->s.W;
 	f->s.inc_stage = 0;
@@ -400,8 +396,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 			if (f->s.U >= p->eta)
 				f->last_update_seq += hpccpp_hold(sk, f);
 			hpccpp_longest_queue(rec, n, &queue_us);
-			f->queue |= hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
-						   queue_us);
+			hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
+				       queue_us);
 		}
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	}

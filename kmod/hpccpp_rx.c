@@ -78,10 +78,7 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	if (ca->mode != HPCCPP_INT) {
 		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
 			       HPCCPP_W_LIMIT);
-		if (f->ceiling) {
-			f->ceiling = f->s.W;
-			hpccpp_get_params(sk, f, &f->p);
-		}
+		hpccpp_move_ceiling(sk, f, f->s.W);
 		f->told = 0;
 		f->last_update_seq = tp->snd_nxt;
 	}
@@ -98,7 +95,7 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	if (update_wc) {
 		f->last_update_seq = tp->snd_nxt;
 		/* a queue at a link that is not loaded is none that lasts */
-		f->queue |= hpccpp_explain(sk, f, loaded, 0);
+		hpccpp_explain(sk, f, loaded, 0);
 	}
 	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
 	hpccpp_updated(sk, f, loaded);

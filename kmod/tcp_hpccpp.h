@@ -18,7 +18,7 @@
 #define HPCCPP_OFF_ROUNDS	4
 #define HPCCPP_SLOW_FLIGHT	4U
 
-/* Of a T this short TCP's clock, in us, tells no less */
+/* The least delay that counts, us: TCP's clock tells no less. */
 #define HPCCPP_OFF_DELAY	1U
 
 /* Round trips of a look: the first, and the last, that have to tell of a queue. */
@@ -176,7 +176,8 @@ static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
 void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f);
-bool hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
+void hpccpp_move_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 W);
+void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		    u64 queue_us);
 void hpccpp_hand_over(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f);

@@ -104,8 +104,7 @@ static void one_decrease_in_a_round_trip(void **state)
 	assert_int_equal(counter("md_cwr"), 1);
 	assert_int_equal(counter("md_loss") + counter("md_rto"), 0);
 	/* the last packet of that round trip but one is no end of it */
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	fill();
 	ack(w.tp.packets_out - 1);
 	mark();
@@ -338,8 +337,7 @@ static void W_grows_as_renos_after_loss(void **state)
 {
 	begin_roomy();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	round_trip(.5);		/* of what was sent before */
 	for (u32 i = 1; i < 20; i++) {
 		u32 before = flow()->ceiling;
@@ -388,15 +386,9 @@ static void a_ceiling_is_no_latency(void **state)
 {
 	begin_roomy();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
-	w.rtt = 1000;
+	recovered();
 	for (u32 i = 0; i < 20; i++) {
-		fill();
-		pass(1000);
-		news(.5, 0);
-		ack(w.tp.packets_out - 4);
-		fill();
+		rounds(1, 1000, .5, 0);
 		assert_int_equal(flow()->s.W, flow()->p.W_max);
 		assert_int_equal(flow()->off_rounds, 0);
 	}
@@ -413,8 +405,7 @@ static void loss_of_a_full_link_sets_no_ceiling(void **state)
 		round_trip(.5);
 		lose(1);
 		assert_int_equal(counter("md_loss"), i);
-		in_state(TCP_CA_Open);
-		w.tp.lost_out = 0;
+		recovered();
 	}
 	assert_int_equal(flow()->ceiling, flow()->s.W);
 }
@@ -425,8 +416,7 @@ static void W_comes_back_by_the_load(void **state)
 	begin_full();
 	lose(1);
 	assert_int_equal(flow()->ceiling, 0);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	round_trip(.5);
 	round_trip(.5);
 	assert_true(flow()->s.W > HALF * 3 / 2);
@@ -446,8 +436,7 @@ static void undo_renews_no_ceiling(void **state)
 {
 	begin_roomy();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	round_trip(.5);
 	round_trip(.5);
 	lose(1);
@@ -470,8 +459,7 @@ static void ceiling_of_a_limited_flow_stays(void **state)
 	lose(1);
 	ack(4);
 	assert_int_equal(flow()->ceiling, HALF);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	ack(w.tp.packets_out);
 	ceiling = flow()->ceiling;
 	assert_true(ceiling > HALF);
@@ -512,8 +500,7 @@ static void ceiling_ends_with_T(void **state)
 {
 	begin_roomy();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	for (u32 i = 0; i < 70; i++)
 		round_trip(.5);
 	assert_int_equal(flow()->ceiling, 0);
@@ -526,8 +513,7 @@ static void undo_gives_back_the_ceiling(void **state)
 
 	begin_roomy();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	round_trip(.5);
 	round_trip(.5);
 	ceiling = flow()->ceiling;

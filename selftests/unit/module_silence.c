@@ -177,8 +177,7 @@ static void reno_begins_where_telemetry_ends(void **state)
 	w.tp.snd_ssthresh = 7;
 	fill();
 	lose(1);
-	in_state(TCP_CA_Open);
-	w.tp.lost_out = 0;
+	recovered();
 	flow()->s.W = 30 * WIRE;
 	pass(9 * T_BASE);
 	silent_acks(4);
@@ -269,19 +268,6 @@ static void long_round_trip(u32 rtt, double load, u32 qlen)
 	pass(1);
 	ack(w.tp.packets_out);
 	fill();
-}
-
-/* What acks all leaves nothing in flight; some has to be for a delay to count */
-static void rounds(u32 n, u32 rtt, double load, u32 qlen)
-{
-	while (n--) {
-		fill();
-		pass(rtt);
-		w.rtt = rtt;
-		news(load, qlen);
-		ack(w.tp.packets_out - 4);
-		fill();
-	}
 }
 
 /* A flow whose W is as large as T allows, over links with room */

@@ -314,6 +314,19 @@ void round_trip(double load)
 	fill();
 }
 
+/* What acks all leaves nothing in flight; some has to be for a delay to count */
+void rounds(u32 n, u32 rtt, double load, u32 qlen)
+{
+	while (n--) {
+		fill();
+		pass(rtt);
+		w.rtt = rtt;
+		news(load, qlen);
+		ack(w.tp.packets_out - 4);
+		fill();
+	}
+}
+
 /* As tcp_set_ca_state(): the module hears of it first. */
 void in_state(u8 state)
 {
@@ -327,6 +340,13 @@ void lose(u32 packets)
 	w.tp.lost_out += packets;
 	w.tp.lost += packets;
 	in_state(TCP_CA_Recovery);
+}
+
+/* What was lost has been acknowledged. */
+void recovered(void)
+{
+	in_state(TCP_CA_Open);
+	w.tp.lost_out = 0;
 }
 
 void mark(void)

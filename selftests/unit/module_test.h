@@ -79,8 +79,10 @@ void submit(u32 packets);
 void fill(void);
 void ack(u32 packets);
 void round_trip(double load);
+void rounds(u32 n, u32 rtt, double load, u32 qlen);
 void in_state(u8 state);
 void lose(u32 packets);
+void recovered(void);
 void mark(void);
 void timed_out(void);
 bool steered(void);		/* by telemetry */
