@@ -467,13 +467,13 @@ static void latency_goes(void **state)
 	rounds(1, 130, .5, 0);
 	assert_int_equal(flow()->latency, 160 - T_BASE);
 	/* slow ones between are of another kind */
-	rounds(2, 130, .5, 0);
+	rounds(2, 120, .5, 0);
 	rounds(2, 300, .5, 0);
 	assert_int_equal(flow()->off_rounds, 2);
 	rounds(1, 160, .5, 0);
-	rounds(3, 130, .5, 0);
+	rounds(3, 120, .5, 0);
 	rounds(1, 160, .5, 0);
-	rounds(3, 130, .5, 0);
+	rounds(3, 120, .5, 0);
 	assert_int_equal(flow()->latency, 160 - T_BASE);
 	rounds(9, 60, .5, 0);
 	assert_int_equal(flow()->latency, 0);
