@@ -176,9 +176,9 @@ copy_sources()
 
 # nap: a millisecond, where time stands still while something is computed.
 nap() { :; }
+mkfifo "$tmp/never"
+exec {never}<>"$tmp/never"
 if [[ ${PLACE-} == uml ]]; then
-	mkfifo "$tmp/never"
-	exec {never}<>"$tmp/never"
 	nap() { read -rt 0.001 -u "$never" || true; }
 fi
 

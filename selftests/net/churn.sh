@@ -20,13 +20,13 @@ RATE=100mbit
 # A VM takes ten times as long as the lab's kernel, and so does its debug kernel.
 slow=3
 [[ ${PLACE-} != uml || -e /sys/kernel/debug/kmemleak ]] || slow=1
-cycles=$(how_often $((24 / slow)) 200)		# of the module
-switches=$(how_often $((9000 / slow)) 100000)	# of a flow's congestion control
-agent_rounds=$(how_often $((24 / slow)) 1000)	# agents removed and added
 flows=200					# at once, with two CPUs
 # Objects that are more without a leak: two CPUs have slabs and grace periods of
 # their own, and only LONG=1 does so much that a leak is more than that.
 noise=$((slow == 1 ? 100 : 300))
+cycles=$(how_often $((24 / slow)) 200)		# of the module
+switches=$(how_often $((9000 / slow)) 20000)	# of a flow's congestion control
+agent_rounds=$(how_often $((24 / slow)) $((2 * noise)))	# agents removed and added
 pairs=$(how_often $((9 / slow)) $((2 * noise)))	# of namespaces deleted
 
 loaded() { [[ -d /sys/module/tcp_hpccpp ]]; }
