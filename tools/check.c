@@ -304,18 +304,31 @@ static int check_ports(struct state *s)
 static void check_flows(struct state *s)
 {
 	size_t n = json_object_array_length(s->flows), under = 0, i;
+	__u64 stood_in = 0;
+	char besides[64] = "";
 
+	/* without a flow of theirs in the list; since the agents were added */
+	for (i = 0; i < json_object_array_length(s->hosts); i++) {
+		struct json_object *stats, *host;
+
+		host = json_object_array_get_idx(s->hosts, i);
+		stats = json_object_object_get(host, "stats");
+		stood_in += number(stats, "stood_in") - number(stats, "came_back");
+	}
+	if (stood_in)
+		snprintf(besides, sizeof(besides), ", and %llu connections had none",
+			 (unsigned long long)stood_in);
 	for (i = 0; i < n; i++)
 		under += !strcmp(string(json_object_array_get_idx(s->flows, i),
 					"mode"), "hpccpp");
-	if (!n)
+	if (!n && !stood_in)
 		say(s, NOTE, "peers",
 		    "choose hpccpp for a connection and check again",
 		    "not known: no flow is under hpccpp now");
 	else
 		say(s, under ? OK : s->role == SENDER ? MISSING : NOTE, "peers",
-		    "peers need a host agent, and every port on the way there a port agent: without telemetry flows are under hpccpp-reno",
-		    "%zu of %zu flows have telemetry", under, n);
+		    "peers need a host agent, and every port on the way there a port agent: without telemetry flows are under the fallback of hpccpp host",
+		    "%zu of %zu flows have telemetry%s", under, n, besides);
 }
 
 /* The checks that read the namespace's objects. */

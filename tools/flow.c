@@ -24,7 +24,8 @@ static const char usage[] =
 "links  links that the flow has heard of      B     slowest of the path\n"
 "acks, updates  ACKs, and those with telemetry that moved the window\n"
 "-s adds the guards: records that were left out, by reason\n"
-"A flow without telemetry is under hpccpp-reno, the fallback.\n"
+"A flow that lost telemetry is under hpccpp-reno; one that had none under the\n"
+"fallback of hpccpp host, and not listed.\n"
 "\n"
 "JSON: src sport dst dport state ino mode cwnd srtt U W W_c inc_stage T R B\n"
 "bottleneck records links acks updates fallbacks guards: see hpccpp(8)\n";

@@ -25,10 +25,15 @@
 #define PROGS		64	/* the kernel's BPF_CGROUP_MAX_PROGS */
 #define EVERY_MAX	65535
 
+/* Of the network namespace that the command runs in */
+#define CC_DEFAULT	"/proc/sys/net/ipv4/tcp_congestion_control"
+#define CC_AVAILABLE	"/proc/sys/net/ipv4/tcp_available_congestion_control"
+
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
 "                       [ records N ] [ every { rtt | N } ]\n"
 "                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
+"                       [ fallback NAME ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
 "       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
 "       hpccpp host delete cgroup PATH\n"
@@ -46,13 +51,17 @@ static const char usage[] =
 "prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
 "mode     who computes the window: sender (default), or receiver, where the\n"
 "         agents of both ends have this mode; not with a key\n"
+"fallback congestion control of hpccpp's connections until telemetry comes, one of\n"
+"         tcp_available_congestion_control; default tcp_congestion_control, or cubic\n"
+"         where that is hpccpp\n"
 "key-file has 32 hexadecimal digits, the key for the tags of echoes; the first of\n"
 "         two signs, both are accepted\n"
 "require  ignore echoes without a right tag\n"
 "\n"
 "key sets these anew on an agent that was added with a key.\n"
 "\n"
-"JSON: cgroup ask records every mode keys require prefixes stats: see hpccpp(8)\n";
+"JSON: cgroup ask records every mode fallback keys require prefixes stats: see\n"
+"hpccpp(8)\n";
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
@@ -61,6 +70,7 @@ const struct field host_fields[] = {
 	  "hpccpp_host_records", "Records that a segment has space for." },
 	{ "every", FORM_NUM, "every", "EVERY", NULL, NULL },
 	{ "mode", FORM_TEXT, "mode", "MODE", NULL, NULL },
+	{ "fallback", FORM_TEXT, "fallback", "FALLBACK", NULL, NULL },
 	{ "keys", FORM_NUM, "keys", "KEYS", "hpccpp_host_keys",
 	  "Keys that an echo's tag may be of." },
 	{ "require", FORM_FLAG, "require", NULL, NULL, NULL },
@@ -313,6 +323,66 @@ static int arg_every(const struct argument *arg, const char *text)
 	return EXIT_DONE;
 }
 
+/* A file of one line of words, without the line end */
+static int read_line(const char *path, char *line, int size)
+{
+	FILE *file = fopen(path, "re");
+	int ret = EXIT_DONE;
+
+	if (!file || !fgets(line, size, file))
+		ret = errno_error(errno, "cannot read \"%s\"", path);
+	if (file)
+		fclose(file);
+	if (!ret)
+		line[strcspn(line, "\n")] = '\0';
+	return ret;
+}
+
+/* Whether it is one of the words of a line */
+static bool has_word(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *line; line += strspn(line, " ")) {
+		size_t n = strcspn(line, " ");
+
+		if (n == len && !strncmp(line, word, n))
+			return true;
+		line += n;
+	}
+	return false;
+}
+
+/* cdg is refused to eBPF programs by the kernel. */
+static bool can_stand_in(const char *name)
+{
+	return strcmp(name, "hpccpp") && strcmp(name, "cdg");
+}
+
+/*
+ * What a flow would have without hpccpp: what was asked for, else the default of this
+ * network namespace, or if that is hpccpp the kernel's own.
+ */
+static int find_fallback(const char *name, struct hpccpp_host_cfg *cfg)
+{
+	char available[1024], by_default[sizeof(cfg->fallback)];
+	int ret;
+
+	ret = read_line(CC_AVAILABLE, available, sizeof(available));
+	if (!ret)
+		ret = read_line(CC_DEFAULT, by_default, sizeof(by_default));
+	if (ret)
+		return ret;
+	if (name && (!has_word(available, name) || !can_stand_in(name)))
+		return usage_error("fallback \"%s\" is wrong: allowed are those of \"%s\" but hpccpp and cdg",
+				   name, available);
+	if (!name)
+		name = can_stand_in(by_default) ? by_default :
+		       has_word(available, "cubic") ? "cubic" : "reno";
+	strcpy(cfg->fallback, name);
+	return EXIT_DONE;
+}
+
 /* The path of a cgroup below this mount of cgroup2, or NULL */
 static char *path_below(const char *mount, int cgroup)
 {
@@ -379,9 +449,9 @@ static int absolute_path(const char *path, int cgroup, struct hpccpp_host_cfg *c
 
 static int host_add(int argc, char **argv)
 {
-	enum { CGROUP, ASK, RECORDS, EVERY, PREFIX, MODE, KEY_FILE, REQUIRE };
+	enum { CGROUP, ASK, RECORDS, EVERY, PREFIX, MODE, FALLBACK, KEY_FILE, REQUIRE };
 	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
-	const char *path = NULL, *key[HPCCPP_KEYS];
+	const char *path = NULL, *fallback = NULL, *key[HPCCPP_KEYS];
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
 	struct hpccpp_host_cfg cfg = {};
 	struct hpccpp_host_keys keys;
@@ -396,6 +466,7 @@ static int host_add(int argc, char **argv)
 			     .max = HPCCPP_PREFIXES },
 		[MODE] = { ARG("mode", arg_word, &mode),
 			   .words = host_modes, .high = ARRAY_SIZE(host_modes) },
+		[FALLBACK] = { ARG("fallback", arg_text, &fallback) },
 		[KEY_FILE] = { ARG("key-file", arg_text, key),
 			       .max = HPCCPP_KEYS },
 		[REQUIRE] = { .name = "require" },
@@ -407,6 +478,8 @@ static int host_add(int argc, char **argv)
 		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret && mode == HPCCPP_MODE_RECEIVER && args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
+	if (!ret)
+		ret = find_fallback(fallback, &cfg);
 	if (!ret)
 		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
@@ -529,6 +602,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	else
 		put_str(row, "every", "rtt");
 	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
+	put_str(row, "fallback", cfg->fallback);
 	put_num(row, "keys", keys->n);
 	put_bool(row, "require", keys->require);
 	return row;
@@ -539,6 +613,7 @@ static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
 	int ret = prog_entry(prog, "host", cfg, sizeof(*cfg));
 
 	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
+	cfg->fallback[sizeof(cfg->fallback) - 1] = '\0';
 	return ret;
 }
 

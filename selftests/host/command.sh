@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 241
+ktap_plan 245
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -395,14 +395,17 @@ host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 
 "$HPCCPP" host add cgroup "$CGROUP" ask never records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
 check "host: JSON has the documented keys, and what was given" host '.[0] |
-	keys_unsorted == ["cgroup","ask","records","every","mode","keys","require","prefixes","stats"] and .ask == "never" and
+	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefixes","stats"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
 	"echoed","echo_short","echo_none","echoes","requested","computed","windows",
 	"gave_up","bad","error","signed","tag_room",
-	"tag_ok","tag_none","tag_bad","tag_old"]'
+	"tag_ok","tag_none","tag_bad","tag_old","stood_in","came_back"]'
 state >"$tmp/with"
 says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP"
+for name in hpccpp cub 'cubic reno' ''; do
+	says 255 "fallback \"$name\" is wrong: allowed are those of \"*reno*\" but hpccpp and cdg" host add cgroup "$CGROUP" fallback "$name"
+done
 mkdir "$CGROUP/below"
 says 2 'a host agent exists already on cgroup *' host add cgroup "$CGROUP/below"
 says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP/below"
@@ -430,7 +433,7 @@ all_shown()
 	"$HPCCPP" -v check || true
 } >"$tmp/shown" 2>&1
 all_shown
-check "... in text" grep -q ' every rtt mode sender keys 1$' "$tmp/shown"
+check "... in text" grep -q ' every rtt mode sender fallback [a-z]* keys 1$' "$tmp/shown"
 check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
 check "... and the key is in nothing that is shown" [ \
 	"$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown")" = 0 ]

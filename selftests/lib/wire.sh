@@ -75,10 +75,12 @@ capture_stop()
 }
 
 # transfer_captured CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: one test, of $name: from
-# h1 to r, where it is captured; sets enter to how often either came under telemetry
+# h1 to r, where it is captured; sets enter to how often either came under telemetry, and no_int to how
+# many flows of the module began without
 transfer_captured()
 {
 	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))
+	no_int=$(($(counter "$h1" no_int) + $(counter "$r" no_int)))
 	capture_start "$r" eth0
 	if tcp_send "$h1" "$r" "${3-${addr4[r]}}" "$1" "${2-}"; then
 		ktap_ok "$name: data intact"
@@ -87,6 +89,8 @@ transfer_captured()
 	fi
 	capture_stop
 	enter=$(($(counter "$h1" enter) + $(counter "$r" enter) - enter))
+	# shellcheck disable=SC2034 # for tests
+	no_int=$(($(counter "$h1" no_int) + $(counter "$r" no_int) - no_int))
 }
 
 # --- Segments ----------------------------------------------------------------

@@ -63,7 +63,7 @@ third='from_client && !syn && !data && !third_seen++'
 load_hpccpp
 topo_line 1 1
 ports_on
-tests=90
+tests=102
 ktap_plan $tests
 
 # --- Handshake -----------------------------------------------------------------
@@ -107,7 +107,46 @@ assert_eq "$name: flows that gave up" "$(host_stat "$h1" gave_up)" 1
 assert_ge "$name: segments of 1448 bytes" "$(wire 'data == 1448')" 400
 assert_eq "$name: options from the peer" "$(wire 'from_server && option')" 0
 assert_eq "$name: flows under INT" "$enter" 0
-check "$name: falls back" [ "$(jq -r .cc <<<"$client")" = hpccpp-reno ]
+# not this kernel's default, nor the module's own
+begin "peer without agent, fallback reno"
+host_on "$h1" fallback reno
+own_cgroup "$r"
+transfer "-n 1m -c hpccpp"
+check "$name: it stands in" [ "$(jq -r .cc <<<"$client")" = reno ]
+assert_eq "$name: stood in, came back" \
+	"$(host_stat "$h1" stood_in) $(host_stat "$h1" came_back)" "1 0"
+assert_eq "$name: the module has begun" "$no_int" 0
+
+begin "peer that is not asked, fallback reno"
+host_on "$h1" fallback reno prefix 192.0.2.0/24
+host_on "$r"
+transfer "-n 1m -c hpccpp"
+check "$name: it stands in" [ "$(jq -r .cc <<<"$client")" = reno ]
+assert_eq "$name: options of either end" "$(wire option)" 0
+
+# What stands in unless it is given: the namespace's default, or the kernel's
+fallback_is() # NAME
+{
+	nsenter --net="/run/netns/$h1" "$HPCCPP" host add cgroup "${cgroup_of[$h1]}"
+	[[ $("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" | jq -r '.[].fallback') == "$1" ]]
+}
+default_cc() { nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_congestion_control="$1"; }
+was=$(nsenter --net="/run/netns/$h1" sysctl -n net.ipv4.tcp_congestion_control)
+begin "default reno"
+default_cc reno
+agent_of[$h1]=on
+check "$name: stands in" fallback_is reno
+begin "default hpccpp"
+default_cc hpccpp
+agent_of[$h1]=on
+check "$name: cubic stands in" fallback_is cubic
+default_cc "$was"
+
+begin "a congestion control beside, fallback reno"
+host_on "$h1" fallback reno
+own_cgroup "$r"
+transfer "-n 1m -c cubic"
+check "$name: stays" [ "$(jq -r .cc <<<"$client")" = cubic ]
 
 begin "sender without agent"
 own_cgroup "$h1"
@@ -187,6 +226,9 @@ host_on "$r"
 transfer "-n 1m -c hpccpp"
 assert_eq "$name: the second asks" "$(wire 'syn && from_client && collect')" 0
 assert_eq "$name: flows under INT" "$enter" 1
+assert_eq "$name: stood in, came back" \
+	"$(host_stat "$h1" stood_in) $(host_stat "$h1" came_back)" "1 1"
+check "$name: hpccpp at its end" [ "$(jq -r .cc <<<"$client")" = hpccpp ]
 
 begin "third ACK lost" "ip daddr ${addr4[r]} tcp flags & (syn | ack) == ack $first drop"
 host_on "$h1"

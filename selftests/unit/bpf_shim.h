@@ -47,7 +47,9 @@ static __u32 copied_len;
 static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
-static bool peer_listed, cc_is_hpccpp;
+static bool peer_listed, cc_is_hpccpp, cc_is_locked, cc_is_gone;
+static char cc_set[16];	/* by an agent; or "" */
+static void (*set_cc)(void);	/* the congestion control's part, or NULL */
 static __u32 room, reserved, stored;
 static __u8 stored_options[40];	/* of the segment that is built, one after another */
 static struct hpccpp_host_keys the_keys;
@@ -217,8 +219,22 @@ static long getsockopt(void *skops, int level, int name, void *to, int len)
 	(void)skops;
 	(void)level;
 	(void)name;
-	TRUE_OR_TRAP(len >= 7);
-	__builtin_memcpy(to, cc_is_hpccpp ? "hpccpp" : "cubic\0", 7);
+	TRUE_OR_TRAP(len == 16);
+	if (cc_set[0])
+		__builtin_memcpy(to, cc_set, 16);
+	else
+		__builtin_memcpy(to, cc_is_hpccpp ? "hpccpp" : "cubic\0", 7);
+	return 0;
+}
+
+static long setsockopt(void *skops, int level, int name, const void *from, int len)
+{
+	TRUE_OR_TRAP(skops && level == 6 && name == 13 && len == 16);
+	if (cc_is_locked || cc_is_gone)
+		return cc_is_gone ? -2 : -1;
+	__builtin_memcpy(cc_set, from, 16);
+	if (set_cc)
+		set_cc();
 	return 0;
 }
 
@@ -372,6 +388,7 @@ static struct bpf_tcp_sock *tcp_sock(const struct bpf_sock *sk)
 #define bpf_sk_storage_delete	sk_storage_delete
 #define bpf_sock_ops_cb_flags_set	cb_flags_set
 #define bpf_getsockopt		getsockopt
+#define bpf_setsockopt		setsockopt
 #define bpf_strncmp(s, n, t)	__builtin_memcmp(s, t, n)
 
 /* not run, as queues are virtual here: what clang knows for eBPF alone */

@@ -239,6 +239,8 @@ static void fuzz_host(void)
 		BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB,
 		BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PARSE_HDR_OPT_CB,
 	};
+	__u8 what;
+
 	take_params();
 	new_socket();
 	skops.family = take_byte() & 1 ? AF_INET : AF_INET6;
@@ -247,15 +249,22 @@ static void fuzz_host(void)
 	the_host.every = take_range(0, 4);
 	the_host.prefixes = take_byte() & 1;
 	peer_listed = take_byte() & 1;
-	cc_is_hpccpp = take_byte() & 1;
+	what = take_byte();
+	cc_is_hpccpp = what & 1;
+	cc_is_locked = what & 2;
+	cc_is_gone = what & 4;
+	cc_set[0] = '\0';
+	__builtin_memcpy(the_host.fallback, "cubic", 6);
 	the_keys.n = take_byte() % 3;
 	the_keys.require = take_byte() & 1;
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
 	windows = take_byte() & 1;
 	while (left) {
-		__u8 what = take_byte() % 10, sign = take_byte();
+		__u8 sign;
 
+		what = take_byte() % 10;
+		sign = take_byte();
 		pass_time();
 		take(&skops.snd_una, sizeof(skops.snd_una));
 		skops.snd_nxt = skops.snd_una + take_byte();

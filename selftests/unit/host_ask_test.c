@@ -150,6 +150,7 @@ static void data_is_wanted_until_an_echo(void **state)
 
 static void data_of_others(void **state)
 {
+	cc_is_hpccpp = false;
 	connects();
 	send_syn();
 	no_options();

@@ -135,6 +135,199 @@ static void third_ack_proves(void **state)
 	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
 }
 
+/* --- What has hpccpp's place without telemetry ------------------------------- */
+
+static void assert_stood_in(const char *cc, int stood_in, int came_back)
+{
+	assert_string_equal(cc_set, cc);
+	assert_int_equal(stat(HPCCPP_HS_STOOD_IN), stood_in);
+	assert_int_equal(stat(HPCCPP_HS_CAME_BACK), came_back);
+}
+
+/* The SYN-ACK has no option. */
+static void peer_is_silent(void)
+{
+	connects();
+	send_syn();
+	no_options();
+	connected();
+}
+
+static void fallback_until_an_echo(void **state)
+{
+	peer_is_silent();
+	assert_stood_in("cubic", 1, 0);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+	/* no port has written */
+	empty_echo();
+	assert_stood_in("cubic", 1, 0);
+	echo();
+	assert_stood_in("hpccpp", 1, 1);
+	echo();
+	assert_stood_in("hpccpp", 1, 1);
+}
+
+static void no_fallback_with_telemetry(void **state)
+{
+	asked_back(0x12361428);
+	assert_stood_in("", 0, 0);
+}
+
+static void fallback_of_a_server(void **state)
+{
+	no_options();
+	open_passive();
+	assert_stood_in("cubic", 1, 0);
+	assert_int_equal(send_data(), 0);
+}
+
+static void no_fallback_of_a_server_that_hears(void **state)
+{
+	no_options();
+	put_records(HPCCPP_EXID_ECHO, three, 1);
+	open_passive();
+	assert_stood_in("", 0, 0);
+}
+
+static void no_fallback_of_others(void **state)
+{
+	cc_is_hpccpp = false;
+	peer_is_silent();
+	assert_stood_in("", 0, 0);
+	new_socket();
+	no_options();
+	open_passive();
+	assert_stood_in("", 0, 0);
+}
+
+static void no_fallback_where_it_is_locked(void **state)
+{
+	cc_is_locked = true;
+	peer_is_silent();
+	cc_is_locked = false;
+	assert_int_equal(stat(HPCCPP_HS_ERROR), 0);
+	call_host(HPCCPP_SOCK_OP, 0);
+	echo();
+	assert_stood_in("", 0, 0);
+}
+
+/* Not asked: there is no state of it yet. */
+static void fallback_to_who_is_not_asked(void **state)
+{
+	put_prefix(0, mapped, 128);
+	skops.remote_ip4 = bpf_htonl(0x0a010003);
+	peer_is_silent();
+	assert_stood_in("cubic", 1, 0);
+}
+
+/* dctcp calls itself so without ECN. */
+static void fallback_has_another_name(void **state)
+{
+	peer_is_silent();
+	__builtin_memcpy(cc_set, "cubic-else", 11);
+	echo();
+	assert_stood_in("hpccpp", 1, 1);
+}
+
+static void application_has_chosen(void **state)
+{
+	peer_is_silent();
+	__builtin_memcpy(cc_set, "bbr", 4);
+	echo();
+	assert_stood_in("bbr", 1, 0);
+	/* nor is that taken back later */
+	__builtin_memcpy(cc_set, "cubic", 6);
+	echo();
+	assert_stood_in("cubic", 1, 0);
+}
+
+/* A name that only begins so is another. */
+static void application_has_chosen_the_like(void **state)
+{
+	peer_is_silent();
+	__builtin_memcpy(cc_set, "cubic2", 7);
+	echo();
+	assert_stood_in("cubic2", 1, 0);
+	new_socket();
+	cc_set[0] = '\0';
+	peer_is_silent();
+	__builtin_memcpy(cc_set, "cub", 4);
+	echo();
+	assert_stood_in("cub", 2, 0);
+}
+
+/* connect() anew: TCP sets a congestion control only later, so nothing is set here. */
+static void connects_again(void **state)
+{
+	peer_is_silent();
+	connects();
+	assert_stood_in("cubic", 1, 0);
+	send_syn();
+	assert_int_equal(exid(), HPCCPP_EXID_COLLECT);
+	put_asked_back(three, 0x12361428);
+	connected();
+	assert_stood_in("hpccpp", 1, 1);
+}
+
+static void connects_again_to_the_silent(void **state)
+{
+	peer_is_silent();
+	peer_is_silent();
+	assert_stood_in("cubic", 1, 0);
+	echo();
+	assert_stood_in("hpccpp", 1, 1);
+}
+
+/* ... over a route that has another */
+static void connects_again_by_another_route(void **state)
+{
+	peer_is_silent();
+	connects();
+	__builtin_memcpy(cc_set, "bbr", 4);
+	put_asked_back(three, 0x12361428);
+	connected();
+	assert_stood_in("bbr", 1, 0);
+}
+
+/* Those that it accepts are hpccpp's. */
+static void listens_later(void **state)
+{
+	peer_is_silent();
+	call_host(BPF_SOCK_OPS_TCP_LISTEN_CB, 0);
+	assert_stood_in("hpccpp", 1, 0);
+	assert_false(the_flow.stands_in);
+}
+
+/* The SYN is older than this agent. */
+static void agent_comes_with_the_syn_ack(void **state)
+{
+	no_options();
+	connected();
+	assert_stood_in("cubic", 1, 0);
+	assert_true(skops.bpf_sock_ops_cb_flags & WRITE_FLAG);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+}
+
+static void fallback_that_is_gone(void **state)
+{
+	cc_is_gone = true;
+	peer_is_silent();
+	assert_stood_in("", 0, 0);
+	assert_int_equal(stat(HPCCPP_HS_ERROR), 1);
+}
+
+/* What brings it back is news to a flow of any age. */
+static void record_after_the_first_flight(void **state)
+{
+	peer_is_silent();
+	skops.data_segs_out = HPCCPP_FIRST_FLIGHT + 1;
+	set_cc = announce;
+	echo();
+	assert_stood_in("hpccpp", 1, 1);
+	assert_int_equal(the_flow.mail.gen, 1);
+	assert_true(the_flow.mail.governed);
+}
+
 static void syn_ack_echoes_the_syn(void **state)
 {
 	/* no room to ask back */
@@ -194,6 +387,23 @@ int main(void)
 		TEST(syn_found_a_bound),
 		TEST(found_long_ago),
 		TEST(third_ack_proves),
+		TEST(fallback_until_an_echo),
+		TEST(no_fallback_with_telemetry),
+		TEST(fallback_of_a_server),
+		TEST(no_fallback_of_a_server_that_hears),
+		TEST(no_fallback_of_others),
+		TEST(no_fallback_where_it_is_locked),
+		TEST(fallback_to_who_is_not_asked),
+		TEST(fallback_has_another_name),
+		TEST(application_has_chosen),
+		TEST(application_has_chosen_the_like),
+		TEST(connects_again),
+		TEST(connects_again_to_the_silent),
+		TEST(connects_again_by_another_route),
+		TEST(listens_later),
+		TEST(agent_comes_with_the_syn_ack),
+		TEST(fallback_that_is_gone),
+		TEST(record_after_the_first_flight),
 		TEST(syn_ack_echoes_the_syn),
 		TEST(syn_ack_has_the_most_loaded),
 		TEST(syn_ack_without_a_question),

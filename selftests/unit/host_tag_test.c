@@ -223,6 +223,7 @@ static void mss_leaves_room_for_tags(void **state)
 	assert_int_equal(reserved, 40);
 	the_host.records = 1;
 	the_flow.mail.governed = 0;
+	the_flow.stands_in = 0;
 	asked_for_a_tag(three, 2);
 	compute_mss();
 	assert_int_equal(reserved, 32);

@@ -65,6 +65,16 @@ static __u64 stat(__u32 which)
 	return stats[HPCCPP_PS_MAX + which];
 }
 
+/* The module announces a flow when it begins with it. */
+static void announce(void)
+{
+	__u32 op = skops.op;
+
+	skops.op = HPCCPP_SOCK_OP;
+	hpccpp_host(&skops);
+	skops.op = op;
+}
+
 /* --- A connection ---------------------------------------------------------- */
 
 static int set_up(void **state)
@@ -77,6 +87,11 @@ static int set_up(void **state)
 	the_host.records = 1;
 	the_host.every = 1;
 	cc_is_hpccpp = true;
+	cc_is_locked = false;
+	cc_is_gone = false;
+	set_cc = NULL;
+	cc_set[0] = '\0';
+	__builtin_memcpy(the_host.fallback, "cubic", 6);
 	n_prefixes = 0;
 	tags = false;
 	windows = false;

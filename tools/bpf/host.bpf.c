@@ -285,7 +285,9 @@ static __always_inline void on_listen(struct bpf_sock_ops *skops)
 	struct bpf_sock *sk = POINTER(skops, sk);
 	struct flow *f = find(skops, false);
 
-	/* the socket may have been connected: forget that peer */
+	/* the socket may have been connected: forget that peer, and be hpccpp's again */
+	if (f && f->stands_in)
+		restore(skops, f);
 	if (f && sk && !f->listener_flag)
 		bpf_sk_storage_delete(&host_sk, sk);
 	if (skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
@@ -297,13 +299,16 @@ static __always_inline void on_listen(struct bpf_sock_ops *skops)
 	set_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
 
-/* connect(): the socket may have been connected before. Forget all but own_flag. */
+/*
+ * connect(): the socket may have been connected before. Forget all but own_flag, and what
+ * has hpccpp's place: TCP is about to ask the route for a congestion control.
+ */
 static __always_inline void on_connect(struct bpf_sock_ops *skops)
 {
 	struct bpf_sock *sk = POINTER(skops, sk);
 	struct flow *f = find(skops, false);
 	struct hpccpp_host_cfg *cfg;
-	bool own_flag = f && f->own_flag;
+	bool own_flag = f && f->own_flag, stands_in = f && f->stands_in;
 
 	if (f && sk)
 		bpf_sk_storage_delete(&host_sk, sk);
@@ -314,14 +319,26 @@ static __always_inline void on_connect(struct bpf_sock_ops *skops)
 	if (!f)
 		return;
 	f->own_flag = own_flag;
+	f->stands_in = stands_in;
 	f->wanted = 1;
 	call_write(skops, f);
+}
+
+/* The handshake is done: with telemetry it is hpccpp's, else the fallback's. */
+static __always_inline void settle(struct bpf_sock_ops *skops, struct flow *f,
+				   struct hpccpp_host_cfg *cfg)
+{
+	if (!f->mail.gen)
+		stand_in(skops, f, cfg);
+	else if (f->stands_in)
+		come_back(skops, f);
 }
 
 /* The SYN-ACK arrived. */
 static __always_inline struct flow *
 on_active_established(struct bpf_sock_ops *skops)
 {
+	struct hpccpp_host_cfg *cfg = configuration();
 	struct flow *f = find(skops, false);
 
 	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
@@ -331,6 +348,16 @@ on_active_established(struct bpf_sock_ops *skops)
 		/* the peer forgets that we want tags if only its listener saw the SYN */
 		f->peer_signs = 0;
 	}
+	/* a peer that we do not ask, or a SYN that is older than this agent */
+	if (!f && cfg && has_hpccpp(skops)) {
+		f = find(skops, true);
+		if (f && peer_wanted(skops, cfg)) {
+			f->wanted = 1;
+			call_write(skops, f);
+		}
+	}
+	if (f && cfg)
+		settle(skops, f, cfg);
 	return f;
 }
 
@@ -349,6 +376,7 @@ on_passive_established(struct bpf_sock_ops *skops)
 		/* the peer has no agent: its segments need no calls */
 		if (f->listener_flag && !f->proven)
 			clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		settle(skops, f, cfg);
 	}
 	return f;
 }
@@ -384,6 +412,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
 		f = find(skops, false);
 		parse(skops, f);
+		if (f && f->stands_in && f->mail.gen)
+			come_back(skops, f);
 		break;
 	case HPCCPP_SOCK_OP:
 		take_flow(skops);

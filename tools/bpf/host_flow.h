@@ -75,6 +75,7 @@ struct flow {
 	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
+	__u8 stands_in : 1;	/* the fallback has the place of hpccpp */
 };
 
 /* flow.plan: HDR_OPT_LEN reserves room for it, WRITE_HDR_OPT writes it */

@@ -10,6 +10,7 @@
 
 #define SOL_TCP		6
 #define TCP_CONGESTION	13
+#define EPERM		1
 
 /*
  * Round trips of data in which all ask a peer that has not answered yet, and after which
@@ -243,7 +244,8 @@ static __always_inline void refuse_window(struct flow *f)
 static __always_inline bool may_ask(const struct flow *f,
 				    const struct hpccpp_host_cfg *cfg)
 {
-	if (!f->wanted || !(f->mail.governed || cfg->ask == HPCCPP_ASK_ALWAYS))
+	if (!f->wanted || !(f->mail.governed || f->stands_in ||
+			    cfg->ask == HPCCPP_ASK_ALWAYS))
 		return false;
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
 }
@@ -361,16 +363,84 @@ static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
 	f->doubted = 1;
 }
 
-/* The connection that this SYN opens is going to ask for INT. */
-static __always_inline bool is_governed(struct bpf_sock_ops *skops,
-					const struct hpccpp_host_cfg *cfg)
+/* The connection is hpccpp's. */
+static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
 {
 	char cc[16] = {};
 
-	if (cfg->ask == HPCCPP_ASK_ALWAYS)
-		return true;
 	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
 	return !bpf_strncmp(cc, 6, "hpccpp");
+}
+
+/* The connection that this SYN opens is going to ask for INT. */
+static __always_inline bool is_governed(struct bpf_sock_ops *skops,
+					const struct flow *f,
+					const struct hpccpp_host_cfg *cfg)
+{
+	return cfg->ask == HPCCPP_ASK_ALWAYS || f->stands_in || has_hpccpp(skops);
+}
+
+/*
+ * Without telemetry a connection is to be what it would be without hpccpp: the fallback has
+ * its place until there is some. The handshake is done, and TCP has not begun with its
+ * congestion control, so nothing is begun twice. A route may lock that (congctl), and it is
+ * hpccpp's then, which is Reno without telemetry.
+ */
+static __always_inline void stand_in(struct bpf_sock_ops *skops, struct flow *f,
+				     struct hpccpp_host_cfg *cfg)
+{
+	long err;
+
+	if (!has_hpccpp(skops))
+		return;
+	err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cfg->fallback,
+			     sizeof(cfg->fallback));
+	if (!err) {
+		f->stands_in = 1;
+		count(HPCCPP_HS_STOOD_IN);
+	} else if (err != -EPERM) {
+		count(HPCCPP_HS_ERROR);
+	}
+}
+
+/* Is it still what stood in? dctcp without ECN is "dctcp-reno". */
+static __always_inline bool has_fallback(struct bpf_sock_ops *skops,
+					 const struct hpccpp_host_cfg *cfg)
+{
+	unsigned int i;
+	char cc[16] = {};
+
+	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
+	for (i = 0; i < sizeof(cc); i++) {
+		if (cfg->fallback[i] != cc[i])
+			return !cfg->fallback[i] && cc[i] == '-';
+		if (!cc[i])
+			break;
+	}
+	return true;
+}
+
+/* hpccpp has its place again, unless the application has chosen another meanwhile. */
+static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
+{
+	const struct hpccpp_host_cfg *cfg = configuration();
+	char cc[16] = "hpccpp";
+	long err = -EPERM;
+
+	/* the module announces the flow meanwhile: take_flow() */
+	if (cfg && has_fallback(skops, cfg))
+		err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
+	f->stands_in = 0;
+	if (err && err != -EPERM)
+		count(HPCCPP_HS_ERROR);
+	return !err;
+}
+
+/* Telemetry has come. */
+static __always_inline void come_back(struct bpf_sock_ops *skops, struct flow *f)
+{
+	if (restore(skops, f))
+		count(HPCCPP_HS_CAME_BACK);
 }
 
 /* The request has to be written: once a round trip, a few times, until granted. */
@@ -388,7 +458,7 @@ static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 {
 	int fits;
 
-	if (f->wanted && !f->syn_sent && is_governed(skops, cfg)) {
+	if (f->wanted && !f->syn_sent && is_governed(skops, f, cfg)) {
 		fits = reserve(skops, 1, true);
 		f->plan = !fits ? PLAN_NONE : PLAN_COLLECT | fits;
 	}
@@ -526,8 +596,11 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 		return;
 	own_calls(skops, f);
 	f->wanted = peer_wanted(skops, cfg);
-	/* what was before the first flight is not news to a flow that is older */
-	if (skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
+	/*
+	 * What was before the first flight is not news to a flow that is older. What brings
+	 * it back is.
+	 */
+	if (!f->stands_in && skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
 		f->mail.gen = 0;
 		f->heard = 0;
 		f->asked_end = 0;

@@ -190,6 +190,7 @@ struct hpccpp_host_cfg {
 	__u16 every;		/* ask in one of so many packets; 0: by the round trip */
 	__u32 prefixes;		/* entries in "host_prefix"; 0: any peer */
 	__u32 mode;		/* enum hpccpp_host_mode */
+	char  fallback[16];	/* congestion control of flows without telemetry, 0-terminated */
 	char  cgroup[HPCCPP_CGROUP_LEN];	/* absolute path, for show */
 };
 
@@ -224,13 +225,16 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_TAG_NONE,	/* ... without a tag, and there is a key */
 	HPCCPP_HS_TAG_BAD,	/* ... with a tag of no key of ours */
 	HPCCPP_HS_TAG_OLD,	/* ... with the right tag of an old ACK */
+	HPCCPP_HS_STOOD_IN,	/* connections that began under the fallback */
+	HPCCPP_HS_CAME_BACK,	/* of those, under hpccpp when telemetry came */
 	HPCCPP_HS_MAX,
 };
 
 #define HPCCPP_HOST_STAT_NAMES { \
 	"asked", "collected", "echoed", "echo_short", "echo_none", \
 	"echoes", "requested", "computed", "windows", "gave_up", "bad", \
-	"error", "signed", "tag_room", "tag_ok", "tag_none", "tag_bad", "tag_old" }
+	"error", "signed", "tag_room", "tag_ok", "tag_none", "tag_bad", "tag_old", \
+	"stood_in", "came_back" }
 
 /* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */
 struct hpccpp_flow_rec {
