@@ -79,16 +79,19 @@ void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * A packet more in a round trip, as Reno's congestion avoidance has it, until that is as
- * much as T allows. W goes along if it is all that the ceiling allows.
+ * Reno's window grows by a packet in a round trip, or twofold in slow start, until that
+ * is as much as T allows. W goes along if it is all that the ceiling allows.
  */
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	bool at_ceiling = f->s.W >= f->p.W_max;
+	u64 more = (u64)acked * f->wire_len;
 
 	if (f->in_md || !tcp_is_cwnd_limited(sk))
 		return;
-	f->ceiling += DIV64_U64_ROUND_UP((u64)acked * f->wire_len * f->wire_len, f->ceiling);
+	if (!f->starting || f->ceiling >= (u64)tcp_sk(sk)->snd_ssthresh * f->wire_len)
+		more = DIV64_U64_ROUND_UP(more * f->wire_len, f->ceiling);
+	f->ceiling += more;
 	hpccpp_get_params(sk, f, &f->p);
 	if (f->p.W_max < f->ceiling)
 		f->ceiling = 0;
@@ -98,13 +101,44 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	f->s.W_c = f->s.W;
 }
 
-/* Reno has gone on from the ceiling, to W. */
-void hpccpp_move_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 W)
+/*
+ * ACKs of recovery are no silent ones: what TCP sends again does not ask, and SACK blocks
+ * leave no room for an echo.
+ */
+void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 {
-	if (!f->ceiling)
-		return;
+	if (inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery)
+		f->silent = 0;
+}
+
+/*
+ * A flow enters with W, or, where links that tell nothing are the rule, as Reno's flow that
+ * it was or would be. Not if its first record, rec, is of a link that others load: these
+ * would leave a new flow little for long. A ceiling of before goes on from W. Returns W.
+ */
+u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
+		 const struct hpccpp_int *rec)
+{
+	u32 eta = (READ_ONCE(f->net->eta) << HPCCPP_U_SHIFT) / 100;
+
+	if (f->T > HPCCPP_WAN_T && !(rec && rec->rate && rec->U >= eta)) {
+		W = min_t(u64, W, (u64)tcp_snd_cwnd(tcp_sk(sk)) * hpccpp_wire_len(sk));
+		f->starting = 1;
+	} else if (!f->ceiling) {
+		return W;
+	}
 	f->ceiling = W;
 	hpccpp_get_params(sk, f, &f->p);
+	return W;
+}
+
+/* A link that is told of is loaded, or the path turns out to be no WAN's. */
+void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
+{
+	f->ceiling = 0;
+	f->starting = 0;
+	hpccpp_get_params(sk, f, &f->p);
+	hpccpp_tell_anew(f);
 }
 
 /*

@@ -40,7 +40,7 @@ struct hpccpp_flow {
 	__u32 rtt_n;		/* ACKs that had one */
 	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
 	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
-	__u32 ceiling;		/* W at most, since loss was not explained, bytes; 0: none */
+	__u32 ceiling;		/* W at most: Reno's window, bytes; 0: none */
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
 	__u32 told;		/* T and more, as the agent was told; 0: no windows */
 	__u32 told_ai;		/* W_ai of that, bytes */
@@ -57,7 +57,9 @@ struct hpccpp_flow {
 	      at_most:1,	/* W was as large as T allows, or nearly */
 	      filled:1,		/* U was eta since the last decrease */
 	      prior_filled:1,	/* before the last decrease, for undo */
-	      queue:1;		/* a link that we do not hear of has one */
+	      queue:1,		/* a link that we do not hear of has one */
+	      starting:1,	/* the ceiling is of a WAN: no loss yet */
+	      prior_starting:1;	/* before the last decrease, for undo */
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded;		/* U >= eta since round_seq */
 	__u8  rx;		/* the agent has receivers compute W */

@@ -28,10 +28,12 @@
  * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
  * and tells W four times in T; the module obeys it within the same bounds.
  *
- * Without telemetry (a peer or a path without agents, or none for several
- * round trips) the flow is Reno's: as tcp_dctcp does, icsk_ca_ops is swapped
- * for a second set of operations, "hpccpp-reno", and swapped back with the
- * first record that can be used.
+ * A connection whose handshake brings no telemetry does not get here: the host
+ * agent gives it the congestion control that it would have had, and this one with
+ * the first record (stand_in() in tools/bpf/host_sender.h). Where that is not so,
+ * and when telemetry ends for several round trips, the flow is Reno's: as
+ * tcp_dctcp does, icsk_ca_ops is swapped for a second set of operations,
+ * "hpccpp-reno", and swapped back with the first record that can be used.
  *
  * References
  *  draft-pan-tsvwg-hpccplus-02, "HPCC++: Enhanced High Precision Congestion
@@ -77,7 +79,9 @@
  *  6. A flow enters with W = min(B) * T when its handshake, or its first
  *     flight, brought telemetry, however long ago: that is line rate, with
  *     which the draft has all flows start. After a fallback, or when it comes
- *     from another congestion control, it enters with its cwnd.
+ *     from another congestion control, it enters with its cwnd. So it does where
+ *     T is a WAN's (HPCCPP_WAN_T) and no link that is told of is loaded, and W is
+ *     at most what Reno's would be until one is.
  *  7. Without telemetry it is Reno, see above. So it is when a link that
  *     telemetry does not tell of has a queue of the flow's own: the links that
  *     it tells of have room (U < eta), W is as large as T allows, round trips
@@ -280,10 +284,8 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 	f->updates++;
 	hpccpp_count(f->net, HPCCPP_S_UPDATES);
 	f->loaded &= loaded;
-	if (loaded && f->ceiling) {
-		f->ceiling = 0;
-		hpccpp_tell_anew(f);
-	}
+	if (loaded && f->ceiling)
+		hpccpp_end_ceiling(sk, f);
 	hpccpp_set_pacing(sk, f);
 }
 
@@ -350,7 +352,7 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
-	hpccpp_move_ceiling(sk, f, w_init);
+	w_init = hpccpp_start(sk, f, w_init, rec);
 	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
 	f->s.W_c = f->s.W;
 	f->s.inc_stage = 0;
@@ -665,6 +667,8 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->s.W_c = f->s.W;
 	f->prior_ceiling = f->ceiling;
 	f->prior_filled = f->filled;
+	f->prior_starting = f->starting;
+	f->starting = 0;
 	if (f->filled)
 		f->s.inc_stage = f->p.max_stage;
 	else
@@ -684,7 +688,9 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 	if (!f)
 		return;
 	switch (new_state) {
-	case TCP_CA_Open:
+	case TCP_CA_Open: case TCP_CA_Disorder:
+		hpccpp_end_recovery(sk, f);
+		fallthrough;
 	case TCP_CA_Loss:	/* CA_EVENT_LOSS tells a timeout from the rest */
 		f->conserving = 0;
 		break;
@@ -727,6 +733,7 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		return tcp_reno_undo_cwnd(sk);
 	if (f->prior_W) {
 		f->filled |= f->prior_filled;
+		f->starting = f->prior_starting;
 		if (f->ceiling)
 			f->ceiling = f->prior_ceiling ? max(f->ceiling, f->prior_ceiling) : 0;
 		hpccpp_get_params(sk, f, &f->p);

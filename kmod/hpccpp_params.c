@@ -169,6 +169,11 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 
 	f->wire_len = hpccpp_wire_len(sk);
 	hpccpp_get_params(sk, f, &f->p);
+	/* no WAN's: the first RTT was that of a delayed ACK */
+	if (f->starting && f->T <= HPCCPP_WAN_T) {
+		hpccpp_end_ceiling(sk, f);
+		f->s.inc_stage = f->p.max_stage;
+	}
 	if (ca->mode == HPCCPP_INT)
 		hpccpp_set_small_queue(sk, f);
 }

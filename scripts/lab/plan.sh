@@ -199,19 +199,28 @@ plan_blind-hop()
 
 # A last link that is slower and says nothing: alone, and beside others, with what Reno
 # and CUBIC make of it.
+harm() # MBIT RTT MS HOP PACKETS
+{
+	local pair
+	for pair in hpccpp-{none,reno,cubic} reno-{none,reno} cubic-cubic; do
+		echo "harm $pair-${1}m-${2}us-hop$4-buffer$5 cc=${pair%-*}" \
+			"other=${pair#*-} mbit=$1 rtt=$2 ms=$3 hop=$4 packets=$5"
+	done
+}
 plan_harm()
 {
-	local link mbit rtt ms hop packets pair
+	local link mbit rtt ms hop packets
 	for link in "200 20000 8000" "10000 100 60" "100000 30 16"; do
 		read -r mbit rtt ms <<<"$link"
 		for hop in 85 50; do
 			for packets in 4 30 $((2 * mbit * rtt / 8 / 1514)); do
-				for pair in hpccpp-{none,reno,cubic} reno-{none,reno} cubic-cubic; do
-					echo "harm $pair-${mbit}m-${rtt}us-hop$hop-buffer$packets cc=${pair%-*}" \
-						"other=${pair#*-} mbit=$mbit rtt=$rtt ms=$ms hop=$hop packets=$packets"
-				done
+				harm "$mbit" "$rtt" "$ms" $hop "$packets"
 			done
 		done
+	done
+	# a WAN: a fast link that is told of, and a slow one that is not
+	for packets in 30 200; do
+		harm 1000 50000 40000 5 "$packets"
 	done
 }
 

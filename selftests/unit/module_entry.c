@@ -5,6 +5,8 @@
  */
 #include "module_test.h"
 
+#define WAN_T	5000U		/* us, as HPCCPP_WAN_T */
+
 static void begins_without_telemetry(void **state)
 {
 	begin(-1);
@@ -131,6 +133,144 @@ static void flow_in_its_first_flight_is_new(void **state)
 	news(.5, 0);
 	ack(1);
 	assert_int_equal(flow()->s.W_c, RTT * 1250);
+}
+
+/* Others load it not quite. */
+static void wan_with_a_link_that_has_room(void **state)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	begin(59. / 64);
+	assert_int_equal(flow()->ceiling, 10 * WIRE);
+}
+
+/* Over a WAN W doubles as in slow start until a link that is told of is loaded. */
+static void wan_is_no_place_for_line_rate(void **state)
+{
+	u32 packets = 10;
+
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(.1);
+	assert_int_equal(flow()->s.W, packets * WIRE);
+	for (u32 i = 0; i < 4; i++) {
+		/* cwnd is one more than W */
+		round_trip(.1);
+		packets += packets + 1;
+		assert_int_equal(flow()->ceiling, packets * WIRE);
+		assert_int_equal(flow()->s.W, packets * WIRE);
+	}
+	/* it may be the flow itself that loads this link */
+	round_trip(1);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_true(flow()->s.W < 2 * packets * WIRE);
+}
+
+/* A path is taken for a WAN's by the RTT of a delayed ACK, and turns out to be none. */
+static void no_wan_after_all(void **state)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	begin(.1);
+	round_trip(.1);
+	assert_int_not_equal(flow()->ceiling, 0);
+	knob("base_rtt_us", WAN_T);
+	round_trip(.1);
+	assert_int_equal(flow()->ceiling, 0);
+	/* by line 13, not in stages */
+	round_trip(.1);
+	assert_true(flow()->s.W > 100 * WIRE);
+}
+
+/* Others have a link that is told of: it is the draft's flow. */
+static void wan_with_a_full_link(void **state)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	begin(60. / 64);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_int_equal(flow()->s.W_c, (WAN_T + 1) * 1250);
+}
+
+/* A flow that is older, or has lost, goes on from its window as Reno's. */
+static void older_flow_over_a_wan(void **state)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(-1);
+	w.tp.snd_ssthresh = 20;
+	submit(TCP_INIT_CWND + 1);
+	w.tp.snd_cwnd = 20;
+	pass(WAN_T);
+	news(.1, 0);
+	ack(1);
+	assert_int_equal(flow()->ceiling / WIRE, 20);
+	for (u32 i = 0; i < 4; i++) {
+		u32 before = flow()->ceiling;
+
+		round_trip(.1);
+		assert_in_range(flow()->ceiling, before + WIRE / 2, before + 2 * WIRE);
+	}
+	round_trip(1);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_true(flow()->s.W < 30 * WIRE);
+}
+
+/* ... nor is it the draft's if others have a link that is told of */
+static void older_flow_and_a_full_link(void **state)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	begin(-1);
+	w.tp.snd_ssthresh = 20;
+	submit(TCP_INIT_CWND);
+	w.tp.snd_cwnd = 20;
+	pass(WAN_T);
+	news(1, 0);
+	ack(1);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_true(flow()->s.W < 30 * WIRE);
+}
+
+/* Loss that was none is no end of slow start. */
+static void undo_goes_on_with_slow_start(void **state)
+{
+	u32 before;
+
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(.1);
+	round_trip(.1);
+	before = flow()->ceiling;
+	fill();
+	lose(1);
+	ops()->undo_cwnd(w.sk);
+	in_state(TCP_CA_Open);
+	round_trip(.1);
+	assert_in_range(flow()->ceiling, 2 * before, 2 * before + 2 * WIRE);
+}
+
+static void region_is_no_wan(void **state)
+{
+	knob("base_rtt_us", WAN_T);
+	begin(.1);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_int_equal(flow()->s.W_c, WAN_T * 1250);
+}
+
+/* After loss it grows as in congestion avoidance. */
+static void loss_ends_slow_start(void **state)
+{
+	u32 before;
+
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(.1);
+	round_trip(.1);
+	round_trip(.1);
+	fill();
+	lose(1);
+	recovered();
+	round_trip(.1);
+	before = flow()->ceiling;
+	round_trip(.1);
+	assert_in_range(flow()->ceiling, before + WIRE - WIRE / 10, before + WIRE + WIRE / 5);
 }
 
 static void flow_without_agent(void **state)
@@ -626,6 +766,15 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(first_flight_of_a_route),
 	MODULE_TEST(flow_of_another_is_not_new),
 	MODULE_TEST(flow_in_its_first_flight_is_new),
+	MODULE_TEST(wan_is_no_place_for_line_rate),
+	MODULE_TEST(region_is_no_wan),
+	MODULE_TEST(no_wan_after_all),
+	MODULE_TEST(wan_with_a_full_link),
+	MODULE_TEST(wan_with_a_link_that_has_room),
+	MODULE_TEST(older_flow_over_a_wan),
+	MODULE_TEST(older_flow_and_a_full_link),
+	MODULE_TEST(undo_goes_on_with_slow_start),
+	MODULE_TEST(loss_ends_slow_start),
 	MODULE_TEST(flow_without_agent),
 	MODULE_TEST(flow_without_memory),
 	MODULE_TEST(acks_before_init),

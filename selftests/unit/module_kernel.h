@@ -51,6 +51,7 @@ extern void (*kernel_module_exit)(void);
 
 #define USEC_PER_SEC		1000000L
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile typeof(x) *)&(x) = (v))
 #define smp_load_acquire(p)	READ_ONCE(*(p))

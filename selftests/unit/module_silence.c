@@ -142,6 +142,23 @@ static void recovery_is_no_silence(void **state)
 	assert_fallback();
 }
 
+/* Nor do its ACKs count when it is over. Disorder ends no silence. */
+static void recovery_was_no_silence(void **state)
+{
+	begin_known(.5);
+	fill();
+	lose(1);
+	pass(100 * T_BASE);
+	silent_acks(1000);
+	in_state(TCP_CA_Disorder);
+	silent_acks(2);
+	in_state(TCP_CA_Open);
+	silent_acks(1);
+	assert_true(steered());
+	silent_acks(1);
+	assert_fallback();
+}
+
 static void idling_is_no_silence(void **state)
 {
 	begin_known(.5);
@@ -674,6 +691,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(four_windows_are_silence),
 	MODULE_TEST(news_end_silence),
 	MODULE_TEST(recovery_is_no_silence),
+	MODULE_TEST(recovery_was_no_silence),
 	MODULE_TEST(idling_is_no_silence),
 	MODULE_TEST(useless_news_are_silence),
 	MODULE_TEST(reno_begins_where_telemetry_ends),
