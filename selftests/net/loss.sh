@@ -100,7 +100,8 @@ undo=$(count undo)
 fallbacks=$(count fallback)
 for percent in $percents; do
 	size=$long condition "$percent % of the data lost" 3 next loss "$percent%"
-	condition "$percent % of the ACKs lost" 1 prev loss "$percent%"
+	# a SYN-ACK may be, after which TCP begins with one packet, and waits for its ACK
+	size=$long condition "$percent % of the ACKs lost" 1 prev loss "$percent%"
 	condition "$percent % late, either way" 3 "next prev" delay 1ms \
 		reorder "$(jq -n "100 - $percent")%"
 	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"

@@ -283,7 +283,7 @@ port_off "$r" eth0
 mbit() { jq '.received * 8 / (.end - .start) / 1e5 | round / 10' "$tmp/server"; }
 bottleneck_queue netem limit 1000 loss 5%
 modes sender sender
-transfer "5 % lost, W by the sender" "-n 6m"
+transfer "5 % lost, W by the sender" "-n 20m"
 by_sender=$(mbit)
 # for want of telemetry
 silent() { echo $(($(counter "$h1" fallback) - $(counter "$h1" blind))); }
@@ -291,7 +291,7 @@ fallbacks=$(silent)
 modes receiver receiver
 md=$(counter "$h1" md_loss)
 capture_start "$r" eth0
-transfer "5 % lost" "-n 6m"
+transfer "5 % lost" "-n 20m"
 capture_stop
 assert_ge "5 % lost: throughput, $by_sender with W by the sender" "$(mbit)" \
 	"$(jq -n "$by_sender * .75")" Mbit/s
