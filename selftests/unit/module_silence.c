@@ -31,7 +31,16 @@ static void reno_has_the_devices_bursts(void **state)
 	silent_acks(4);
 	assert_fallback();
 	assert_int_equal(w.sk->sk_gso_max_segs, 44);
-	/* what another route brings stays */
+}
+
+/* What another route brings stays. */
+static void who_follows_has_the_new_devices_bursts(void **state)
+{
+	w.sk->sk_gso_max_segs = 44;
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	ops()->min_tso_segs(w.sk);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 	w.sk->sk_gso_max_segs = 1;
 	ops()->release(w.sk);
 	assert_int_equal(w.sk->sk_gso_max_segs, 1);
@@ -683,6 +692,7 @@ static void bound_is_no_loaded_link(void **state)
 
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(reno_has_the_devices_bursts),
+	MODULE_TEST(who_follows_has_the_new_devices_bursts),
 	MODULE_TEST(silence_of_time_needs_acks),
 	MODULE_TEST(silence_needs_what_is_in_flight),
 	MODULE_TEST(silence_of_acks_needs_time),
