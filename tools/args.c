@@ -289,3 +289,30 @@ int arg_time(const struct argument *arg, const char *text)
 	((unsigned int *)arg->to)[arg->n] = v + 0.5;
 	return EXIT_DONE;
 }
+
+/* The first line of a file; empty when there is none. */
+const char *read_line(const char *path, char *buf, int size)
+{
+	FILE *in = fopen(path, "re");
+
+	*buf = '\0';
+	if (in && fgets(buf, size, in))
+		buf[strcspn(buf, "\n")] = '\0';
+	if (in)
+		fclose(in);
+	return buf;
+}
+
+bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text; text += strspn(text, " ")) {
+		size_t n = strcspn(text, " ");
+
+		if (n == len && !strncmp(text, word, len))
+			return true;
+		text += n;
+	}
+	return false;
+}

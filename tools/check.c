@@ -20,8 +20,6 @@
 
 #include "hpccpp.h"
 
-#define IPV4		"/proc/sys/net/ipv4/"
-
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
 "                                [ role { sender | receiver | switch } ]\n"
@@ -69,33 +67,6 @@ static void say(struct state *s, enum verdict how, const char *check,
 	json_object_array_add(s->report, row);
 	if (how == MISSING)
 		s->missing = true;
-}
-
-/* The first line of a file; empty when there is none. */
-static const char *read_line(const char *path, char *buf, int size)
-{
-	FILE *in = fopen(path, "r");
-
-	*buf = '\0';
-	if (in && fgets(buf, size, in))
-		buf[strcspn(buf, "\n")] = '\0';
-	if (in)
-		fclose(in);
-	return buf;
-}
-
-static bool has_word(const char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *text; text += strspn(text, " ")) {
-		size_t n = strcspn(text, " ");
-
-		if (n == len && !strncmp(text, word, len))
-			return true;
-		text += n;
-	}
-	return false;
 }
 
 static void check_btf(struct state *s)

@@ -26,8 +26,8 @@
 #define EVERY_MAX	65535
 
 /* Of the network namespace that the command runs in */
-#define CC_DEFAULT	"/proc/sys/net/ipv4/tcp_congestion_control"
-#define CC_AVAILABLE	"/proc/sys/net/ipv4/tcp_available_congestion_control"
+#define CC_DEFAULT	IPV4 "tcp_congestion_control"
+#define CC_AVAILABLE	IPV4 "tcp_available_congestion_control"
 
 static const char usage[] =
 "Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
@@ -323,36 +323,6 @@ static int arg_every(const struct argument *arg, const char *text)
 	return EXIT_DONE;
 }
 
-/* A file of one line of words, without the line end */
-static int read_line(const char *path, char *line, int size)
-{
-	FILE *file = fopen(path, "re");
-	int ret = EXIT_DONE;
-
-	if (!file || !fgets(line, size, file))
-		ret = errno_error(errno, "cannot read \"%s\"", path);
-	if (file)
-		fclose(file);
-	if (!ret)
-		line[strcspn(line, "\n")] = '\0';
-	return ret;
-}
-
-/* Whether it is one of the words of a line */
-static bool has_word(const char *line, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; *line; line += strspn(line, " ")) {
-		size_t n = strcspn(line, " ");
-
-		if (n == len && !strncmp(line, word, n))
-			return true;
-		line += n;
-	}
-	return false;
-}
-
 /* cdg is refused to eBPF programs by the kernel. */
 static bool can_stand_in(const char *name)
 {
@@ -366,13 +336,11 @@ static bool can_stand_in(const char *name)
 static int find_fallback(const char *name, struct hpccpp_host_cfg *cfg)
 {
 	char available[1024], by_default[sizeof(cfg->fallback)];
-	int ret;
 
-	ret = read_line(CC_AVAILABLE, available, sizeof(available));
-	if (!ret)
-		ret = read_line(CC_DEFAULT, by_default, sizeof(by_default));
-	if (ret)
-		return ret;
+	if (!*read_line(CC_AVAILABLE, available, sizeof(available)))
+		return errno_error(errno, "cannot read \"%s\"", CC_AVAILABLE);
+	if (!*read_line(CC_DEFAULT, by_default, sizeof(by_default)))
+		return errno_error(errno, "cannot read \"%s\"", CC_DEFAULT);
 	if (name && (!has_word(available, name) || !can_stand_in(name)))
 		return usage_error("fallback \"%s\" is wrong: allowed are those of \"%s\" but hpccpp and cdg",
 				   name, available);

@@ -63,6 +63,8 @@ struct options {
 
 extern struct options opt;
 
+#define IPV4	"/proc/sys/net/ipv4/"
+
 /* args.c */
 /* The thing that errors are about, where there are several; else NULL. */
 extern const char *subject;
@@ -106,6 +108,8 @@ const char *zero_hint(const char *text);
 bool read_uint(const char *text, unsigned int min, unsigned int max, unsigned int *value);
 int parse_uint(const char *name, const char *text, unsigned int min,
 	       unsigned int max, unsigned int *value);
+const char *read_line(const char *path, char *buf, int size);
+bool has_word(const char *text, const char *word);	/* between spaces */
 int arg_text(const struct argument *arg, const char *text);	/* const char * */
 int arg_word(const struct argument *arg, const char *text);	/* unsigned int */
 int arg_uint(const struct argument *arg, const char *text);	/* unsigned int */
