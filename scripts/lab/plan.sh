@@ -197,8 +197,6 @@ plan_blind-hop()
 	done
 }
 
-# A last link that is slower and says nothing: alone, and beside others, with what Reno
-# and CUBIC make of it.
 harm() # MBIT RTT MS HOP PACKETS
 {
 	local pair
@@ -207,6 +205,9 @@ harm() # MBIT RTT MS HOP PACKETS
 			"other=${pair#*-} mbit=$1 rtt=$2 ms=$3 hop=$4 packets=$5"
 	done
 }
+
+# A last link that is slower and says nothing: alone, and beside others, with what Reno
+# and CUBIC make of it.
 plan_harm()
 {
 	local link mbit rtt ms hop packets

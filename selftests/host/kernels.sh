@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The other kernels: tests that run on 6.1, or whatever KERNEL says, run on the rest
-# too (LONG=1: all that a VM can run, as often as without); the lab's, the newest, has its module built
-# without a warning; and what a kernel lacks is named when the module is built.
+# too (LONG=1: all that a VM can run, as often as without); the lab's, the newest, has
+# its module built without a warning; and what a kernel lacks is named when the module
+# is built.
 #
 # place: host
 # timeout: 900

@@ -75,8 +75,8 @@ capture_stop()
 }
 
 # transfer_captured CLIENT-OPTIONS [SERVER-OPTIONS [ADDRESS]]: one test, of $name: from
-# h1 to r, where it is captured; sets enter to how often either came under telemetry, and no_int to how
-# many flows of the module began without
+# h1 to r, where it is captured; sets enter to how often either came under telemetry,
+# and no_int to how many flows of the module began without
 transfer_captured()
 {
 	enter=$(($(counter "$h1" enter) + $(counter "$r" enter)))

@@ -143,14 +143,33 @@ static void wan_with_a_link_that_has_room(void **state)
 	assert_int_equal(flow()->ceiling, 10 * WIRE);
 }
 
+static void begin_over_a_wan(void)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(.1);
+}
+
+/* After so many packets and a loss, with a record of this load */
+static void enter_over_a_wan(u32 packets, double load)
+{
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(-1);
+	w.tp.snd_ssthresh = 20;
+	submit(packets);
+	w.tp.snd_cwnd = 20;
+	pass(WAN_T);
+	news(load, 0);
+	ack(1);
+}
+
 /* Over a WAN W doubles as in slow start until a link that is told of is loaded. */
 static void wan_is_no_place_for_line_rate(void **state)
 {
 	u32 packets = 10;
 
-	knob("base_rtt_us", WAN_T + 1);
-	w.rtt = WAN_T + 1;
-	begin(.1);
+	begin_over_a_wan();
 	assert_int_equal(flow()->s.W, packets * WIRE);
 	for (u32 i = 0; i < 4; i++) {
 		/* cwnd is one more than W */
@@ -192,15 +211,7 @@ static void wan_with_a_full_link(void **state)
 /* A flow that is older, or has lost, goes on from its window as Reno's. */
 static void older_flow_over_a_wan(void **state)
 {
-	knob("base_rtt_us", WAN_T + 1);
-	w.rtt = WAN_T + 1;
-	begin(-1);
-	w.tp.snd_ssthresh = 20;
-	submit(TCP_INIT_CWND + 1);
-	w.tp.snd_cwnd = 20;
-	pass(WAN_T);
-	news(.1, 0);
-	ack(1);
+	enter_over_a_wan(TCP_INIT_CWND + 1, .1);
 	assert_int_equal(flow()->ceiling / WIRE, 20);
 	for (u32 i = 0; i < 4; i++) {
 		u32 before = flow()->ceiling;
@@ -216,14 +227,7 @@ static void older_flow_over_a_wan(void **state)
 /* ... nor is it the draft's if others have a link that is told of */
 static void older_flow_and_a_full_link(void **state)
 {
-	knob("base_rtt_us", WAN_T + 1);
-	begin(-1);
-	w.tp.snd_ssthresh = 20;
-	submit(TCP_INIT_CWND);
-	w.tp.snd_cwnd = 20;
-	pass(WAN_T);
-	news(1, 0);
-	ack(1);
+	enter_over_a_wan(TCP_INIT_CWND, 1);
 	assert_int_equal(flow()->ceiling, 0);
 	assert_true(flow()->s.W < 30 * WIRE);
 }
@@ -233,9 +237,7 @@ static void undo_goes_on_with_slow_start(void **state)
 {
 	u32 before;
 
-	knob("base_rtt_us", WAN_T + 1);
-	w.rtt = WAN_T + 1;
-	begin(.1);
+	begin_over_a_wan();
 	round_trip(.1);
 	before = flow()->ceiling;
 	fill();
@@ -259,9 +261,7 @@ static void loss_ends_slow_start(void **state)
 {
 	u32 before;
 
-	knob("base_rtt_us", WAN_T + 1);
-	w.rtt = WAN_T + 1;
-	begin(.1);
+	begin_over_a_wan();
 	round_trip(.1);
 	round_trip(.1);
 	fill();

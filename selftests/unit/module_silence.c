@@ -20,13 +20,19 @@ static void assert_fallback(void)
 	assert_int_equal(w.sk->sk_pacing_shift, 10);
 }
 
-static void reno_has_the_devices_bursts(void **state)
+/* The device takes 44 segments, a burst is of 9. */
+static void begin_with_bursts(void)
 {
 	w.sk->sk_gso_max_segs = 44;
 	begin_known(.5);
 	flow()->s.W = 16 * 9 * WIRE;
 	ops()->min_tso_segs(w.sk);
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+}
+
+static void reno_has_the_devices_bursts(void **state)
+{
+	begin_with_bursts();
 	pass(100 * T_BASE);
 	silent_acks(4);
 	assert_fallback();
@@ -36,11 +42,7 @@ static void reno_has_the_devices_bursts(void **state)
 /* What another route brings stays. */
 static void who_follows_has_the_new_devices_bursts(void **state)
 {
-	w.sk->sk_gso_max_segs = 44;
-	begin_known(.5);
-	flow()->s.W = 16 * 9 * WIRE;
-	ops()->min_tso_segs(w.sk);
-	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+	begin_with_bursts();
 	w.sk->sk_gso_max_segs = 1;
 	ops()->release(w.sk);
 	assert_int_equal(w.sk->sk_gso_max_segs, 1);
