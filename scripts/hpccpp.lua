@@ -245,6 +245,8 @@ local function dissect_option(tvb, tree, at, claims)
 
 	if name == "tag" then
 		n_min, n_max = 0, tag_max
+	elseif name == "collect" then
+		n_min = 0	-- of a SYN with a cookie of Fast Open
 	end
 
 	tree = tree:add(hpccpp, tvb(), "HPCC++ telemetry: " .. name)

@@ -83,7 +83,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 1000 -- "$0" capture
-ktap_plan 60
+ktap_plan 61
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -174,7 +174,9 @@ for length in 8 16 19 28 40; do
 	made "tag, length $length" "$(printf 'fd%02x4854' $length)${zeros:0:2 * length - 8}" "tag - -, bad_length"
 done
 made "not at a multiple of 4" "01 fd104843 $r1" "collect - -, bad_offset"
-for length in 4 6 15 17 27 39; do
+made "a collect of no record" "fd044843" "collect 0 -"
+made "an echo of none" "fd044845" "echo - -, bad_length"
+for length in 6 15 17 27 39; do
 	made "length $length" "$(printf 'fd%02x4843' $length)${zeros:0:2 * length - 8}" "collect - -, bad_length"
 done
 made "length 2" "fd02" ""

@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <error.h>
 #include <limits.h>
+#include <linux/bpf.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netdb.h>
@@ -261,6 +262,13 @@ static bool give(int fd, double start)
 	return left && did.sent < bytes;
 }
 
+/* Fast Open sends before there is a connection; shutdown() would reset it then. */
+static bool connecting(int fd)
+{
+	look(fd);
+	return did.info.tcpi_state == BPF_TCP_SYN_SENT;
+}
+
 /* Sends and receives until both are at their end. Returns the socket: repair has another. */
 static int transfer(int fd, double start)
 {
@@ -288,7 +296,7 @@ static int transfer(int fd, double start)
 			repair = !repaired(&fd);
 			continue;
 		}
-		sending = give(fd, start);
+		sending = give(fd, start) || connecting(fd);
 		if (sending)
 			continue;
 		if (style == CLOSE)

@@ -62,8 +62,12 @@ third='from_client && !syn && !data && !third_seen++'
 
 load_hpccpp
 topo_line 1 1
+# a Fast Open cookie is asked for once
+for ns in "$h1" "$r"; do
+	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_fastopen=3
+done
 ports_on
-tests=102
+tests=114
 ktap_plan $tests
 
 # --- Handshake -----------------------------------------------------------------
@@ -179,6 +183,25 @@ for family in 4 6; do
 		!(from_server && data) { next }
 		!start { start = time }
 		time > start + 0.002 { exit }')" 30 segments
+done
+
+# With a cookie the answer begins before the way back is known: 10 segments. Then as above.
+for family in 4 6; do
+	begin "server answers, Fast Open, IPv$family"
+	host_on "$h1"
+	host_on "$r"
+	port_on "$s1" h1 rate "$RATE"
+	declare -n address=addr$family
+	transfer "-n 1k -c hpccpp -o tfo" "-o tfo" "${address[r]}"
+	transfer "-n 1k -c hpccpp -o tfo" "-n 1m -c hpccpp -o tfo" "${address[r]}"
+	port_off "$s1" h1
+	assert_eq "$name: data in the SYN" "$(wire 'syn * from_client * data')" 1000 bytes
+	assert_eq "$name: third ACK echoes, records written" "$(wire "$third ? echo * written : 0")" 1
+	assert_eq "$name: flows under INT" "$enter" 1
+	assert_ge "$name: first flight, and what follows its first echo" "$(wire 'from_server && data' '
+		from_client && !syn && !start { start = time }
+		!(start && from_server && data) { next }
+		time > start + 0.0039 { exit }')" 40 segments
 done
 
 begin "listener older than its agent"

@@ -191,7 +191,8 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 		TRUE_OR_TRAP(len == HPCCPP_WINDOW_LEN || len == HPCCPP_REQUEST_LEN);
 	else
 		TRUE_OR_TRAP(len == 16 || len == 28 || len == 40 ||
-			     (exid == HPCCPP_EXID_COLLECT && len == HPCCPP_SYNACK_LEN));
+			     (exid == HPCCPP_EXID_COLLECT &&
+			      (len == HPCCPP_OPT_HDR || len == HPCCPP_SYNACK_LEN)));
 	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_BURST ||
 		     exid == HPCCPP_EXID_ECHO || exid == HPCCPP_EXID_TAG ||
 		     exid == HPCCPP_EXID_WINDOW);

@@ -20,7 +20,7 @@ static void syn_asks_once(void **state)
 
 static void syn_without_room(void **state)
 {
-	room = 12;
+	room = 0;
 	connects();
 	assert_int_equal(send_syn(), 0);
 	room = 20;

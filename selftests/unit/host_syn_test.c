@@ -28,6 +28,41 @@ static void syn_ack_asks_back(void **state)
 	assert_false(has_flow);
 }
 
+/* Beside a cookie of Fast Open */
+static void syn_with_little_room(void **state)
+{
+	connects();
+	room = 8;
+	assert_int_equal(send_syn(), HPCCPP_EXID_COLLECT);
+	assert_int_equal(stored, HPCCPP_OPT_HDR);
+}
+
+static void collect_of_no_record(void)
+{
+	no_options();
+	put_option(HPCCPP_EXID_COLLECT, NULL, 0);
+}
+
+static void syn_ack_to_a_syn_with_little_room(void **state)
+{
+	skops.bpf_sock_ops_cb_flags = WRITE_FLAG;
+	collect_of_no_record();
+	build_segment(TCPHDR_SYN | TCPHDR_ACK, 0);
+	assert_int_equal(stored, HPCCPP_SYNACK_LEN);
+	assert_int_equal(word(4), 0);
+	assert_int_equal(stat(HPCCPP_HS_BAD), 0);
+}
+
+/* The SYN is all that the server's agent is shown before its first data. */
+static void fast_open_proves(void **state)
+{
+	collect_of_no_record();
+	open_passive();
+	assert_true(the_flow.proven);
+	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
+	assert_int_equal(stat(HPCCPP_HS_BAD), 0);
+}
+
 /* We have no key, so it gets an echo without a tag, and no proof of us. */
 static void syn_ack_to_who_wants_tags(void **state)
 {
@@ -378,6 +413,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(syn_ack_asks_back),
 		TEST(syn_ack_with_a_cookie),
+		TEST(syn_with_little_room),
+		TEST(syn_ack_to_a_syn_with_little_room),
+		TEST(fast_open_proves),
 		TEST(syn_ack_to_who_wants_tags),
 		TEST(syn_ack_tells_of_a_bound),
 		TEST(third_ack_answers),

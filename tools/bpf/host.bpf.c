@@ -14,9 +14,10 @@
  *
  * Which segment carries what:
  *
- *	SYN		collect of one record, as only 20 bytes are free; of flows
- *			under hpccpp. A retransmitted SYN carries none: a middlebox
- *			may have dropped the first one because of it.
+ *	SYN		collect of one record, as only 20 bytes are free; of none
+ *			beside a cookie of Fast Open; of flows under hpccpp. A
+ *			retransmitted SYN carries nothing: a middlebox may have dropped
+ *			the first one because of it.
  *	SYN-ACK		what the SYN collected, in a word, behind a collect: the
  *			peer's answer begins with what that brings. It is made from
  *			the SYN alone; with a SYN cookie it is an echo.

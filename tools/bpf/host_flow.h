@@ -253,7 +253,9 @@ static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
 {
 	int len = load_any(skops, o, exid, flags);
 
+	/* a collect of none is taken as one of an empty record, but for its length */
 	if (len == HPCCPP_OPT_LEN(1) ||
+	    (len == HPCCPP_OPT_HDR && exid == HPCCPP_EXID_COLLECT) ||
 	    (len == HPCCPP_SYNACK_LEN && exid == HPCCPP_EXID_COLLECT &&
 	     skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB))
 		return 1;
@@ -317,7 +319,7 @@ static __always_inline int reserve(struct bpf_sock_ops *skops, int n, bool tag)
 	return 0;
 }
 
-/* Write an option of n records that reserve() made room for. */
+/* Write an option of n records, for which there is room. */
 static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
 				  __u16 exid, int n)
 {
@@ -332,9 +334,12 @@ static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
 	} else if (n == 2) {
 		o->len = HPCCPP_OPT_LEN(2);
 		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(2), 0);
-	} else {
+	} else if (n == 1) {
 		o->len = HPCCPP_OPT_LEN(1);
 		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(1), 0);
+	} else {
+		o->len = HPCCPP_OPT_HDR;
+		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_HDR, 0);
 	}
 	if (err)
 		count(HPCCPP_HS_ERROR);

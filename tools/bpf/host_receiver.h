@@ -16,7 +16,8 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 		f->proven = 1;
 		f->tries = 0;
 	}
-	f->echo_due = 1;
+	/* one of no record wants no answer: our own question has that room */
+	f->echo_due = o->len > HPCCPP_OPT_HDR;
 	f->unmeasured = 1;
 	call_write(skops, f);
 }

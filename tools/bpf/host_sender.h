@@ -452,7 +452,11 @@ static __always_inline bool request_due(struct bpf_sock_ops *skops,
 	return !f->requests || (__s32)(skops->snd_una - f->requested_seq) > 0;
 }
 
-/* Reserve the collect of the first SYN. */
+/*
+ * Reserve the collect of the first SYN: of no record beside a cookie of Fast Open, which
+ * leaves room for no more. The server begins to answer with this SYN, and its kernel does
+ * not show the third ACK then.
+ */
 static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 				     const struct hpccpp_host_cfg *cfg)
 {
@@ -460,7 +464,8 @@ static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 
 	if (f->wanted && !f->syn_sent && is_governed(skops, f, cfg)) {
 		fits = reserve(skops, 1, true);
-		f->plan = !fits ? PLAN_NONE : PLAN_COLLECT | fits;
+		if (fits || !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_HDR, 0))
+			f->plan = PLAN_COLLECT | fits;
 	}
 	f->syn_sent = 1;
 }
