@@ -98,8 +98,8 @@ link set d0 up
 link set d1 up
 neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev d0
 END
-tc -n "$full" qdisc add dev d0 root tbf rate 10kbit burst 1600 limit 5000
-"$HPCCPP" port add dev d0 netns "$full" base-rtt 1ms
+tc -n "$full" qdisc add dev d0 root tbf rate 1kbit burst 1600 limit 5000
+"$HPCCPP" port add dev d0 netns "$full" rate 10kbit base-rtt 1ms
 shown_as_by_tc()
 {
 	local tc

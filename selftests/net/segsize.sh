@@ -107,15 +107,16 @@ fragments()
 ladder() # TIMESTAMPS RECORDS
 {
 	local name="timestamps $1, $2 records" blocks=(0 1 2 3) rooms=() s
-	local said rungs wrong less all short none echoed echo_short echo_none try
+	local said rungs wrong less all short none echoed echo_short echo_none try syns
 
 	[[ $1 -eq 1 ]] || blocks+=(4)
 	for s in "${blocks[@]}"; do
 		rooms+=("$(room "$1" "$s")")
 	done
 	set_timestamps "$1"
-	# which losses there are is chance: again when no three were apart
-	for ((try = 0; try < 4; try++)); do
+	# which losses there are is chance: again when no three were apart, or in the handshake
+	for ((try = 0; try < 8; try++)); do
+		syns=$(snmp "$h1" TcpExtTCPSynRetrans)
 		ask_for "$2"
 		# nor is a FIN seen here of the transfer before, sent again as its ACK was lost
 		busywait 10 no_sockets "$r"
@@ -146,7 +147,7 @@ ladder() # TIMESTAMPS RECORDS
 				}
 				print rungs + 0, wrong + 0, less + 0, all + 0, short + 0, none + 0, said
 			}')
-		[[ $rungs -lt 4 ]] || break
+		[[ $rungs -lt 4 || $(snmp "$h1" TcpExtTCPSynRetrans) -ne $syns ]] || break
 	done
 	read -r echoed echo_short echo_none < <("$HPCCPP" -j host show cgroup "$CGROUP" |
 		jq -r '.[0].stats | "\(.echoed) \(.echo_short) \(.echo_none)"')
