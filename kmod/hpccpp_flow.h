@@ -20,6 +20,7 @@ struct hpccpp_flow {
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
 	__u64 last_int;		/* when INT was last used, ns */
+	__u64 key;		/* by which the agent's mail is ours */
 	__u32 conserve;		/* tp->delivered that ends conservation */
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
@@ -32,6 +33,7 @@ struct hpccpp_flow {
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 gen;		/* of the agent's mail that was read last */
+	__u32 announced;	/* when an agent was last looked for, jiffies */
 	__u32 wire_len;		/* of a full packet, as of this round trip, bytes */
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 data_out;		/* segments with data that had left */

@@ -33,7 +33,7 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 			  hpccpp_num_encode(W_ai);
 	f->told = what;
 	f->told_ai = W_ai;
-	tcp_call_bpf_3arg(sk, HPCCPP_SOCK_TELL, what, what, windows);
+	hpccpp_call_agent(sk, HPCCPP_CALL_TELL, what, windows);
 }
 
 /*

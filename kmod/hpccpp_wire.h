@@ -250,29 +250,32 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * the module reads under it. To ask an agent's program for a record, word by word,
  * costs as much as all that the module does with one.
  *
- * Only that a flow begins, or does not find its agent, the module says by a sock_ops
- * op of its own, far above the kernel's (0 to 21 in 6.18). Kernels like 7.3 let a program
- * set a socket's flags in ops of their own only: in this one the module does it.
+ * The module calls its agent by BPF_SOCK_OPS_BASE_RTT, as tcp_nv does without arguments;
+ * args[3] says what for. args[0] is where programs that are called before have their reply.
+ * These numbers are others with each format of the mail.
  */
-#define HPCCPP_SOCK_OP		200
 
 /*
- * With another it tells what W depends on, as in a request for windows: args[1] is the
- * 28 low bits of its first word, args[2] the second word; with 0 it wants no more of
- * them. Only to an agent that has receivers compute windows.
+ * A flow begins, or does not find its agent. args[1] and args[2] are a key, low word first:
+ * random, not 0, a new one for each flow. The agent that takes the flow writes the key into
+ * the mail, and by that the module finds it: no other program knows the key, nor does who
+ * only has a map.
  */
-#define HPCCPP_SOCK_TELL	201
+#define HPCCPP_CALL_TAKE	0x48432b02U
 
-/* Tells our storage from others that a socket has; another with each format. */
-#define HPCCPP_MAIL_MAGIC	0x2b2b434350480001ULL
+/*
+ * What W depends on, as in a request for windows: args[1] is the 28 low bits of its first
+ * word, args[2] the second word; with 0 the module wants no more of them. Only to an agent
+ * that has receivers compute windows.
+ */
+#define HPCCPP_CALL_TELL	0x48432b82U
 
 struct hpccpp_mail {
-	__u64 magic;
+	__u64 key;	/* of the flow that hpccpp governs; 0: none */
 	__u32 gen;		/* echoes that brought news; 0: none yet */
 	__u32 unread;		/* echoes since the module looked last */
 	struct hpccpp_int rec[HPCCPP_REC_MAX];	/* of the last echo */
 	__u8  n;		/* of them; 1, of no link, has a bound of the load */
-	__u8  governed;	/* hpccpp has taken the flow */
 	__u8  rx;		/* the agent has receivers compute windows */
 	__u32 window;		/* came instead of an echo, or 0; serial: of the last request */
 };

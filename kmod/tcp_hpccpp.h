@@ -159,6 +159,7 @@ static inline u32 hpccpp_first_flight(struct sock *sk)
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);
 void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode);
+void hpccpp_call_agent(struct sock *sk, u32 what, u32 low, u32 high);
 
 /* hpccpp_params.c */
 void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f);

@@ -18,7 +18,7 @@ int cost_tell(struct bpf_sock_ops *skops)
 	struct flow *f;
 
 	if (skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB) {
-		take_flow(skops);
+		take_flow(skops, 1);
 		f = find(skops, false);
 		if (f)
 			request(f, HPCCPP_WINDOW(0, 0, hpccpp_num_encode(tell_T),

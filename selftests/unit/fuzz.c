@@ -208,8 +208,8 @@ static void pull(void)
 	__u8 how = take_byte();
 	int i;
 
-	call_host(HPCCPP_SOCK_OP, 0);
-	TRUE_OR_TRAP(mail->magic == HPCCPP_MAIL_MAGIC && mail->governed);
+	module_has_it();
+	TRUE_OR_TRAP(mail->key == KEY);
 	TRUE_OR_TRAP(mail->n <= HPCCPP_REC_MAX && (!mail->n || mail->gen));
 	if (mail->window) {
 		TRUE_OR_TRAP(HPCCPP_WINDOW_KIND(mail->window) !=
@@ -227,9 +227,11 @@ static void pull(void)
 /* As the module tells what W depends on */
 static void tell(void)
 {
-	take(&skops.args[1], sizeof(skops.args[1]));
-	take(&skops.args[2], sizeof(skops.args[2]));
-	call_host(HPCCPP_SOCK_TELL, 0);
+	__u32 what = 0, more = 0;
+
+	take(&what, sizeof(what));
+	take(&more, sizeof(more));
+	module_calls(HPCCPP_CALL_TELL, what, more);
 }
 
 static void fuzz_host(void)

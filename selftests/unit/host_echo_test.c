@@ -194,7 +194,7 @@ static void mss_leaves_room(void **state)
 	compute_mss();
 	assert_int_equal(reserved, 28);
 	/* who only echoes */
-	the_flow.mail.governed = 0;
+	the_flow.mail.key = 0;
 	compute_mss();
 	assert_int_equal(reserved, 28);
 	assert_int_equal(the_flow.plan, 0);

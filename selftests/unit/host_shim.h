@@ -100,6 +100,23 @@ static void call_host(__u32 op, __u32 arg)
 		TRUE_OR_TRAP(*ok != before);
 }
 
+#define KEY	0xabcdef0123456701ULL
+
+/* As the module does for its flow; another program has replied before */
+static void module_calls(__u32 what, __u32 low, __u32 high)
+{
+	skops.args[1] = low;
+	skops.args[2] = high;
+	skops.args[3] = what;
+	call_host(BPF_SOCK_OPS_BASE_RTT, 10);
+	skops.args[3] = 0;
+}
+
+static void module_has_it(void)
+{
+	module_calls(HPCCPP_CALL_TAKE, (__u32)KEY, KEY >> 32);
+}
+
 /* The segment that arrives ends behind its options */
 static void end_packet(__u32 options_len)
 {

@@ -186,7 +186,7 @@ static void asks_for_a_tag(void **state)
 	put_tag(&the_keys.key[0]);
 	connected();
 	assert_int_equal(stat(HPCCPP_HS_TAG_OK), 1);
-	call_host(HPCCPP_SOCK_OP, 0);
+	module_has_it();
 	/* the peer may have sent a SYN cookie, and forgotten */
 	send_ack();
 	assert_true(wants_tag(1));
@@ -222,7 +222,7 @@ static void mss_leaves_room_for_tags(void **state)
 	compute_mss();
 	assert_int_equal(reserved, 40);
 	the_host.records = 1;
-	the_flow.mail.governed = 0;
+	the_flow.mail.key = 0;
 	the_flow.stands_in = 0;
 	asked_for_a_tag(three, 2);
 	compute_mss();

@@ -68,11 +68,11 @@ static __u64 stat(__u32 which)
 /* The module announces a flow when it begins with it. */
 static void announce(void)
 {
-	__u32 op = skops.op;
+	__u32 op = skops.op, arg = skops.args[0];
 
-	skops.op = HPCCPP_SOCK_OP;
-	hpccpp_host(&skops);
+	module_has_it();
 	skops.op = op;
+	skops.args[0] = arg;
 }
 
 /* --- A connection ---------------------------------------------------------- */
@@ -303,7 +303,7 @@ static void open_active(void)
 	skops.snd_nxt++;
 	no_options();
 	connected();
-	call_host(HPCCPP_SOCK_OP, 0);
+	module_has_it();
 	send_ack();
 }
 
@@ -312,8 +312,7 @@ static void open_passive(void)
 {
 	call_host(BPF_SOCK_OPS_TCP_LISTEN_CB, 0);
 	call_host(BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, 0);
-	call_host(HPCCPP_SOCK_OP, 0);
-	skops.bpf_sock_ops_cb_flags |= WRITE_FLAG;	/* the module's doing */
+	module_has_it();
 }
 
 /* --- What a test says ------------------------------------------------------- */

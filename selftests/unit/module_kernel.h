@@ -50,6 +50,7 @@ extern void (*kernel_module_exit)(void);
 /* --- Numbers --- */
 
 #define USEC_PER_SEC		1000000L
+#define NSEC_PER_SEC		1000000000L
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
@@ -79,9 +80,20 @@ extern void (*kernel_module_exit)(void);
 	for ((bit) = 0; (bit) < (n); (bit)++) \
 		if (*(bits) >> (bit) & 1)
 
+/* Ticks, as 6.1 of Debian has them */
+#define HZ			250
+extern u32 tcp_jiffies32;
+
 static inline unsigned long get_random_long(void)
 {
 	return 0x5bd1e995a5a5a5a4UL;
+}
+
+static inline u64 get_random_u64(void)
+{
+	static u64 x = 1;
+
+	return x *= 6364136223846793005;
 }
 
 /* --- Memory and RCU --- */
@@ -338,7 +350,6 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 
 /* To the agent: the test is one. */
 int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args);
-int tcp_call_bpf_3arg(struct sock *sk, int op, u32 arg1, u32 arg2, u32 arg3);
 
 #define sock_net(sk)		((sk)->sk_net)
 #define tcp_sk(sk)		((struct tcp_sock *)(sk))

@@ -7,6 +7,7 @@
 #include "module_test.h"
 
 struct world w;
+u32 tcp_jiffies32;
 
 static const struct inet_connection_sock_af_ops ipv4 = { .net_header_len = 20 };
 static struct sk_buff *const unsent = (void *)&w;
@@ -16,26 +17,27 @@ static struct sk_buff *const unsent = (void *)&w;
 int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
 {
 	kernel_check(!kernel_rcu, "programs are called outside of RCU");
+	kernel_check(op == BPF_SOCK_OPS_BASE_RTT && nargs == 4, "the agent's call");
 	w.calls++;
-	w.announced += op == HPCCPP_SOCK_OP;
-	w.told[0] = op;
-	for (u32 i = 0; i < 3; i++)
-		w.told[1 + i] = i < nargs ? args[i] : 0;
-	if (op == HPCCPP_SOCK_OP && !w.deaf) {
-		sk->sk_bpf_storage = &w.storage;
-		w.mail->magic = HPCCPP_MAIL_MAGIC;
-		w.mail->governed = 1;
+	kernel_check(!args[0], "others reply there");
+	w.told[0] = args[3];
+	w.told[1] = args[1];
+	w.told[2] = args[2];
+	if (args[3] == HPCCPP_CALL_TAKE) {
+		w.key = args[1] | (u64)args[2] << 32;
+		kernel_check(w.key, "a key is not 0");
+		w.announced++;
+		if (!w.deaf) {
+			sk->sk_bpf_storage = &w.storage;
+			w.mail->key = w.key;
+		}
+	} else {
+		kernel_check(args[3] == HPCCPP_CALL_TELL && w.mail->key == w.key,
+			     "the agent that has the flow is told");
 	}
 	if (w.thief)
 		w.thief();
 	return 0;
-}
-
-int tcp_call_bpf_3arg(struct sock *sk, int op, u32 arg1, u32 arg2, u32 arg3)
-{
-	u32 args[3] = { arg1, arg2, arg3 };
-
-	return tcp_call_bpf(sk, op, 3, args);
 }
 
 /*
@@ -167,6 +169,7 @@ int world_begin(void **state)
 	w.tp.segs_in = 1;
 	w.tp.segs_out = 1;
 	w.tp.tcp_clock_cache = 1000000000;
+	tcp_jiffies32 = HZ;
 	w.tp.send_head = unsent;
 	w.rtt = RTT;
 
@@ -222,6 +225,7 @@ bool steered(void)
 void pass(u64 us)
 {
 	w.tp.tcp_clock_cache += us * 1000;
+	tcp_jiffies32 = w.tp.tcp_clock_cache / (NSEC_PER_SEC / HZ);
 }
 
 void begin(double load)

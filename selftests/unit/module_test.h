@@ -34,6 +34,8 @@ struct port {
 	u64 stamped;		/* when, ns */
 };
 
+#define TICK	(USEC_PER_SEC / HZ)
+
 struct world {
 	struct tcp_sock tp;
 	struct sock *sk;
@@ -44,8 +46,9 @@ struct world {
 	bool deaf;			/* the agent does not take flows */
 	void (*thief)(void);		/* another program, called like the agent */
 	u32 calls;			/* of the agent's program */
-	u32 announced;			/* of these, HPCCPP_SOCK_OP */
-	u32 told[4];			/* op and arguments of the last call */
+	u32 announced;			/* of these, as a flow has none */
+	u64 key;			/* of the last of these */
+	u32 told[3];			/* the last call and its arguments */
 	struct trace_hpccpp_update trace;	/* the last */
 	u32 traces, commits;
 	u32 commit_nxt;			/* snd_nxt at the last commit */

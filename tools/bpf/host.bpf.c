@@ -382,13 +382,21 @@ on_passive_established(struct bpf_sock_ops *skops)
 	return f;
 }
 
-/* The module tells what W depends on. */
-static __always_inline void on_tell(struct bpf_sock_ops *skops)
+/* The module calls, or tcp_nv. */
+static __always_inline void on_base_rtt(struct bpf_sock_ops *skops)
 {
-	struct flow *f = find(skops, false);
+	struct flow *f;
 
-	if (windows && f && f->mail.governed)
-		request(f, skops->args[1], skops->args[2]);
+	switch (skops->args[3]) {
+	case HPCCPP_CALL_TAKE:
+		take_flow(skops, skops->args[1] | (__u64)skops->args[2] << 32);
+		break;
+	case HPCCPP_CALL_TELL:
+		f = find(skops, false);
+		if (windows && f && f->mail.key)
+			request(f, skops->args[1], skops->args[2]);
+		break;
+	}
 }
 
 SEC("sockops")
@@ -416,11 +424,8 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		if (f && f->stands_in && f->mail.gen)
 			come_back(skops, f);
 		break;
-	case HPCCPP_SOCK_OP:
-		take_flow(skops);
-		break;
-	case HPCCPP_SOCK_TELL:
-		on_tell(skops);
+	case BPF_SOCK_OPS_BASE_RTT:
+		on_base_rtt(skops);
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 		on_listen(skops);

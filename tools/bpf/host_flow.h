@@ -190,8 +190,6 @@ static __always_inline struct flow *find(struct bpf_sock_ops *skops, bool add)
 			       add ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!f && add)
 		count(HPCCPP_HS_ERROR);
-	if (f && add)
-		f->mail.magic = HPCCPP_MAIL_MAGIC;
 	return f;
 }
 

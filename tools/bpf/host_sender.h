@@ -126,7 +126,7 @@ static __always_inline void peer_answered(struct flow *f)
 		f->heard++;
 	/* the module would have read on each ACK */
 	if (++f->mail.unread > HPCCPP_UNREAD) {
-		f->mail.governed = 0;
+		f->mail.key = 0;
 		want_none(f);
 	}
 }
@@ -244,7 +244,7 @@ static __always_inline void refuse_window(struct flow *f)
 static __always_inline bool may_ask(const struct flow *f,
 				    const struct hpccpp_host_cfg *cfg)
 {
-	if (!f->wanted || !(f->mail.governed || f->stands_in ||
+	if (!f->wanted || !(f->mail.key || f->stands_in ||
 			    cfg->ask == HPCCPP_ASK_ALWAYS))
 		return false;
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
@@ -587,11 +587,8 @@ static __always_inline void write_request(struct bpf_sock_ops *skops,
 	store_window(skops, o, HPCCPP_REQUEST_LEN, HPCCPP_HS_REQUESTED);
 }
 
-/*
- * The module has taken a flow, which may be older than this agent. The module itself
- * sets the flags of the socket.
- */
-static __always_inline void take_flow(struct bpf_sock_ops *skops)
+/* The module has a flow, which may be older than this agent. */
+static __always_inline void take_flow(struct bpf_sock_ops *skops, __u64 key)
 {
 	struct flow *f = find(skops, true);
 	struct hpccpp_host_cfg *cfg;
@@ -599,7 +596,8 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 	cfg = configuration();
 	if (!f || !cfg)
 		return;
-	own_calls(skops, f);
+	call_write(skops, f);
+	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	f->wanted = peer_wanted(skops, cfg);
 	/*
 	 * What was before the first flight is not news to a flow that is older. What brings
@@ -611,7 +609,7 @@ static __always_inline void take_flow(struct bpf_sock_ops *skops)
 		f->asked_end = 0;
 	}
 	f->mail.unread = 0;
-	f->mail.governed = 1;
+	f->mail.key = key;
 	f->mail.rx = windows;
 	want_none(f);
 }
