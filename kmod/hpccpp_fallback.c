@@ -2,8 +2,13 @@
 /*
  * HPCC++: what telemetry does not explain, the fallback to Reno, and the way back
  * (differences 5 and 7 of hpccpp_main.c). A flow that telemetry explains needs little of
- * this with each ACK, and the rest once in a round trip. Silence is looked for in
- * hpccpp_is_silent().
+ * this with each ACK, and the rest once in a round trip.
+ *
+ * A flow is Reno's without telemetry, hpccpp_is_silent(). So it is when a link that is not
+ * told of has a queue of the flow's own: the links that are told of have room (U < eta), W
+ * is as large as T allows, round trips are longer than T and told queues explain,
+ * HPCCPP_OFF_ROUNDS in a row, and shorter with half the window. It ends when the links that
+ * are told of are loaded (U >= eta) for a round trip.
  */
 
 #include <net/tcp.h>
@@ -250,7 +255,8 @@ bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
 
 	if (!f->blind)
 		return true;
-	if (!after(tp->snd_una, f->round_seq))
+	/* one that is not in flight any more is of before a long silence */
+	if (!after(tp->snd_una, f->round_seq) && !after(f->round_seq, tp->snd_nxt))
 		return false;
 	f->blind = !f->loaded;
 	f->loaded = 1;

@@ -33,11 +33,8 @@ struct hpccpp_flow {
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 gen;		/* of the agent's mail that was read last */
-	__u32 announced;	/* when an agent was last looked for, jiffies */
 	__u32 wire_len;		/* of a full packet, as of this round trip, bytes */
 	__u32 fallbacks;	/* times it fell back to Reno */
-	__u32 data_out;		/* segments with data that had left */
-	__u32 acks_out;		/* and without */
 	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
 	__u32 rtt_n;		/* ACKs that had one */
 	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
@@ -50,6 +47,9 @@ struct hpccpp_flow {
 	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
 	__u16 burst_segs;	/* and as we have set it; 0: not */
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
+	__u16 data_out;		/* segments with data that had left, to see more */
+	__u16 acks_out;		/* and without */
+	__u8  announced;	/* when an agent was last looked for, jiffies */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */
@@ -61,11 +61,11 @@ struct hpccpp_flow {
 	      prior_filled:1,	/* before the last decrease, for undo */
 	      queue:1,		/* a link that we do not hear of has one */
 	      starting:1,	/* the ceiling is of a WAN: no loss yet */
-	      prior_starting:1;	/* before the last decrease, for undo */
+	      prior_starting:1,	/* before the last decrease, for undo */
+	      probing:1;	/* its first packets after idling are a probe */
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded;		/* U >= eta since round_seq */
 	__u8  rx;		/* the agent has receivers compute W */
-	__u8  probing;		/* its first packets after idling are a probe */
 };
 
 /* icsk_ca_priv; the scalars are for get_info, which holds no lock. */

@@ -40,68 +40,20 @@
  *	Control", 2020
  *  Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019
  *
- * Differences from the draft (those of the arithmetic: hpccpp_algo.h)
- *  1. Unless net.hpccpp.base_rtt_us fixes it, T is the flow's minimum RTT
- *     plus the time of four full packets on the path's slowest link: a TCP
- *     host does not know its path. The minimum is a SYN's, which takes less
- *     time on every hop than what W is made of, TCP rounds it down, and an
- *     ACK waits for a second packet. A T that is too small makes R too high,
- *     and the gaps that this leaves cost utilisation; one that is too large
- *     by this is harmless, and flows of less than a packet in T share more
- *     fairly. A handshake counts without the queue that its telemetry tells
- *     of, or flows that join a queue take it for a part of their path, ask for
- *     more by it, and keep it standing.
- *     That holds until a record tells of no queue, or of a longer one than
- *     packets can have waited in: TCP's own minimum is the better one then.
- *     Latency that comes later, of a longer path or of hosts, is added when
- *     it holds the flow back and half a window does not shorten it:
- *     hpccpp_explain().
- *  2. W counts bytes on the wire, since qlen, tx_bytes and B do. cwnd is W in
- *     packets, rounded up, plus one: rounding and delayed ACKs must not cost
- *     what eta leaves. It is 2 at least, since a window of one packet waits
- *     for the receiver's delayed ACK; a smaller W is kept by pacing, down to
- *     a packet in 16 T: with less a flow hears of its path too rarely.
- *  3. W may exceed min(B) * T by 1/8: T may be a little small, as the SYN that
- *     measured it is shorter than a full packet.
- *  4. A window is not held down while the application limits the flow. That
- *     is the draft's rule (new flows start at line rate); pacing bounds the
- *     burst to W in T.
- *  5. Loss. The draft leaves it to the transport: packets are conserved for
- *     the first round trip of recovery, and loss sets W and W_c to half of
- *     W_c, once per round trip, unless telemetry has asked for that already.
- *     ECN marks and timeouts likewise. If a link that telemetry tells of has
- *     been loaded (U >= eta) since the one before, W is what its load allows
- *     again, without stages (line 13), two round trips later: random loss costs
- *     no more. Else a link that telemetry is silent on may have lost the packet:
- *     W is at most what Reno's window would be from then on, a packet more in
- *     each round trip, paced as Reno's, until a link that is told of is loaded,
- *     or that is as much as T allows.
- *  6. A flow enters with W = min(B) * T when its handshake, or its first
- *     flight, brought telemetry, however long ago: that is line rate, with
- *     which the draft has all flows start. After a fallback, or when it comes
- *     from another congestion control, it enters with its cwnd. So it does where
- *     T is a WAN's (HPCCPP_WAN_T) and no link that is told of is loaded, and W is
- *     at most what Reno's would be until one is.
- *  7. Without telemetry it is Reno, see above. So it is when a link that
- *     telemetry does not tell of has a queue of the flow's own: the links that
- *     it tells of have room (U < eta), W is as large as T allows, round trips
- *     are longer than T and told queues explain, HPCCPP_OFF_ROUNDS in a row,
- *     and shorter with half the window: hpccpp_look(). It ends when the links
- *     that are told of are loaded (U >= eta) for a round trip.
- *  8. Telemetry that came without an ACK of new data is used before the next
- *     burst, not only in NewAck (line 21).
- *  9. After a decrease W_c is set again (lines 14-15, 22) only when half a W
- *     (net.hpccpp.hold; 0 is the draft's) more than a round trip's data has
- *     been acknowledged: the first ACK of the new W brings a U, which is an
- *     average over T, with most of it from before. To act on that is to act
- *     twice, and many flows do it together: their load swings with a period
- *     of about 9 T. "At most once per round trip" (section 6.1) holds. W
- *     counts as at most twice what is in flight.
- * 10. The probe packet of section 6.1 (net.hpccpp.probe) is data: the first two
- *     packets of a flow that has idled for longer than its telemetry is worth.
- *     They take the data's path and queue because they are of it, and what is no
- *     larger than they are waits for nothing. All else does, until their ACK
- *     says how loaded the path is: hpccpp_resume().
+ * Differences from the draft, with the reason where the code is; those of the
+ * arithmetic are in hpccpp_algo.h
+ *  1. T is the flow's: minimum RTT, four packets, latency	hpccpp_base_rtt()
+ *  2. cwnd is W in packets and one more, at least two	hpccpp_set_cwnd()
+ *  3. W may exceed min(B) * T by 1/8			hpccpp_get_params()
+ *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
+ *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
+ *  6. Not all flows begin at line rate			hpccpp_enter()
+ *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
+ *  8. Telemetry is used before a burst, too		hpccpp_min_tso_segs()
+ *  9. After a decrease W_c is held (net.hpccpp.hold)	hpccpp_hold()
+ * 10. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
+ * 11. ack.seq is snd_una: W_c is not set in recovery	hpccpp_use()
+ * 12. TCP paces no flow's first ten packets
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO packets are kept to a part of W: hpccpp_limit_burst().
@@ -164,38 +116,6 @@ static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f)
 	WRITE_ONCE(ca->W_max, f->p.W_max);
 }
 
-/*
- * TCP has set when the next packet may leave by the rate at which the last one
- * left. That wait shrinks as the rate grows, or a flow of less than a packet in
- * T would answer one packet late. To let it grow too makes joins settle later.
- * A timer that runs already stays; the next ACK looks. Not under fq: there the
- * packets up to then have left TCP, and may not be overtaken. Nor when an ACK of
- * ours has left since the last data: its time stamp is that end of the wait, and
- * the peer drops, by PAWS, what has an earlier one.
- */
-static void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f,
-				   u64 rate)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	u64 old = READ_ONCE(sk->sk_pacing_rate);
-	u32 acks_out = tp->segs_out - tp->data_segs_out;
-	u64 now = tp->tcp_clock_cache;
-
-	if (f->data_out != tp->data_segs_out)
-		f->ack_waits = 0;
-	if (f->acks_out != acks_out)
-		f->ack_waits = 1;
-	f->data_out = tp->data_segs_out;
-	f->acks_out = acks_out;
-	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
-	WRITE_ONCE(sk->sk_pacing_rate, rate);
-	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
-	    tp->tcp_wstamp_ns <= now || rate <= old || f->ack_waits)
-		return;
-	tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
-				   div64_u64(old << 10, rate) >> 10);
-}
-
 /* R = W/T (line 27), where W is new; in fallback TCP paces, as for Reno. */
 static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -218,7 +138,12 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_set_pacing_rate(sk, f, rate);
 }
 
-/* cwnd from W; acked is what this ACK delivered, packets. */
+/*
+ * cwnd from W; acked is what this ACK delivered, packets. W counts bytes on the
+ * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
+ * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
+ * smaller W is kept by pacing. While TCP recovers, cwnd grows by what is acked at most.
+ */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	u32 cwnd = DIV_ROUND_UP(f->s.W, f->wire_len) + 1;
@@ -263,7 +188,12 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk, u64 key)
 	return NULL;
 }
 
-/* Bytes to wait for after a decrease, beside a round trip's: difference 9 */
+/*
+ * Bytes to wait for after a decrease, beside a round trip's, before W_c is set again (lines
+ * 14-15, 22): the first ACK of the new W brings a U, which is an average over T, with most
+ * of it from before. To act on that is to act twice, and many flows do it together: their
+ * load swings with a period of about 9 T. W counts as at most twice what is in flight.
+ */
 static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -295,8 +225,8 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 }
 
 /*
- * Is this more than the next record of links that we know? Else path and
- * parameters stay as they were when the round trip began.
+ * Is this more than the next record of links that we know? Else path and parameters stay
+ * as they were when the round trip began, as W_c does.
  */
 static bool hpccpp_path_changed(const struct sock *sk,
 				const struct hpccpp_flow *f,
@@ -340,7 +270,11 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 	return true;
 }
 
-/* The flow's first record, or the first after silence: where W and W_c start. */
+/*
+ * The flow's first record, or the first after silence: where W and W_c start. With min(B) T,
+ * line rate, when the handshake or the first flight brought it, however long ago. With its
+ * cwnd after a fallback or another congestion control, and see hpccpp_start().
+ */
 static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
 {
@@ -377,7 +311,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	unsigned int g;
 	u64 queue_us;
 
-	update_wc = after(tp->snd_una, f->last_update_seq);	/* line 22 */
+	/* line 22: SACK blocks do not count for ack.seq */
+	update_wc = after(tp->snd_una, f->last_update_seq);
 	if ((update_wc || ca->mode != HPCCPP_INT ||
 	     hpccpp_path_changed(sk, f, rec, n)) &&
 	    !hpccpp_learn_path(sk, f, rec, n, now))
@@ -481,7 +416,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	if (has_agent)
 		return used;
 	f->told = 0;
-	if (f->announced != tcp_jiffies32) {
+	if (f->announced != (u8)tcp_jiffies32) {
 		f->announced = tcp_jiffies32;
 		hpccpp_announce(sk, f->key);
 	}
@@ -599,7 +534,9 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 
 /*
  * Nothing is in flight, and nothing has been for longer than INT is worth, nor than
- * pacing keeps a packet that is there.
+ * pacing keeps a packet that is there. The first two packets are a probe: they take the
+ * data's path and queue because they are of it, and what is no larger waits for nothing.
+ * All else does, until their ACK says how loaded the path is.
  */
 static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 {
@@ -647,9 +584,15 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 }
 
 /*
- * Loss, timeout or ECN mark, once per round trip: W becomes half of W_c. When
- * telemetry of this round trip has asked for that much less already (line 13
- * with U of twice eta), the loss is explained and answered.
+ * Loss, timeout or ECN mark, which the draft leaves to the transport: once per round trip
+ * W becomes half of W_c. When telemetry of this round trip has asked for that much less
+ * already (line 13 with U of twice eta), the loss is explained and answered.
+ *
+ * If a link that telemetry tells of has been loaded since the decrease before ("filled"), W
+ * is what its load allows again, without stages, two round trips later: random loss costs
+ * no more. Else a link that telemetry is silent on may have lost the packet: W is at most
+ * what Reno's window would be from then on ("ceiling"), paced as Reno's, until a link that
+ * is told of is loaded, or that is as much as T allows.
  */
 static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 			    enum hpccpp_stat why)
@@ -871,9 +814,8 @@ static size_t hpccpp_get_info(struct sock *sk, u32 ext, int *attr,
 
 static struct tcp_congestion_ops tcp_hpccpp_ops __read_mostly = {
 	/*
-	 * Or the sysctl of a namespace could not name it. A user who picks it
-	 * gains nothing by it without an agent, which takes an administrator:
-	 * the flow is Reno's then.
+	 * As BBR's, or who runs a namespace could not choose it there. A user who picks
+	 * it gains nothing without an agent, which takes an administrator.
 	 */
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.name		= "hpccpp",

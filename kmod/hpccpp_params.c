@@ -8,13 +8,31 @@
 
 #include "tcp_hpccpp.h"
 
-/* W never falls under a packet >> this: a floor of one is a standing queue. */
+/*
+ * W never falls under a packet >> this: a floor of one is a standing queue, and with less
+ * a flow hears of its path too rarely.
+ */
 #define HPCCPP_W_FLOOR_SHIFT	4
 
 /* T is the minimum RTT and this many packets; difference 1. */
 #define HPCCPP_T_PACKETS	4U
 
-/* T in us, 0 while nothing is known: difference 1. */
+/*
+ * T in us, 0 while nothing is known. Unless net.hpccpp.base_rtt_us fixes it, it is the
+ * minimum RTT and the time of four full packets on the path's slowest link: a TCP host does
+ * not know its path. The minimum is a SYN's, which takes less time on every hop than what W
+ * is made of, TCP rounds it down, and an ACK waits for a second packet. A T that is too
+ * small makes R too high, and the gaps that this leaves cost utilisation; one that is too
+ * large by this is harmless, and flows of less than a packet in T share more fairly.
+ *
+ * A handshake counts without the queue that its telemetry tells of, or flows that join a
+ * queue take it for a part of their path, ask for more by it, and keep it standing. That
+ * holds until a record tells of no queue, or of a longer one than packets can have waited
+ * in: TCP's own minimum is the better one then.
+ *
+ * Latency that comes later, of a longer path or of hosts, is added when it holds the flow
+ * back and half a window does not shorten it: hpccpp_explain().
+ */
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	u64 T = READ_ONCE(f->net->base_rtt_us);
@@ -69,7 +87,7 @@ u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
 }
 
 /*
- * The queue in the handshake's RTT, difference 1. A queue that is longer than
+ * The queue in the handshake's RTT. A queue that is longer than
  * all of that RTT is none that the SYN waited in.
  */
 void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
@@ -115,6 +133,7 @@ void hpccpp_get_params(const struct sock *sk,
 	p->eta = eta * HPCCPP_ONE / 100;
 	p->max_stage = READ_ONCE(hn->max_stage);
 	p->W_ai = w_ai;
+	/* T may be a little small, as the SYN that measured it is shorter than a packet */
 	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
 	if (f->looking)
 		p->W_max /= 2;
@@ -132,6 +151,39 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 	WRITE_ONCE(sk->sk_pacing_shift,
 		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
 			   HPCCPP_PACING_SHIFT_MAX));
+}
+
+/*
+ * TCP has set when the next packet may leave by the rate at which the last one
+ * left. That wait shrinks as the rate grows, or a flow of less than a packet in
+ * T would answer one packet late. To let it grow too makes joins settle later.
+ * A timer that runs already stays; the next ACK looks. Not under fq: there the
+ * packets up to then have left TCP, and may not be overtaken. Nor when an ACK of
+ * ours has left since the last data: its time stamp is that end of the wait, and
+ * the peer drops, by PAWS, what has an earlier one.
+ */
+void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f, u64 rate)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 old = READ_ONCE(sk->sk_pacing_rate);
+	u16 acks_out = tp->segs_out - tp->data_segs_out;
+	u16 data_out = tp->data_segs_out;
+	u64 now = tp->tcp_clock_cache;
+
+	if (f->data_out != data_out)
+		f->ack_waits = 0;
+	if (f->acks_out != acks_out)
+		f->ack_waits = 1;
+	f->data_out = data_out;
+	f->acks_out = acks_out;
+	/* where long has 32 bits, 34 Gbit/s and more are not paced */
+	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
+	WRITE_ONCE(sk->sk_pacing_rate, rate);
+	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
+	    tp->tcp_wstamp_ns <= now || rate <= old || f->ack_waits)
+		return;
+	tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
+				   div64_u64(old << 10, rate) >> 10);
 }
 
 /*

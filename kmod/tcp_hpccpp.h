@@ -113,7 +113,7 @@ struct hpccpp_net {
 	int flows;			/* N */
 	int w_ai;			/* bytes; 0: from flows */
 	int w_ai_min;			/* 1/1000 of a full packet */
-	int base_rtt_us;		/* 0: difference 1 */
+	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
 	int hold;			/* percent of W: difference 9 */
 	int probe;			/* T of idling; 0: never: difference 10 */
 	unsigned long min_rate;		/* bit/s */
@@ -171,6 +171,7 @@ void hpccpp_get_params(const struct sock *sk,
 		       const struct hpccpp_flow *f,
 		       struct hpccpp_params *p);
 void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f, u64 rate);
 void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);

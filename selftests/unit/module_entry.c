@@ -354,6 +354,17 @@ static void mail_with_another_key(void **state)
 	assert_int_equal(w.announced, 2);
 }
 
+static void each_flow_has_its_key(void **state)
+{
+	u64 key;
+
+	begin(.5);
+	key = w.key;
+	finish();
+	begin(.5);
+	assert_int_not_equal(w.key, key);
+}
+
 static void mail_that_is_too_short(void **state)
 {
 	begin_known(.5);
@@ -783,6 +794,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(acks_before_init),
 	MODULE_TEST(record_before_the_first_rtt),
 	MODULE_TEST(mail_with_another_key),
+	MODULE_TEST(each_flow_has_its_key),
 	MODULE_TEST(mail_that_is_too_short),
 	MODULE_TEST(mail_of_a_map_that_is_gone),
 	MODULE_TEST(mail_of_an_agent_that_does_not_govern),

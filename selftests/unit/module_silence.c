@@ -664,6 +664,17 @@ static void blind_flow_returns_after_a_loaded_round_trip(void **state)
 	assert_int_equal(counter("fallback"), 1);
 }
 
+/* More than 2 GiB without telemetry: that round trip is long over. */
+static void blind_flow_after_long_silence(void **state)
+{
+	blind_flow();
+	w.tp.snd_una += 1U << 31;
+	w.tp.snd_nxt += 1U << 31;
+	long_round_trip(200, 1.0, 0);
+	long_round_trip(200, 1.0, 0);
+	assert_true(steered());
+}
+
 /* One record with room in a round trip: it was not loaded. */
 static void blind_flow_needs_a_whole_round_trip(void **state)
 {
@@ -739,6 +750,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(few_in_flight_wait_for_the_receiver),
 	MODULE_TEST(blind_flow_stays_with_reno),
 	MODULE_TEST(blind_flow_returns_after_a_loaded_round_trip),
+	MODULE_TEST(blind_flow_after_long_silence),
 	MODULE_TEST(blind_flow_needs_a_whole_round_trip),
 	MODULE_TEST(bound_is_no_loaded_link),
 };
