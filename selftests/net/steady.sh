@@ -31,6 +31,12 @@ steady()
 	assert_ge "$what: goodput" "$(mbit "$goodput_bps")" \
 		"$(awk "BEGIN { print $share * $link }")" Mbit/s
 	assert_le "$what: mean queue" "$mean_packets" 5 packets
+	# Sixteen that begin at line rate, one after another, take more than 1 % of the time for
+	# that: 32 to 39 packets with their beginning, which is no steady state.
+	if [[ $2 -gt 4 ]]; then
+		ktap_diag "$what: queue, 99 % of all the time: $p99_packets packets"
+		queue_between "$(awk "BEGIN { print $3 / 2 }")" "$3"
+	fi
 	assert_le "$what: queue, 99 % of the time" "$p99_packets" 15 packets
 	assert_eq "$what: drops after 2 round trips" "$late_drops" 0
 	[[ $2 -eq 1 ]] || assert_ge "$what: Jain's index, second half" "$jain" 0.98
