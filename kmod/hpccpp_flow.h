@@ -9,9 +9,12 @@
 
 #include "hpccpp_algo.h"
 
+/* By which readers know these fields: the number is another when one moves. */
+#define HPCCPP_FLOW_LAYOUT	(2U << 16 | sizeof(struct hpccpp_flow))
+
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {
-	__u32 size;		/* sizeof(struct hpccpp_flow): version check */
+	__u32 layout;		/* HPCCPP_FLOW_LAYOUT of who wrote it */
 	__u32 T;		/* base RTT in use, us */
 	struct hpccpp_state s;	/* the draft's variables */
 	struct hpccpp_params p;	/* its parameters, as of this round trip */

@@ -727,7 +727,7 @@ static struct hpccpp_flow *hpccpp_alloc(struct sock *sk, u64 key)
 		hpccpp_count(hpccpp_net(sk), HPCCPP_S_NO_MEMORY);
 		return NULL;
 	}
-	f->size = sizeof(*f);
+	f->layout = HPCCPP_FLOW_LAYOUT;
 	f->net = hpccpp_net(sk);
 	f->key = key;
 	f->announced = tcp_jiffies32;

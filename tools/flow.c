@@ -139,10 +139,10 @@ static int read_flows(int fd, struct json_object *rows)
 		return errno_error(errno, "cannot read the flows");
 	}
 	while (!ret && fread(&rec, sizeof(rec), 1, in) == 1) {
-		if (rec.size && rec.size != sizeof(struct hpccpp_flow))
-			ret = system_error("the module and this command differ: its flows have %u bytes, ours %zu",
-					   rec.size,
-					   sizeof(struct hpccpp_flow));
+		if (rec.layout && rec.layout != HPCCPP_FLOW_LAYOUT)
+			ret = system_error("the module and this command differ: its flows have layout %#x, ours %#x",
+					   rec.layout,
+					   (unsigned int)HPCCPP_FLOW_LAYOUT);
 		else
 			json_object_array_add(rows, flow_row(&rec));
 	}

@@ -43,9 +43,9 @@ static __always_inline void read_flow(struct scratch *s,
 	int i;
 
 	/* no more than its size is known to be there */
-	if (bpf_probe_read_kernel(&rec->size, sizeof(rec->size),
-				  &from->size) ||
-	    rec->size != sizeof(*f) ||
+	if (bpf_probe_read_kernel(&rec->layout, sizeof(rec->layout),
+				  &from->layout) ||
+	    rec->layout != HPCCPP_FLOW_LAYOUT ||
 	    bpf_probe_read_kernel(f, sizeof(*f), from))
 		return;
 	for (i = 0; i < HPCCPP_LINKS; i++)

@@ -246,7 +246,7 @@ struct hpccpp_flow_rec {
 	__u8  saddr[16], daddr[16];	/* IPv4 in the first 4 bytes */
 	__u32 cwnd;		/* packets */
 	__u32 srtt_us;
-	__u32 size;		/* sizeof(struct hpccpp_flow) of the module */
+	__u32 layout;		/* of the module's struct hpccpp_flow; 0: no flow */
 	__u32 T;		/* us */
 	__u32 U, W, W_c;	/* as in struct hpccpp_state */
 	__u32 inc_stage;
