@@ -271,9 +271,10 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /*
- * The flow's first record, or the first after silence: where W and W_c start. With min(B) T,
- * line rate, when the handshake or the first flight brought it, however long ago. With its
- * cwnd after a fallback or another congestion control, and see hpccpp_start().
+ * The flow's first record, or the first after silence: where W and W_c start. A flow whose
+ * handshake or first flight brought telemetry, however long ago, starts at line rate, min(B)
+ * T. One that comes from a fallback or another congestion control starts with its cwnd.
+ * hpccpp_start() may lower either.
  */
 static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -416,6 +417,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 	if (has_agent)
 		return used;
 	f->told = 0;
+	f->rx = 0;
 	if (f->announced != (u8)tcp_jiffies32) {
 		f->announced = tcp_jiffies32;
 		hpccpp_announce(sk, f->key);
@@ -749,8 +751,7 @@ static void hpccpp_init(struct sock *sk)
 	 * nothing to release yet.
 	 */
 	has_agent = hpccpp_announce(sk, key);
-	if (inet_csk(sk)->icsk_ca_ops != &tcp_hpccpp_reno_ops || ca->flow ||
-	    ca->check != hpccpp_secret)
+	if (inet_csk(sk)->icsk_ca_ops != &tcp_hpccpp_reno_ops || ca->flow)
 		return;
 	f = hpccpp_alloc(sk, key);
 	if (!f)

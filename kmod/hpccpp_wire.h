@@ -258,8 +258,8 @@ static inline __u16 hpccpp_num_encode(__u32 num)
 /*
  * A flow begins, or does not find its agent. args[1] and args[2] are a key, low word first:
  * random, not 0, a new one for each flow. The agent that takes the flow writes the key into
- * the mail, and by that the module finds it: no other program knows the key, nor does who
- * only has a map.
+ * the mail, and by that the module finds it. Storage of other programs does not have it, nor
+ * what was written before the flow began. It is no secret from the programs that are called.
  */
 #define HPCCPP_CALL_TAKE	0x48432b02U
 

@@ -511,6 +511,24 @@ static void socket_is_taken_from_us_in_init(void **state)
 	w.tp.icsk.icsk_ca_ops = own;
 }
 
+static void give_back(void)
+{
+	w.thief = NULL;
+	ops()->release(w.sk);
+	w.tp.icsk.icsk_ca_ops = kernel_cc;
+	ops()->init(w.sk);
+}
+
+/* The flow is that of the call within. */
+static void socket_is_given_back_in_init(void **state)
+{
+	w.thief = give_back;
+	begin(-1);
+	assert_int_equal(w.announced, 2);
+	assert_int_equal(flow()->key, w.key);
+	assert_int_equal(counter("no_int"), 1);
+}
+
 static void socket_is_taken_from_us_in_an_ack(void **state)
 {
 	const struct tcp_congestion_ops *own = kernel_cc;
@@ -804,6 +822,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(socket_without_storage),
 	MODULE_TEST(telemetry_before_a_burst),
 	MODULE_TEST(socket_is_taken_from_us_in_init),
+	MODULE_TEST(socket_is_given_back_in_init),
 	MODULE_TEST(socket_is_taken_from_us_in_an_ack),
 	MODULE_TEST(foreign_private_area),
 	MODULE_TEST(release_leaves_nothing),

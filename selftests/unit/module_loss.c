@@ -272,7 +272,6 @@ static void packets_are_conserved(void **state)
 	for (u32 i = 1; i < flight - 20; i++) {
 		ack(1);
 		assert_int_equal(w.tp.snd_cwnd, tcp_packets_in_flight(&w.tp) + 1);
-		/* what telemetry tells before a burst does not end it */
 		submit(1);
 	}
 	assert_true(flow()->conserving);

@@ -84,6 +84,20 @@ static void agent_without_receivers_is_not_told(void **state)
 	assert_int_equal(w.calls, w.announced);
 }
 
+static void agent_that_has_gone_is_not_told(void **state)
+{
+	u32 calls;
+
+	begin_told();
+	calls = w.calls;
+	w.deaf = true;
+	w.mail->key = 0;
+	fill();
+	ack(1);
+	ack(1);
+	assert_int_equal(w.calls, calls);
+}
+
 static void agent_is_told_of_a_fallback(void **state)
 {
 	begin_told();
@@ -334,6 +348,7 @@ static void window_is_used_once(void **state)
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(agent_is_told_what_W_depends_on),
 	MODULE_TEST(agent_without_receivers_is_not_told),
+	MODULE_TEST(agent_that_has_gone_is_not_told),
 	MODULE_TEST(agent_is_told_of_a_fallback),
 	MODULE_TEST(window_is_obeyed),
 	MODULE_TEST(window_is_bounded),

@@ -251,9 +251,10 @@ static __always_inline int load(struct bpf_sock_ops *skops, struct opt *o,
 {
 	int len = load_any(skops, o, exid, flags);
 
-	/* a collect of none is taken as one of an empty record, but for its length */
+	/* a SYN's collect of none is taken as one of an empty record, but for its length */
 	if (len == HPCCPP_OPT_LEN(1) ||
-	    (len == HPCCPP_OPT_HDR && exid == HPCCPP_EXID_COLLECT) ||
+	    (len == HPCCPP_OPT_HDR && exid == HPCCPP_EXID_COLLECT &&
+	     skops->op != BPF_SOCK_OPS_PARSE_HDR_OPT_CB) ||
 	    (len == HPCCPP_SYNACK_LEN && exid == HPCCPP_EXID_COLLECT &&
 	     skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB))
 		return 1;
