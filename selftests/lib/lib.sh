@@ -734,9 +734,10 @@ measure_flows()
 # agent is on it.
 declare -A cgroup_of=() agent_of=()
 
-own_cgroup() # NETNS: a cgroup for the processes of in_ns there
+own_cgroup() # NETNS: a cgroup for the processes of in_ns there, once
 {
 	local CGROUP
+	[[ -z ${cgroup_of[$1]-} ]] || return 0
 	make_cgroup
 	cgroup_of[$1]=$CGROUP
 }
@@ -745,7 +746,7 @@ host_on() # NETNS [AGENT-OPTIONS...]
 {
 	local ns=$1
 	shift
-	[[ -n ${cgroup_of[$ns]-} ]] || own_cgroup "$ns"
+	own_cgroup "$ns"
 	"$HPCCPP" host add cgroup "${cgroup_of[$ns]}" "$@"
 	agent_of[$ns]=on
 }
