@@ -545,7 +545,8 @@ static __always_inline bool sent_again(struct bpf_sock_ops *skops)
 static __always_inline void write_collect(struct bpf_sock_ops *skops,
 					  struct flow *f, struct opt *o)
 {
-	bool burst = skops->skb_tcp_flags & TCPHDR_PSH && !f->no_burst;
+	bool burst = (skops->skb_tcp_flags & (TCPHDR_PSH | TCPHDR_SYN)) == TCPHDR_PSH &&
+		     !f->no_burst;
 
 	/* in data, not in the handshake */
 	if (f->ask_end) {
