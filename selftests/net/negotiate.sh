@@ -167,17 +167,22 @@ assert_eq "$name: it asks before it has seen the option" "$(wire 'from_server &&
 assert_ge "$name: data that asks" "$(wire 'from_server && data && collect')" 600
 assert_eq "$name: data of the client that asks" "$(wire 'from_client && data && collect')" 0
 
-# h1 and r have no port on the way back in other cases
-for family in 4 6; do
-	begin "server answers, IPv$family"
+# answer NAME FAMILY [OPTIONS]: 1 MB for 1 KB, with agents at both ends and a port on the
+# way back, which there is none on in other cases
+answer()
+{
+	local address="addr$2[r]"
+	begin "$1, IPv$2"
 	host_on "$h1"
 	host_on "$r"
 	port_on "$s1" h1 rate "$RATE"
-	declare -n address=addr$family
-	# shellcheck disable=SC2154 # a reference
-	transfer "-n 1k -c hpccpp" "-n 1m -c hpccpp" "${address[r]}"
+	transfer "-n 1k -c hpccpp ${3-}" "-n 1m -c hpccpp ${3-}" "${!address}"
 	port_off "$s1" h1
 	assert_eq "$name: third ACK echoes, records written" "$(wire "$third ? echo * written : 0")" 1
+}
+
+for family in 4 6; do
+	answer "server answers" $family
 	assert_eq "$name: flows under INT" "$enter" 2
 	assert_ge "$name: first flight" "$(wire 'from_server && data' '
 		!(from_server && data) { next }
@@ -188,16 +193,11 @@ done
 # With a cookie the answer begins before the way back is known: 10 segments, and Reno
 # would send 20 with the second round trip.
 for family in 4 6; do
-	begin "server answers, Fast Open, IPv$family"
-	host_on "$h1"
-	host_on "$r"
-	port_on "$s1" h1 rate "$RATE"
-	declare -n address=addr$family
-	transfer "-n 1k -c hpccpp -o tfo" "-o tfo" "${address[r]}"
-	transfer "-n 1k -c hpccpp -o tfo" "-n 1m -c hpccpp -o tfo" "${address[r]}"
-	port_off "$s1" h1
+	begin "Fast Open asks for a cookie, IPv$family"
+	address="addr${family}[r]"
+	transfer "-n 1k -c hpccpp -o tfo" "-o tfo" "${!address}"
+	answer "server answers, Fast Open" $family "-o tfo"
 	assert_eq "$name: data in the SYN" "$(wire 'syn * from_client * data')" 1000 bytes
-	assert_eq "$name: third ACK echoes, records written" "$(wire "$third ? echo * written : 0")" 1
 	assert_eq "$name: flows under INT" "$enter" 1
 	assert_ge "$name: first flight, and what follows its first echo" "$(wire 'from_server && data' '
 		from_client && !syn && !start { start = time }
