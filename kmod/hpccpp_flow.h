@@ -52,7 +52,7 @@ struct hpccpp_flow {
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
 	__u16 data_out;		/* segments with data that had left, to see more */
 	__u16 acks_out;		/* and without */
-	__u8  announced;	/* when an agent was last looked for, jiffies */
+	__u8  announced;	/* when an agent was last looked for, low byte of jiffies */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  ack_waits;	/* one left since the last data: no less wait */

@@ -89,7 +89,8 @@ is "... and the module" "$(state_of module)" ok
 check "port show: load, stamps over those of h1 and age of the bottleneck" jq -e \
 	'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6' \
 	"$tmp/ports"
-# more than it holds, for a link that takes most of a second for each packet
+# more than it holds, for a link that takes eight seconds for each packet: less than the
+# 10 kbit/s that a port may say
 setup_ns full
 ip -n "$full" -batch - <<END
 link add d0 type veth peer d1
