@@ -44,7 +44,7 @@ transfer()
 }
 
 load_hpccpp
-ktap_plan 68
+ktap_plan 67
 topo_line 4 1
 ports_on
 
@@ -282,22 +282,39 @@ port_off "$r" eth0
 
 mbit() { jq '.received * 8 / (.end - .start) / 1e5 | round / 10' "$tmp/server"; }
 bottleneck_queue netem limit 1000 loss 5%
-modes sender sender
-transfer "5 % lost, W by the sender" "-n 20m"
-by_sender=$(mbit)
 # for want of telemetry
 silent() { echo $(($(counter "$h1" fallback) - $(counter "$h1" blind))); }
-fallbacks=$(silent)
-modes receiver receiver
-md=$(counter "$h1" md_loss)
-capture_start "$r" eth0
-transfer "5 % lost" "-n 20m"
-capture_stop
-assert_ge "5 % lost: throughput, $by_sender with W by the sender" "$(mbit)" \
-	"$(jq -n "$by_sender * .75")" Mbit/s
-assert_ge "5 % lost: decreases" $(($(counter "$h1" md_loss) - md)) 1
+lossy() # MODE SUM: prints SUM with its throughput
+{
+	modes "$1" "$1"
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 20m" || return
+	jq -n "$2 + $(mbit)"
+}
+# One transfer differs from another by a third, as a timeout is 200 ms: the means of up
+# to five, if they have to be.
+sender=0 receiver=0 intact=0
+for pair in 1 2 3 4 5; do
+	sender=$(lossy sender "$sender") || intact=1
+	if [[ $pair == 1 ]]; then
+		fallbacks=$(silent)
+		md=$(counter "$h1" md_loss)
+		windows=$(counter "$h1" windows)
+		capture_start "$r" eth0
+		receiver=$(lossy receiver "$receiver") || intact=1
+		capture_stop
+		fallbacks=$(($(silent) - fallbacks)) md=$(($(counter "$h1" md_loss) - md))
+		windows=$(($(counter "$h1" windows) - windows))
+	else
+		receiver=$(lossy receiver "$receiver") || intact=1
+	fi
+	[[ $(jq -n "$receiver < $sender * .75") == true ]] || break
+done
+check "5 % lost: data intact" [ "$intact" -eq 0 ]
+assert_ge "5 % lost: Mbit/s, by the receiver, $pair transfers" "$receiver" \
+	"$(jq -n "$sender * .75")"
+assert_ge "5 % lost: decreases" "$md" 1
 assert_ge "5 % lost: windows" "$windows" 20
-assert_eq "5 % lost: fallbacks for want of windows" "$(silent)" "$fallbacks"
+assert_eq "5 % lost: fallbacks for want of windows" "$fallbacks" 0
 assert_ge "5 % lost: windows beside two SACK blocks" \
 	"$(awk '$7 == "other" && $6 == 60' "$tmp/segments" | wc -l)" 1
 ktap_finish
