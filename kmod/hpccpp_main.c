@@ -19,7 +19,7 @@
  *			option just before tcp_ack(), under the socket lock
  *			and keeps it in its storage of the socket
  *	this module	reads it there in cong_control() of that same ACK, and
- *			before each burst it sends
+ *			when it begins to send
  *
  * To ask the agent with tcp_call_bpf(), as tcp_nv does for BPF_SOCK_OPS_BASE_RTT,
  * is how a flow is announced. It has one word for an answer, and three of these
@@ -49,7 +49,7 @@
  *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
  *  6. Not all flows begin at line rate			hpccpp_enter()
  *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
- *  8. Telemetry is used before a burst, too		hpccpp_min_tso_segs()
+ *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
  *  9. After a decrease W_c is held (net.hpccpp.hold)	hpccpp_hold()
  * 10. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
  * 11. ack.seq is snd_una: W_c is not set in recovery	hpccpp_use()
@@ -139,7 +139,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * cwnd from W; acked is what this ACK delivered, packets. W counts bytes on the
+ * cwnd and bursts from W; acked is what this ACK delivered, packets. W counts bytes on the
  * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
  * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
  * smaller W is kept by pacing. While TCP recovers, cwnd grows by what is acked at most.
@@ -160,6 +160,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 		cwnd = HPCCPP_CWND_MIN;
 	cwnd = max(cwnd, HPCCPP_CWND_MIN);
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
+	hpccpp_limit_burst(sk, f);
 }
 
 /*
@@ -551,31 +552,6 @@ static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 	return tp->tcp_clock_cache - f->last_int > probe * f->T * 1000;
 }
 
-/*
- * Telemetry that did not come with an ACK of data acts within the round trip.
- * TCP asks for the size of its bursts here, first for the minimum, then for the maximum.
- * And it is where a probe begins, as CA_EVENT_TX_START comes when the first packets
- * after idling have their size already.
- */
-static u32 hpccpp_min_tso_segs(struct sock *sk)
-{
-	struct hpccpp_flow *f = hpccpp_flow(sk);
-	bool has_agent;
-
-	if (!f)
-		return 1;
-	if (hpccpp_read(sk, f, &has_agent)) {
-		hpccpp_count(f->net, HPCCPP_S_INT_TX);
-		hpccpp_set_cwnd(sk, f, 0);
-	} else if (hpccpp_has_idled(sk, f)) {
-		f->probing = 1;
-		hpccpp_count(f->net, HPCCPP_S_PROBES);
-		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
-	}
-	hpccpp_limit_burst(sk, f);
-	return 1;
-}
-
 /* In fallback: looks whether INT has come, or come back. */
 static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 {
@@ -662,13 +638,25 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 	}
 }
 
-/* The time that nothing was sent is no silence. */
+/*
+ * The first packet leaves while nothing is in flight. Telemetry may have come since the
+ * last ACK of data, with data of the peer. The time that nothing was sent is no silence.
+ */
 static void hpccpp_tx_start(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
+	bool has_agent;
 
-	if (f)
-		f->last_int = tcp_sk(sk)->tcp_clock_cache;
+	if (!f)
+		return;
+	if (hpccpp_read(sk, f, &has_agent)) {
+		hpccpp_set_cwnd(sk, f, 0);
+	} else if (hpccpp_has_idled(sk, f)) {
+		f->probing = 1;
+		hpccpp_count(f->net, HPCCPP_S_PROBES);
+		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
+	}
+	f->last_int = tcp_sk(sk)->tcp_clock_cache;
 }
 
 static void hpccpp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
@@ -824,7 +812,6 @@ static struct tcp_congestion_ops tcp_hpccpp_ops __read_mostly = {
 	.init		= hpccpp_init,
 	.release	= hpccpp_release,
 	.cong_control	= hpccpp_cong_control,
-	.min_tso_segs	= hpccpp_min_tso_segs,
 	.set_state	= hpccpp_set_state,
 	.cwnd_event	= hpccpp_cwnd_event,
 	HPCCPP_TX_START_OP(hpccpp_tx_start)

@@ -15,7 +15,6 @@ static const char * const hpccpp_guard_names[] = HPCCPP_GUARD_NAMES;
 static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_ACKS]		= "acks",
 	[HPCCPP_S_INT]		= "int",
-	[HPCCPP_S_INT_TX]	= "int_tx",
 	[HPCCPP_S_UPDATES]	= "updates",
 	[HPCCPP_S_WINDOWS]	= "windows",
 	[HPCCPP_S_NO_AGENT]	= "no_agent",

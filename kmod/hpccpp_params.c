@@ -187,9 +187,11 @@ void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f, u64 rate)
 }
 
 /*
- * Limits the segments of the packet that TCP builds next. sk_setup_caps() sets the
- * device's limit anew with another route, so any value that is not ours is the device's.
- * Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.
+ * Limits the segments of the packets that TCP builds. sk_setup_caps() sets the device's
+ * limit anew with another route, until the next ACK, so any value that is not ours is
+ * the device's. Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.
+ * A probe's first packet is one segment: it has its size when CA_EVENT_TX_START tells of
+ * it, so what leaves while nothing is in flight begins with one, where probes are on.
  */
 void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -201,6 +203,8 @@ void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f)
 		f->dev_segs = sk->sk_gso_max_segs;
 		f->dst = dst;
 	}
+	if (READ_ONCE(f->net->probe) && !tcp_sk(sk)->packets_out)
+		segs = 1;
 	f->burst_segs = max(min_t(u32, segs, f->dev_segs), 1U);
 	if (sk->sk_gso_max_segs != f->burst_segs)
 		sk->sk_gso_max_segs = f->burst_segs;

@@ -83,7 +83,6 @@ enum hpccpp_stat {
 	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
 	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
 	HPCCPP_S_INT,			/* times that mail had news */
-	HPCCPP_S_INT_TX,		/* of those, on transmit */
 	HPCCPP_S_UPDATES,		/* of those, used */
 	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
 	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */

@@ -235,7 +235,7 @@ counts()
 	sysctl -qw kernel.bpf_stats_enabled=0
 	updates >"$tmp/updates1"
 
-	for what in acks int updates int_tx; do
+	for what in acks int updates; do
 		metric "$what$2" "$(cat "$tmp"/counters[01] | awk -v name="$what" '
 			$1 == name { n = $2 - n } END { print n }')"
 	done

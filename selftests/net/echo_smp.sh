@@ -56,7 +56,7 @@ check "$flows flows of $bytes both ways: data intact" jq -e -s --argjson flows "
 for end in h1 r; do
 	echoes=$(host_stat "${!end}" echoes)
 	pulled=$(counter "${!end}" int)
-	ktap_diag "$end: echoes $echoes int $pulled int_tx $(counter "${!end}" int_tx) acks $(counter "${!end}" acks)" \
+	ktap_diag "$end: echoes $echoes int $pulled acks $(counter "${!end}" acks)" \
 		"backlog $(snmp "${!end}" TcpExtTCPBacklogCoalesce) coalesced"
 	assert_ge "$end: echoes arrived" "$echoes" 1000
 	assert_le "$end: echoes pulled, none twice" "$pulled" "$echoes"

@@ -325,7 +325,6 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
-	u32 (*min_tso_segs)(struct sock *sk);
 	u32 (*undo_cwnd)(struct sock *sk);
 	size_t (*get_info)(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 #ifdef HPCCPP_HAVE_CONG_CONTROL_ACK

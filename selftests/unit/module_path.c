@@ -494,10 +494,11 @@ static void what_waits_in_the_device_is_a_part_of_T(void **state)
 	assert_int_equal(w.sk->sk_pacing_shift, 12);
 }
 
-/* Segments of a packet, as TCP limits them after it has asked */
+/* Segments of a packet, as TCP limits them after an ACK */
 static u16 burst(void)
 {
-	assert_int_equal(ops()->min_tso_segs(w.sk), 1);
+	ack(0);
+	flow()->silent = 0;
 	return w.sk->sk_gso_max_segs;
 }
 
@@ -659,6 +660,23 @@ static void idle_flow_probes(void **state)
 	assert_int_equal(counter("probes"), 1);
 }
 
+/* The first packet of a probe has its size before TCP tells that it leaves. */
+static void probe_begins_with_one_segment(void **state)
+{
+	begin_known(.5);
+	flow()->s.W = 16 * 9 * WIRE;
+	assert_int_equal(burst(), 9);
+	ack(w.tp.packets_out);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+	knob("probe", 10);
+	submit(2);
+	assert_int_equal(burst(), 9);
+	ack(1);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
+	ack(1);
+	assert_int_equal(w.sk->sk_gso_max_segs, 1);
+}
+
 static void probe_is_off(void **state)
 {
 	begin_known(.5);
@@ -784,6 +802,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(wait_that_is_over_is_left),
 	MODULE_TEST(wait_stays_after_an_ack_of_ours),
 	MODULE_TEST(idle_flow_probes),
+	MODULE_TEST(probe_begins_with_one_segment),
 	MODULE_TEST(probe_is_off),
 	MODULE_TEST(flow_with_packets_out_does_not_probe),
 	MODULE_TEST(probe_that_finds_a_full_link),

@@ -253,8 +253,6 @@ void finish(void)
 
 void submit(u32 packets)
 {
-	if (ops()->min_tso_segs)
-		assert_int_equal(ops()->min_tso_segs(w.sk), 1);
 	if (!w.tp.packets_out) {
 #ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
 		if (ops()->cwnd_event_tx_start)
