@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* By which readers know these fields: the number is another when one moves. */
-#define HPCCPP_FLOW_LAYOUT	(2U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(3U << 16 | sizeof(struct hpccpp_flow))
 
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {
@@ -50,12 +50,9 @@ struct hpccpp_flow {
 	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
 	__u16 burst_segs;	/* and as we have set it; 0: not */
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
-	__u16 data_out;		/* segments with data that had left, to see more */
-	__u16 acks_out;		/* and without */
 	__u8  announced;	/* when an agent was last looked for, low byte of jiffies */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
-	__u8  ack_waits;	/* one left since the last data: no less wait */
 	__u8  blind;		/* INT does not tell of the bottleneck */
 	__u8  off_rounds;	/* round trips in a row that T does not explain */
 	__u8  off_slower:1,	/* ... as they are longer */

@@ -135,7 +135,9 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	rate = div_u64(rate * (mss > opt ? mss - opt : 1), f->wire_len);
 	if (f->ceiling)		/* W rules, not R: as tcp_pacing_ca_ratio has it */
 		rate += rate / 5;
-	hpccpp_set_pacing_rate(sk, f, rate);
+	/* where long has 32 bits, 34 Gbit/s and more are not paced */
+	WRITE_ONCE(sk->sk_pacing_rate,
+		   min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate)));
 }
 
 /*

@@ -154,39 +154,6 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 }
 
 /*
- * TCP has set when the next packet may leave by the rate at which the last one
- * left. That wait shrinks as the rate grows, or a flow of less than a packet in
- * T would answer one packet late. To let it grow too makes joins settle later.
- * A timer that runs already stays; the next ACK looks. Not under fq: there the
- * packets up to then have left TCP, and may not be overtaken. Nor when an ACK of
- * ours has left since the last data: its time stamp is that end of the wait, and
- * the peer drops, by PAWS, what has an earlier one.
- */
-void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f, u64 rate)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	u64 old = READ_ONCE(sk->sk_pacing_rate);
-	u16 acks_out = tp->segs_out - tp->data_segs_out;
-	u16 data_out = tp->data_segs_out;
-	u64 now = tp->tcp_clock_cache;
-
-	if (f->data_out != data_out)
-		f->ack_waits = 0;
-	if (f->acks_out != acks_out)
-		f->ack_waits = 1;
-	f->data_out = data_out;
-	f->acks_out = acks_out;
-	/* where long has 32 bits, 34 Gbit/s and more are not paced */
-	rate = min_t(u64, rate, READ_ONCE(sk->sk_max_pacing_rate));
-	WRITE_ONCE(sk->sk_pacing_rate, rate);
-	if (READ_ONCE(sk->sk_pacing_status) != SK_PACING_NEEDED ||
-	    tp->tcp_wstamp_ns <= now || rate <= old || f->ack_waits)
-		return;
-	tp->tcp_wstamp_ns = now + ((tp->tcp_wstamp_ns - now) *
-				   div64_u64(old << 10, rate) >> 10);
-}
-
-/*
  * Limits the segments of the packets that TCP builds. sk_setup_caps() sets the device's
  * limit anew with another route, until the next ACK, so any value that is not ours is
  * the device's. Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.

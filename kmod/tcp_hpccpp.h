@@ -170,7 +170,6 @@ void hpccpp_get_params(const struct sock *sk,
 		       const struct hpccpp_flow *f,
 		       struct hpccpp_params *p);
 void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
-void hpccpp_set_pacing_rate(struct sock *sk, struct hpccpp_flow *f, u64 rate);
 void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What a sender makes of single packets: T of a handshake that waited in a queue, the
-# window that a flow begins with when that queue is beyond what a record can say, and
-# when the next packet leaves after R grew.
+# How a sender begins behind a queue: T of a handshake that waited in it, and the
+# window where it is beyond what a record can say.
 #
 #	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
 #	h2 eth0 --1G-- h2 |    |       netem: half a round trip
@@ -21,8 +20,6 @@ full=1514		# bytes of a full packet
 
 # What is waited for here takes many packets: look less often.
 nap() { read -rt 0.02 -u "$never" || true; }
-
-knob() { nsenter --net="/run/netns/$h1" sysctl -qw "net.hpccpp.$1=$2"; }
 
 # network BUFFER: two senders, and h1's agent on a cgroup of its own
 network()
@@ -77,10 +74,6 @@ trace_off()
 }
 first() { sed -nE "1s/.*\\<$1=([^ ]*).*/\\1/p" "$tmp/updates"; }	# NAME
 updated() { grep -q hpccpp_update: "$trace/trace"; }
-counted() { [[ $(counter "$h1" "$1") -ge $2 ]]; }			# NAME LEAST
-
-# updates_with NAME PATTERN: the last ten
-updates_with() { [[ $(tail -n 10 "$trace/trace" | grep -cE " $1=$2 ") -eq 10 ]]; }
 
 # joins BUFFER BYTES: h1's flow begins when so much waits
 joins()
@@ -111,65 +104,4 @@ joins 8mb 5000000
 assert_le "W_c that a flow begins with behind $waiting bytes, T is $(first T) us" \
 	"$(first W_c)" $((10 * full)) bytes
 
-
-# grows: R is a hundredth of the link's, a packet in some 6 ms, and grows by the echo
-# of the last one, which comes after two.
-grows()
-{
-	knob eta 1
-	trace_on
-	busywait 20 updates_with R '[0-9]{6}'
-	trace_on
-	knob eta 95
-	busywait 20 updates_with R '[0-9]{8,}'
-	trace_off
-}
-
-# TCP's own pacing: the next packet does not wait for what R was. ACKs that tell nothing
-# make TCP look whether it may leave.
-network 512kb
-knob max_stage 0
-knob w_ai 1
-mkfifo "$tmp/to"
-in_ns_bg "$s1" "$HPCCPP_BIN/inject" "$next_port" 1 "$tmp/to" >"$tmp/from"
-injector=$!
-busywait 10 grep -q watching "$tmp/from"
-flow "$h1" "-c hpccpp"
-while read -rt 0.001 -u "$never" || echo malformed 1; do :; done >"$tmp/to" &
-background+=($!)
-looks=$!
-grows
-assert_le "R grows: the echo of the next packet comes" "$(perl -ne '
-	($at) = /at=(\S+)/;
-	$from and printf("%.0f\n", ($at - $from) * 1e6), exit;
-	/ R=(\d+)/ and $1 > 1e6 and $from = $at' "$tmp/updates")" 5000 us later
-kill "$injector" "$looks"
-network_down
-
-# An ACK that left meanwhile has the end of that wait for its time stamp: nothing may
-# be older, or r drops it.
-network 512kb
-knob max_stage 0
-knob w_ai 1
-nsenter --net="/run/netns/$r" sysctl -qw net.ipv4.tcp_wmem="4096 65536 65536"
-flow "$h1" "-c hpccpp" "-t 600"
-for i in 1 2 3; do
-	grows
-done
-assert_eq "... beside ACKs of data: segments that r found too old" "$(snmp "$r" TcpExtPAWSEstab)" 0
-kill "${flows[0]}"
-network_down
-
-# fq's: packets that have gone to it wait as R was, and none overtakes them.
-network 512kb
-knob max_stage 0
-knob w_ai 1
-port_off "$h1" eth0
-tc -n "$h1" qdisc replace dev eth0 root fq
-flow "$h1" "-c hpccpp"
-for i in 1 2 3; do
-	grows
-done
-assert_eq "... under fq: segments that r got out of order" "$(snmp "$r" TcpExtTCPOFOQueue)" 0
-network_down
 ktap_finish

@@ -300,7 +300,7 @@ struct tcp_sock {
 	u32 delivered, lost, segs_in, segs_out, data_segs_out;
 	u32 srtt_us;		/* << 3 */
 	u32 rtt_min;
-	u64 tcp_clock_cache, tcp_wstamp_ns;
+	u64 tcp_clock_cache;
 	u8 bpf_sock_ops_cb_flags;
 	struct sk_buff *send_head;
 };

@@ -565,71 +565,6 @@ static void bursts_are_the_devices_again(void **state)
 	assert_int_equal(w.sk->sk_gso_max_segs, 65535);
 }
 
-/* A wait of 1 ms, at half of the rate that the next ACK finds right */
-static void set_wait(void)
-{
-	pipe_of_40();
-	flow()->data_out = w.tp.data_segs_out;
-	flow()->acks_out = w.tp.segs_out - w.tp.data_segs_out;
-	pass(T_BASE);
-	news(.5, 0);
-	w.sk->sk_pacing_rate = 39 * 1000000ULL * (MSS - 16) / T_BASE / 2;
-	w.tp.tcp_wstamp_ns = w.tp.tcp_clock_cache + 1000000;
-}
-
-static u64 wait_left(void)
-{
-	return w.tp.tcp_wstamp_ns - w.tp.tcp_clock_cache;
-}
-
-static void wait_shrinks_as_the_rate_grows(void **state)
-{
-	set_wait();
-	ack(1);
-	assert_near(wait_left(), 500000, 50);
-}
-
-static void wait_does_not_grow(void **state)
-{
-	set_wait();
-	w.sk->sk_pacing_rate = ~0UL >> 12;
-	ack(1);
-	assert_int_equal(wait_left(), 1000000);
-}
-
-static void wait_under_fq_is_fqs(void **state)
-{
-	set_wait();
-	w.sk->sk_pacing_status = SK_PACING_FQ;
-	ack(1);
-	assert_int_equal(wait_left(), 1000000);
-}
-
-static void wait_that_is_over_is_left(void **state)
-{
-	set_wait();
-	w.tp.tcp_wstamp_ns = w.tp.tcp_clock_cache - 5;
-	ack(1);
-	assert_int_equal(w.tp.tcp_wstamp_ns, w.tp.tcp_clock_cache - 5);
-}
-
-/* An ACK of ours has the time stamp of that wait: PAWS drops what has an earlier one. */
-static void wait_stays_after_an_ack_of_ours(void **state)
-{
-	set_wait();
-	w.tp.segs_out++;
-	ack(1);
-	assert_int_equal(wait_left(), 1000000);
-	/* until data has left after it */
-	w.sk->sk_pacing_rate = 1000000;
-	pass(10);
-	news(.5, 0);
-	w.tp.segs_out++;
-	w.tp.data_segs_out++;
-	ack(1);
-	assert_true(wait_left() < 100000);
-}
-
 /* --- Probes --- */
 
 /* Nothing is in flight for so many T since telemetry was used */
@@ -796,11 +731,6 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(a_burst_is_no_more_than_the_device_takes),
 	MODULE_TEST(another_routes_limit_may_be_ours),
 	MODULE_TEST(bursts_are_the_devices_again),
-	MODULE_TEST(wait_shrinks_as_the_rate_grows),
-	MODULE_TEST(wait_does_not_grow),
-	MODULE_TEST(wait_under_fq_is_fqs),
-	MODULE_TEST(wait_that_is_over_is_left),
-	MODULE_TEST(wait_stays_after_an_ack_of_ours),
 	MODULE_TEST(idle_flow_probes),
 	MODULE_TEST(probe_begins_with_one_segment),
 	MODULE_TEST(probe_is_off),
