@@ -218,6 +218,9 @@ plan_harm()
 				harm "$mbit" "$rtt" "$ms" $hop "$packets"
 			done
 		done
+		for hop in 100 40; do
+			harm "$mbit" "$rtt" "$ms" $hop 30
+		done
 	done
 	# a WAN: a fast link that is told of, and a slow one that is not
 	for packets in 30 200; do
