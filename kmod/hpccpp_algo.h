@@ -31,9 +31,9 @@
  * W is rounded down to a byte. Derived in selftests/unit/algo_test.c.
  *
  * Differences from the draft
- *  1. W_ai does not fall under w_ai_min, 1.2 % of a packet: with less, W
- *     rounds the fair share away, and flows of few packets lock at unfair
- *     rates instead of converging.
+ *  1. W_ai does not fall under 1.2 % of a packet: with less, W rounds the fair
+ *     share away, and flows of few packets lock at unfair rates instead of
+ *     converging.
  *  2. W is kept in [W_min, W_max]: the draft bounds it by nothing.
  *  3. Links are told apart by their id, not by their position in the packet,
  *     so that a path may change and a packet may carry fewer records than

@@ -40,42 +40,33 @@ static int hpccpp_max_stage_max = 1000;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_w_ai_max = 1 << 20;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
-static unsigned long hpccpp_min_rate_min;
-static unsigned long hpccpp_min_rate_max = 1000000000;
-
-#define hpccpp_do_int	proc_dointvec_minmax
-#define hpccpp_do_ulong	proc_doulongvec_minmax
 
 /* The one table of knobs; .data is an offset into struct hpccpp_net. */
-#define HPCCPP_KNOB(field, type, min, max) {				\
+#define HPCCPP_KNOB(field, min, max) {					\
 	.procname	= #field,					\
 	.data		= (void *)offsetof(struct hpccpp_net, field),	\
-	.maxlen		= sizeof(type),					\
+	.maxlen		= sizeof(int),					\
 	.mode		= 0644,						\
-	.proc_handler	= hpccpp_do_ ## type,				\
+	.proc_handler	= proc_dointvec_minmax,				\
 	.extra1		= min,						\
 	.extra2		= max,						\
 }
 
 static const struct ctl_table hpccpp_knobs[] = {
 	/* target utilisation of the most loaded link, percent */
-	HPCCPP_KNOB(eta, int, &hpccpp_eta_min, &hpccpp_eta_max),
+	HPCCPP_KNOB(eta, &hpccpp_eta_min, &hpccpp_eta_max),
 	/* additive increases before a multiplicative one */
-	HPCCPP_KNOB(max_stage, int, SYSCTL_ZERO, &hpccpp_max_stage_max),
+	HPCCPP_KNOB(max_stage, SYSCTL_ZERO, &hpccpp_max_stage_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
-	HPCCPP_KNOB(flows, int, SYSCTL_ZERO, &hpccpp_flows_max),
+	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
 	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
-	HPCCPP_KNOB(w_ai, int, SYSCTL_ZERO, &hpccpp_w_ai_max),
-	/* least additive increase when w_ai is 0, 1/1000 of a full packet */
-	HPCCPP_KNOB(w_ai_min, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	HPCCPP_KNOB(w_ai, SYSCTL_ZERO, &hpccpp_w_ai_max),
 	/* T, us; 0: the minimum RTT and four packets (difference 1) */
-	HPCCPP_KNOB(base_rtt_us, int, SYSCTL_ZERO, &hpccpp_base_rtt_max),
+	HPCCPP_KNOB(base_rtt_us, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* after a decrease W_c stays for this much more of W, percent */
-	HPCCPP_KNOB(hold, int, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
+	HPCCPP_KNOB(hold, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
 	/* T of idling after which a flow probes the path; 0: never */
-	HPCCPP_KNOB(probe, int, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* R does not fall under this, bit/s */
-	HPCCPP_KNOB(min_rate, ulong, &hpccpp_min_rate_min, &hpccpp_min_rate_max),
+	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	{ }
 };
 
@@ -141,9 +132,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	hn->eta = 95;
 	hn->max_stage = 5;
 	hn->flows = HPCCPP_FLOWS;
-	hn->w_ai_min = 12;
 	hn->hold = 50;
-	hn->min_rate = 1000000;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);
 	if (!hn->stats)

@@ -14,6 +14,15 @@
  */
 #define HPCCPP_W_FLOOR_SHIFT	4
 
+/*
+ * Nor R under this, bytes/s, 1 Mbit/s: where T is more than .75 ms, the above would be
+ * less, and a flow that a queue of others has slowed would be one for seconds.
+ */
+#define HPCCPP_MIN_RATE		125000ULL
+
+/* W_ai that follows from N is at least this, 1/1000 of a packet: hpccpp_algo.h */
+#define HPCCPP_W_AI_MIN		12U
+
 /* T is the minimum RTT and this many packets; difference 1. */
 #define HPCCPP_T_PACKETS	4U
 
@@ -115,7 +124,6 @@ void hpccpp_get_params(const struct sock *sk,
 {
 	const struct hpccpp_net *hn = f->net;
 	u32 w_init = hpccpp_w_init(f);
-	u64 min_rate = READ_ONCE(hn->min_rate) / 8;
 	u32 eta = READ_ONCE(hn->eta);
 	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
 	u32 w_ai = READ_ONCE(hn->w_ai);
@@ -127,7 +135,7 @@ void hpccpp_get_params(const struct sock *sk,
 		if (eta < 100)
 			w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
 		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
-					READ_ONCE(hn->w_ai_min) / 1000);
+					HPCCPP_W_AI_MIN / 1000);
 	}
 	p->T = f->T;
 	p->eta = eta * HPCCPP_ONE / 100;
@@ -140,7 +148,7 @@ void hpccpp_get_params(const struct sock *sk,
 	if (f->ceiling)
 		p->W_max = min(p->W_max, f->ceiling);
 	p->W_max = max(p->W_max, w_floor);
-	p->W_min = clamp_t(u64, hpccpp_bdp(min_rate, f->T), w_floor, p->W_max);
+	p->W_min = clamp_t(u64, hpccpp_bdp(HPCCPP_MIN_RATE, f->T), w_floor, p->W_max);
 }
 
 /* What may wait in the device is sk_pacing_rate >> shift, that of 1 s >> shift. */

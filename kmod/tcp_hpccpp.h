@@ -111,11 +111,9 @@ struct hpccpp_net {
 	int max_stage;
 	int flows;			/* N */
 	int w_ai;			/* bytes; 0: from flows */
-	int w_ai_min;			/* 1/1000 of a full packet */
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
 	int hold;			/* percent of W: difference 9 */
 	int probe;			/* T of idling; 0: never: difference 10 */
-	unsigned long min_rate;		/* bit/s */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
 };

@@ -82,7 +82,7 @@ def rival($cc): . as $run |
 	"10000 20 flows": [1.000, .983, .972, .950, .921], "10000 20 64": [.951, .952, .934, .911, .921]
 } as $prototype |
 
-# W_ai in bytes: W_init (1 - eta) / N, net.hpccpp.w_ai_min at least
+# W_ai in bytes: W_init (1 - eta) / N, 1.2 % of a packet at least
 def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 12 / 1000] | max;
 
 (runs("long"), ((runs("rx"), runs("flows-n")) | select(.params.mode == "receiver" and .params.flows <= 64)) |

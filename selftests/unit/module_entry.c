@@ -640,11 +640,9 @@ static void knobs_have_ranges(void **state)
 		{ "max_stage", 0, 1000 },
 		{ "flows", 0, 1000000 },
 		{ "w_ai", 0, 1 << 20 },
-		{ "w_ai_min", 0, 1000 },
 		{ "base_rtt_us", 0, 4000000 },
 		{ "hold", 0, 100 },
 		{ "probe", 0, 1000 },
-		{ "min_rate", 0, 1000000000 },
 	};
 
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
@@ -672,11 +670,9 @@ static void knobs_have_defaults(void **state)
 	assert_int_equal(knob_is("max_stage"), 5);
 	assert_int_equal(knob_is("flows"), 64);
 	assert_int_equal(knob_is("w_ai"), 0);
-	assert_int_equal(knob_is("w_ai_min"), 12);
 	assert_int_equal(knob_is("base_rtt_us"), 0);
 	assert_int_equal(knob_is("hold"), 50);
 	assert_int_equal(knob_is("probe"), 0);
-	assert_int_equal(knob_is("min_rate"), 1000000);
 }
 
 /* Counters are of all CPUs. What each counts is asserted where that happens. */

@@ -133,16 +133,6 @@ int proc_dointvec_minmax(const struct ctl_table *table, s64 value)
 	return 0;
 }
 
-int proc_doulongvec_minmax(const struct ctl_table *table, s64 value)
-{
-	kernel_check(table->maxlen == sizeof(long), table->procname);
-	if (value < 0 || (u64)value < *(unsigned long *)table->extra1 ||
-	    (u64)value > *(unsigned long *)table->extra2)
-		return -EINVAL;
-	*(unsigned long *)table->data = value;
-	return 0;
-}
-
 void seq_printf(struct seq_file *seq, const char *format, ...)
 {
 	va_list args;

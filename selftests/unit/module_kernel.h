@@ -25,7 +25,6 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s32 s32;
 typedef __s64 s64;
-typedef unsigned long ulong;
 
 /* --- What the compiler is told, and is not here --- */
 
@@ -178,9 +177,8 @@ struct ctl_table_header {
 	size_t n;
 };
 
-/* What they do when a number has been written, and it is a number */
+/* What it does when a number has been written, and it is a number */
 int proc_dointvec_minmax(const struct ctl_table *table, s64 value);
-int proc_doulongvec_minmax(const struct ctl_table *table, s64 value);
 
 #define SYSCTL_ZERO		((void *)&kernel_sysctl[0])
 #define SYSCTL_ONE_HUNDRED	((void *)&kernel_sysctl[1])

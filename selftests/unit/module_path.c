@@ -213,23 +213,28 @@ static void W_max_is_an_eighth_more(void **state)
 	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-/* 10 Mbit/s for 105 us are 131 bytes. */
-static void W_min_is_of_min_rate(void **state)
+static void W_min_is_a_sixteenth_of_a_packet(void **state)
 {
 	begin(.5);
 	assert_int_equal(flow()->p.W_min, WIRE / 16);
-	knob("min_rate", 10000000);
 	knob("w_ai", 1);
 	round_trip(.5);
-	assert_int_equal(flow()->p.W_min, 131);
 	for (int i = 0; i < 40; i++) {
 		fill();
 		pass(T_BASE);
 		news(1, 3 * W_INIT);
 		ack(w.tp.packets_out);
 	}
-	assert_int_equal(flow()->s.W, 131);
+	assert_int_equal(flow()->s.W, WIRE / 16);
 	assert_int_equal(w.tp.snd_cwnd, 2);
+}
+
+/* 1 Mbit/s, for 10 ms */
+static void W_min_of_a_long_path(void **state)
+{
+	knob("base_rtt_us", 10000);
+	begin(.5);
+	assert_int_equal(flow()->p.W_min, 1250);
 }
 
 static void eta_and_stages_are_knobs(void **state)
@@ -270,14 +275,11 @@ static void W_ai_is_12_thousandths_of_a_packet(void **state)
 	knob("flows", 1000);
 	begin_known(.5);
 	assert_int_equal(flow()->p.W_ai, WIRE * 12 / 1000);
-	knob("w_ai_min", 100);
-	round_trip(.5);
-	assert_int_equal(flow()->p.W_ai, WIRE * 100 / 1000);
 	/* nothing is left of 100 % */
 	knob("eta", 100);
 	knob("flows", 1);
 	round_trip(.5);
-	assert_int_equal(flow()->p.W_ai, WIRE * 100 / 1000);
+	assert_int_equal(flow()->p.W_ai, WIRE * 12 / 1000);
 }
 
 /* --- Lines 22 and 24 --- */
@@ -712,7 +714,8 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(slower_link_counts_at_once),
 	MODULE_TEST(slower_link_is_forgotten),
 	MODULE_TEST(W_max_is_an_eighth_more),
-	MODULE_TEST(W_min_is_of_min_rate),
+	MODULE_TEST(W_min_is_a_sixteenth_of_a_packet),
+	MODULE_TEST(W_min_of_a_long_path),
 	MODULE_TEST(eta_and_stages_are_knobs),
 	MODULE_TEST(W_ai_by_the_rule_of_thumb),
 	MODULE_TEST(W_ai_is_12_thousandths_of_a_packet),
