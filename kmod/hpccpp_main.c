@@ -502,10 +502,8 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	u64 key;
 
 	/* an active opener's SYN-ACK is acknowledged before init */
-	if (!f) {
-		hpccpp_count(hpccpp_net(sk), HPCCPP_S_BEFORE_INIT);
+	if (!f)
 		return;
-	}
 	hpccpp_count(f->net, HPCCPP_S_ACKS);
 	f->acks++;
 	hpccpp_sample_rtt(f, rs);

@@ -19,7 +19,6 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 	[HPCCPP_S_WINDOWS]	= "windows",
 	[HPCCPP_S_NO_AGENT]	= "no_agent",
 	[HPCCPP_S_NO_MEMORY]	= "no_memory",
-	[HPCCPP_S_BEFORE_INIT]	= "before_init",
 	[HPCCPP_S_ENTER]	= "enter",
 	[HPCCPP_S_FALLBACK]	= "fallback",
 	[HPCCPP_S_BLIND]	= "blind",

@@ -87,7 +87,6 @@ enum hpccpp_stat {
 	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
 	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
-	HPCCPP_S_BEFORE_INIT,		/* ACKs before init */
 	HPCCPP_S_ENTER,			/* flows that came under INT */
 	HPCCPP_S_FALLBACK,		/* flows that fell back to Reno */
 	HPCCPP_S_BLIND,			/* of those, not explained by INT */

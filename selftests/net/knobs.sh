@@ -176,7 +176,7 @@ flow_tests 5 ss_and_flow_show
 flow_end "knobs and trace under traffic"
 
 names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int updates windows no_agent
-	no_memory before_init enter fallback blind no_int md_loss md_rto md_cwr explained undo probes)
+	no_memory enter fallback blind no_int md_loss md_rto md_cwr explained undo probes)
 "${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
 check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \
 	<(printf '%s\n' "${names[@]}") <(cut -d' ' -f1 "$tmp/counters")
