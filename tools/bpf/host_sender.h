@@ -267,13 +267,13 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 	if (f->tries != HPCCPP_TRIES)
 		return;
-	if (!f->proven)
+	if (!f->proven) {
 		count(HPCCPP_HS_GAVE_UP);
-	if (!f->proven || !f->heard)
-		return;
-	f->heard = 0;
-	f->tries = 0;
-	f->no_burst = 1;
+	} else if (f->heard) {
+		f->heard = 0;
+		f->tries = 0;
+		f->no_burst = 1;
+	}
 }
 
 /* All data asks: none has had an answer, for HPCCPP_TRIES round trips at most. */
