@@ -60,44 +60,83 @@ int errno_error(int err, const char *fmt, ...)
 	return EXIT_SYSTEM;
 }
 
-/*
- * The entry of a table that a word names or abbreviates. Every table has its
- * names as the first member of what it is an array of.
- */
+/* Every table has its names as the first member of what it is an array of. */
 static const char *entry_name(const void *table, size_t size, size_t i)
 {
 	return *(const char *const *)((const char *)table + i * size);
 }
 
-int find_word(const char *what, const char *text, const void *table, size_t size,
-	      size_t n, size_t *found)
+/* How many entries of a table a word names or abbreviates, and the last of them */
+static unsigned int match_word(const char *text, const void *table, size_t size,
+			       size_t n, size_t *found)
 {
 	size_t len = strlen(text);
 	unsigned int hits = 0;
-	char allowed[256] = "";
-	size_t at = 0;
 	size_t i;
 
+	*found = 0;
 	for (i = 0; i < n; i++) {
 		const char *name = entry_name(table, size, i);
 
 		if (!strcmp(name, text)) {
 			*found = i;
-			return EXIT_DONE;
+			return 1;
 		}
 		if (len && !strncmp(name, text, len)) {
 			*found = i;
 			hits++;
 		}
+	}
+	return hits;
+}
+
+/* Whether a word becomes another by one letter more, less, other, or swapped with the next */
+static bool is_typo(const char *text, const char *name)
+{
+	size_t same = 0, a = strlen(text), b = strlen(name);
+
+	while (text[same] && text[same] == name[same])
+		same++;
+	text += same;
+	name += same;
+	if (a + 1 == b)
+		return !strcmp(text, name + 1);
+	if (a == b + 1)
+		return !strcmp(text + 1, name);
+	if (a != b || !*text)
+		return false;
+	return !strcmp(text + 1, name + 1) ||
+	       (text[0] == name[1] && text[1] == name[0] && !strcmp(text + 2, name + 2));
+}
+
+/* Of a word that names no entry of a table, or several */
+static int wrong_word(const char *what, const char *text, unsigned int hits,
+		      const void *table, size_t size, size_t n)
+{
+	char allowed[256] = "", meant[64] = "";
+	size_t at = 0, i;
+
+	for (i = 0; i < n; i++) {
+		const char *name = entry_name(table, size, i);
+
+		if (!hits && !*meant && is_typo(text, name))
+			snprintf(meant, sizeof(meant), ", did you mean \"%s\"", name);
 		at += snprintf(allowed + at, sizeof(allowed) - at, "%s%s",
 			       i ? ", " : "", name);
 		if (at >= sizeof(allowed))
 			at = sizeof(allowed) - 1;
 	}
-	if (hits == 1)
-		return EXIT_DONE;
-	return usage_error("%s \"%s\" is %s: allowed are %s", what, text,
-			   hits ? "ambiguous" : "unknown", allowed);
+	return usage_error("%s \"%s\" is %s%s: allowed are %s", what, text,
+			   hits ? "ambiguous" : "unknown", meant, allowed);
+}
+
+int find_word(const char *what, const char *text, const void *table, size_t size,
+	      size_t n, size_t *found)
+{
+	unsigned int hits = match_word(text, table, size, n, found);
+
+	return hits == 1 ? EXIT_DONE :
+			   wrong_word(what, text, hits, table, size, n);
 }
 
 int run_command(const struct command *cmds, size_t n, const char *object,
@@ -119,39 +158,54 @@ int run_command(const struct command *cmds, size_t n, const char *object,
 	return cmds[i].run(argc - 1, argv + 1);
 }
 
+static int parse_value(struct argument *arg, const char *text)
+{
+	unsigned int max = arg->max ?: 1;
+	int ret;
+
+	if (arg->n == max && max == 1)
+		return usage_error("duplicate \"%s\": \"%s\" is the second value",
+				   arg->name, text);
+	if (arg->n == max)
+		return usage_error("\"%s\" \"%s\" is one too many: allowed are %u",
+				   arg->name, text, max);
+	ret = arg->parse(arg, text);
+	if (!ret)
+		arg->n++;
+	return ret;
+}
+
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
 {
+	char what[96] = "argument";
+
 	for (; argc > 0; argc--, argv++) {
-		struct argument *arg;
-		unsigned int max;
+		unsigned int hits;
 		size_t i;
 		int ret;
 
-		ret = find_word("argument", argv[0], args, sizeof(*args), n,
-				&i);
-		if (ret)
-			return ret;
-		arg = &args[i];
-		if (!arg->parse) {
-			arg->n = 1;
+		hits = match_word(argv[0], args, sizeof(*args), n, &i);
+		if (!hits && args[0].bare && !args[0].n) {
+			i = 0;
+			/* which may be a keyword that was misspelt */
+			snprintf(what, sizeof(what), "%s \"%.64s\", argument",
+				 args[0].name, argv[0]);
+		} else if (hits != 1) {
+			return wrong_word(what, argv[0], hits, args,
+					  sizeof(*args), n);
+		} else if (!args[i].parse) {
+			args[i].n = 1;
 			continue;
-		}
-		if (argc < 2)
+		} else if (argc < 2) {
 			return usage_error("\"%s\" lacks its value, try \"help\"",
-					   arg->name);
-		argc--;
-		argv++;
-		max = arg->max ?: 1;
-		if (arg->n == max && max == 1)
-			return usage_error("duplicate \"%s\": \"%s\" is the second value",
-					   arg->name, argv[0]);
-		if (arg->n == max)
-			return usage_error("\"%s\" \"%s\" is one too many: allowed are %u",
-					   arg->name, argv[0], max);
-		ret = arg->parse(arg, argv[0]);
+					   args[i].name);
+		} else {
+			argc--;
+			argv++;
+		}
+		ret = parse_value(&args[i], argv[0]);
 		if (ret)
 			return ret;
-		arg->n++;
 	}
 	return EXIT_DONE;
 }
@@ -221,7 +275,16 @@ int arg_uint(const struct argument *arg, const char *text)
 			  (unsigned int *)arg->to + arg->n);
 }
 
-/* A number and a unit; the first unit of a table goes with a bare number. */
+/* The destination options of Fast CNPs without a trace, and with one */
+int check_option_types(const unsigned int type[2])
+{
+	if (type[0] == type[1])
+		return usage_error("option-type \"0x%02x\" is wrong: the other is the same",
+				   type[0]);
+	return EXIT_DONE;
+}
+
+/* A number and a unit; the first unit of a table goes with a number alone. */
 struct unit {
 	const char *name;
 	double scale;
@@ -280,12 +343,13 @@ int arg_time(const struct argument *arg, const char *text)
 		{ "ms", 1e3 }, { "msec", 1e3 }, { "msecs", 1e3 },
 		{ "s", 1e6 }, { "sec", 1e6 }, { "secs", 1e6 },
 	};
+	bool alone = *text && !text[strspn(text, "0123456789.")];
 	double v;
 
-	if (!parse_unit(text, units, ARRAY_SIZE(units), &v) || v < 1 ||
+	if (alone || !parse_unit(text, units, ARRAY_SIZE(units), &v) || v < 1 ||
 	    v > HPCCPP_T_MAX)
-		return usage_error("%s \"%s\" is wrong: allowed are 1us to 4s, with us, ms, s",
-				   arg->name, text);
+		return usage_error("%s \"%s\" %s: allowed are 1us to 4s, with us, ms, s",
+				   arg->name, text, alone ? "lacks its unit" : "is wrong");
 	((unsigned int *)arg->to)[arg->n] = v + 0.5;
 	return EXIT_DONE;
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +23,10 @@ static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
 "                                [ role { sender | receiver | switch } ]\n"
 "\n"
-"A line for each thing that HPCC++ takes: ok, note (works, but read on) or missing,\n"
-"what was found, and what to do. Exit status: 0 when nothing is missing, else 1. A receiver does\n"
-"without module and ports, a switch without module and host agent; default sender.\n"
-"JSON: check status found advice: see hpccpp(8)\n";
+"A line for each thing that HPCC++ needs: ok, note (it works, but read on) or\n"
+"missing; what was found; and what to do. Exit status: 0, or 1 when something is\n"
+"missing. A receiver needs no module and no ports, a switch no module and no host\n"
+"agent. Default: sender. See hpccpp(8).\n";
 
 enum verdict { OK, NOTE, MISSING };
 enum role { SENDER, RECEIVER, SWITCH };
@@ -39,7 +38,6 @@ struct state {
 	struct json_object *hosts;
 	struct json_object *flows;
 	unsigned int role;	/* enum role */
-	char cgroup[256];	/* where cgroup2 is mounted */
 	bool missing;
 };
 
@@ -118,22 +116,13 @@ static void check_agents(struct state *s)
 
 static void check_cgroup(struct state *s)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	struct mntent *m = NULL;
+	char path[256];
 
-	while (mounts && (m = getmntent(mounts))) {
-		if (!strcmp(m->mnt_type, "cgroup2"))
-			break;
-	}
-	snprintf(s->cgroup, sizeof(s->cgroup), "%s",
-		 m ? m->mnt_dir : "/sys/fs/cgroup");
-	if (m)
-		say(s, OK, "cgroup2", "", "%s", s->cgroup);
+	if (find_cgroup2(path, sizeof(path)))
+		say(s, OK, "cgroup2", "", "%s", path);
 	else
 		say(s, s->role == SWITCH ? NOTE : MISSING, "cgroup2",
 		    "mount -t cgroup2 none /sys/fs/cgroup", "not mounted");
-	if (mounts)
-		endmntent(mounts);
 }
 
 /* Whether modprobe would find it. */
@@ -181,13 +170,9 @@ static void check_module(struct state *s)
 static void check_hosts(struct state *s)
 {
 	size_t n = json_object_array_length(s->hosts);
-	char advice[sizeof(s->cgroup) + 32];
 
-	snprintf(advice, sizeof(advice), "hpccpp host add cgroup %s",
-		 s->cgroup);
 	say(s, n ? OK : s->role == SWITCH ? NOTE : MISSING, "host agent",
-	    advice, "on %zu cgroup%s", n,
-	    n == 1 ? "" : "s");
+	    "hpccpp host add", "on %zu cgroup%s", n, n == 1 ? "" : "s");
 }
 
 static __u64 number(struct json_object *row, const char *key)
@@ -254,7 +239,7 @@ static int check_ports(struct state *s)
 	int fd, ret;
 
 	say(s, n ? OK : s->role == RECEIVER ? NOTE : MISSING, "port agents",
-	    "hpccpp port add dev DEV base-rtt TIME, for each device that data leaves by",
+	    "hpccpp port add DEV base-rtt TIME, for each device that data leaves by",
 	    "on %zu queue%s", n, n == 1 ? "" : "s");
 	ret = qdisc_list(&list, &qdiscs);
 	if (ret)

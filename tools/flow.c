@@ -19,16 +19,14 @@
 static const char usage[] =
 "Usage: hpccpp flow [ show ] [ netns NAME ]\n"
 "\n"
-"U      load of the bottleneck, 1 is full     T     base round trip time\n"
-"W, W_c window and reference window, bytes    R     pacing rate\n"
-"links  links that the flow has heard of      B     slowest of the path\n"
-"acks, updates  ACKs, and those with telemetry that moved the window\n"
-"-s adds the guards: records that were left out, by reason\n"
-"A flow that lost telemetry is under hpccpp-reno; one that had none under the\n"
-"fallback of hpccpp host, and not listed.\n"
+"U       load of the bottleneck, 1 is full      T  base round trip time\n"
+"W, W_c  window and reference window, bytes     R  pacing rate\n"
+"links   links that the flow has heard of       B  rate of the slowest of them\n"
+"acks    ACKs that the algorithm saw; updates: those that moved the window\n"
 "\n"
-"JSON: src sport dst dport state ino mode cwnd srtt U W W_c inc_stage T R B\n"
-"bottleneck records links acks updates fallbacks guards: see hpccpp(8)\n";
+"A flow that lost telemetry is hpccpp-reno and has no U, W, T, R and B. One that\n"
+"never had any is under the fallback of its host agent, and not listed.\n"
+"-s adds the records that were left out, by reason. See hpccpp(8).\n";
 
 const struct field flow_fields[] = {
 	{ "state", FORM_TEXT, "", NULL, NULL, NULL },
@@ -69,7 +67,7 @@ const struct field flow_fields[] = {
 	  "hpccpp_flow_fallbacks_total", "Times that it fell back to Reno." },
 	{ "guards", FORM_COUNTS, "", NULL, "hpccpp_flow_guards_total",
 	  "Records that were left out or not compared, by reason." },
-	{ }
+	{ .word = "no flow under hpccpp" }
 };
 
 static const char *const states[] = {
@@ -109,15 +107,18 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 	put_str(row, "mode", name_of(modes, ARRAY_SIZE(modes), r->mode));
 	put_num(row, "cwnd", r->cwnd);
 	put_num(row, "srtt", r->srtt_us);
-	put_fixed(row, "U", r->U);
-	put_num(row, "W", r->W);
-	put_num(row, "W_c", r->W_c);
-	put_num(row, "inc_stage", r->inc_stage);
-	put_num(row, "T", r->T);
-	put_num(row, "R", r->R * 8);
-	put_num(row, "B", r->min_B * 8);
-	put_num(row, "bottleneck", r->bottleneck);
-	put_num(row, "records", r->records);
+	/* without telemetry they are none, or of when there was some */
+	if (r->mode == HPCCPP_INT) {
+		put_fixed(row, "U", r->U);
+		put_num(row, "W", r->W);
+		put_num(row, "W_c", r->W_c);
+		put_num(row, "inc_stage", r->inc_stage);
+		put_num(row, "T", r->T);
+		put_num(row, "R", r->R * 8);
+		put_num(row, "B", r->min_B * 8);
+		put_num(row, "bottleneck", r->bottleneck);
+		put_num(row, "records", r->records);
+	}
 	put_num(row, "links", r->links);
 	put_num(row, "acks", r->acks);
 	put_num(row, "updates", r->updates);

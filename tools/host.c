@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <mntent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,38 +31,37 @@
 #define CC_AVAILABLE	IPV4 "tcp_available_congestion_control"
 
 static const char usage[] =
-"Usage: hpccpp host add cgroup PATH [ ask { auto | always | never } ]\n"
+"Usage: hpccpp host add [ [ cgroup ] PATH ] [ ask { auto | always | never } ]\n"
 "                       [ records N ] [ every { rtt | N } ]\n"
 "                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
 "                       [ fallback NAME ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
-"       hpccpp host key cgroup PATH key-file FILE [ key-file FILE ] [ require ]\n"
-"       hpccpp host delete cgroup PATH\n"
-"       hpccpp host [ show ] [ cgroup PATH ]\n"
+"       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
+"                       [ require ]\n"
+"       hpccpp host delete [ [ cgroup ] PATH ]\n"
+"       hpccpp host [ show ] [ [ cgroup ] PATH ]\n"
 "\n"
-"PATH     a directory of cgroup2; its sockets and those below it are served\n"
-"ask      whose segments bring space for telemetry: auto, of flows under the\n"
-"         congestion control hpccpp (default); always, of every flow; never,\n"
-"         of none, and the agent only echoes what peers ask for\n"
-"records  how many hops there is space for, 1 to 3, default 1; 2 fit beside\n"
-"         timestamps, 3 only without\n"
-"every    how often to ask: rtt (default), once in a round trip, and eight times while\n"
-"         a port of the path has a load of 3/8 or more; or in one packet of N, 1 to\n"
-"         65535\n"
-"prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6; up to 64\n"
-"mode     who computes the window: sender (default), or receiver, where the\n"
-"         agents of both ends have this mode; not with a key\n"
-"fallback congestion control of hpccpp's connections until telemetry comes, one of\n"
-"         tcp_available_congestion_control; default tcp_congestion_control, or cubic\n"
-"         where that is hpccpp\n"
-"key-file has 32 hexadecimal digits, the key for the tags of echoes; the first of\n"
-"         two signs, both are accepted\n"
+"PATH     a directory of cgroup2, whose sockets and those below it are served:\n"
+"         the first word that is no keyword; behind \"cgroup\" it may be any.\n"
+"         Default: the root of cgroup2, all processes; of show: all agents\n"
+"ask      which flows ask for telemetry: those under hpccpp (auto, default), all\n"
+"         (always), or none (never), so that the agent only echoes\n"
+"records  hops that a segment has space for, 1 to 3, default 1; 2 fit beside TCP\n"
+"         timestamps\n"
+"every    how often to ask: once a round trip and eight times while a port is\n"
+"         loaded (rtt, default), or in one packet of N, 1 to 65535\n"
+"prefix   ask only these peers, ADDRESS[/LEN] of IPv4 or IPv6, up to 64\n"
+"mode     who computes the window: sender (default); or receiver, which both ends\n"
+"         must have, and which excludes keys\n"
+"fallback congestion control of connections under hpccpp until telemetry comes,\n"
+"         one of tcp_available_congestion_control. Default:\n"
+"         tcp_congestion_control, or cubic where that is hpccpp\n"
+"key-file 32 hexadecimal digits, the key of the tags of echoes; of two the first\n"
+"         signs, and both are accepted\n"
 "require  ignore echoes without a right tag\n"
 "\n"
-"key sets these anew on an agent that was added with a key.\n"
-"\n"
-"JSON: cgroup ask records every mode fallback keys require prefixes stats: see\n"
-"hpccpp(8)\n";
+"key gives an agent that has keys others. -s adds counters, those that are not 0.\n"
+"See hpccpp(8).\n";
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
@@ -77,23 +77,67 @@ const struct field host_fields[] = {
 	{ "prefixes", FORM_LIST, "prefix", NULL, NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_host_events_total",
 	  "Options written, read and left out by the host agent." },
-	{ }
+	{ .word = "no host agent" }
 };
 
 static const char *const asks[] = { "auto", "always", "never" };
 static const char *const host_modes[] = { "sender", "receiver" };
 
-static int open_cgroup(const char *path, int *fd)
+/* Where a process has cgroup2, if it has */
+static bool cgroup2_of(const char *process, char *path, size_t size)
 {
+	struct mntent *m = NULL;
+	char file[32];
+	FILE *mounts;
+
+	snprintf(file, sizeof(file), "/proc/%s/mounts", process);
+	mounts = setmntent(file, "r");
+	while (mounts && (m = getmntent(mounts)) && strcmp(m->mnt_type, "cgroup2"))
+		;
+	if (m)
+		snprintf(path, size, "%s", m->mnt_dir);
+	if (mounts)
+		endmntent(mounts);
+	return m;
+}
+
+/*
+ * Where cgroup2 is mounted. `ip netns exec` mounts another /sys, which is without it: this
+ * process then goes to the mount namespace of process 1, if that has it.
+ */
+bool find_cgroup2(char *path, size_t size)
+{
+	bool there;
+	int fd;
+
+	if (cgroup2_of("self", path, size))
+		return true;
+	if (!cgroup2_of("1", path, size))
+		return false;
+	fd = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
+	there = fd >= 0 && !setns(fd, CLONE_NEWNS);
+	if (fd >= 0)
+		close(fd);
+	return there;
+}
+
+/* A cgroup, by default the root, whose path is then in *path. */
+static int open_cgroup(const char **path, int *fd)
+{
+	static char root[HPCCPP_CGROUP_LEN];
 	struct statfs fs;
 
-	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!find_cgroup2(root, sizeof(root)))
+		return system_error("cgroup2 is not mounted, try \"hpccpp check\"");
+	if (!*path)
+		*path = root;
+	*fd = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd < 0)
-		return errno_error(errno, "cannot open cgroup \"%s\"", path);
+		return errno_error(errno, "cannot open cgroup \"%s\"", *path);
 	if (fstatfs(*fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
 		close(*fd);
-		return system_error("cgroup \"%s\" is wrong: allowed are directories of a file system of type cgroup2",
-				    path);
+		return system_error("cgroup \"%s\" is wrong: allowed are directories of cgroup2, which is mounted on \"%s\"",
+				    *path, root);
 	}
 	return EXIT_DONE;
 }
@@ -424,7 +468,7 @@ static int host_add(int argc, char **argv)
 	struct hpccpp_host_cfg cfg = {};
 	struct hpccpp_host_keys keys;
 	struct argument args[] = {
-		[CGROUP] = { ARG("cgroup", arg_text, &path) },
+		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true },
 		[ASK] = { ARG("ask", arg_word, &ask),
 			  .words = asks, .high = ARRAY_SIZE(asks) },
 		[RECORDS] = { ARG("records", arg_uint, &records),
@@ -442,8 +486,6 @@ static int host_add(int argc, char **argv)
 	int fd, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !path)
-		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret && mode == HPCCPP_MODE_RECEIVER && args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
 	if (!ret)
@@ -451,7 +493,7 @@ static int host_add(int argc, char **argv)
 	if (!ret)
 		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
-		ret = open_cgroup(path, &fd);
+		ret = open_cgroup(&path, &fd);
 	if (ret)
 		return ret;
 	cfg.ask = ask;
@@ -486,42 +528,49 @@ static int set_keys(int prog, const char *path, const struct hpccpp_host_keys *k
 	return ret;
 }
 
+/* The agent of a cgroup that has one: both as descriptors, the caller's to close */
+static int open_host(const char **path, int *fd, int *prog)
+{
+	int ret = open_cgroup(path, fd);
+	__u32 id;
+
+	if (ret)
+		return ret;
+	ret = find_host(*fd, *path, 0, &id, prog);
+	if (!ret && *prog < 0)
+		ret = system_error("there is no host agent on cgroup \"%s\"", *path);
+	if (ret)
+		close(*fd);
+	return ret;
+}
+
 /* New keys, and whether tags are required, for an agent that looks at tags */
 static int host_key(int argc, char **argv)
 {
 	enum { CGROUP, KEY_FILE, REQUIRE };
 	const char *path = NULL, *key[HPCCPP_KEYS];
 	struct argument args[] = {
-		[CGROUP] = { ARG("cgroup", arg_text, &path) },
+		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true },
 		[KEY_FILE] = { ARG("key-file", arg_text, key),
 			       .max = HPCCPP_KEYS },
 		[REQUIRE] = { .name = "require" },
 	};
 	struct hpccpp_host_keys keys;
 	int fd, prog, ret;
-	__u32 id;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !path)
-		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret && !args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is missing, try \"hpccpp host help\"");
 	if (!ret)
 		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
-		ret = open_cgroup(path, &fd);
-	if (ret)
-		return ret;
-	ret = find_host(fd, path, 0, &id, &prog);
-	if (!ret && prog < 0)
-		ret = system_error("there is no host agent on cgroup \"%s\"",
-				   path);
-	if (prog >= 0) {
+		ret = open_host(&path, &fd, &prog);
+	if (!ret) {
 		ret = set_keys(prog, path, &keys);
 		close(prog);
+		close(fd);
 	}
 	explicit_bzero(&keys, sizeof(keys));
-	close(fd);
 	return ret;
 }
 
@@ -529,30 +578,21 @@ static int host_delete(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct argument args[] = {
-		{ ARG("cgroup", arg_text, &path) },
+		{ ARG("cgroup", arg_text, &path), .bare = true },
 	};
 	int fd, prog, ret;
-	__u32 id;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !path)
-		ret = usage_error("\"cgroup\" is missing, try \"hpccpp host help\"");
 	if (!ret)
 		ret = lock_agents();
 	if (!ret)
-		ret = open_cgroup(path, &fd);
+		ret = open_host(&path, &fd, &prog);
 	if (ret)
 		return ret;
-	ret = find_host(fd, path, 0, &id, &prog);
-	if (!ret && prog < 0)
-		ret = system_error("there is no host agent on cgroup \"%s\"",
-				   path);
-	if (prog >= 0) {
-		if (bpf_prog_detach2(prog, fd, BPF_CGROUP_SOCK_OPS))
-			ret = errno_error(errno, "cannot remove the host agent of cgroup \"%s\"",
-					  path);
-		close(prog);
-	}
+	if (bpf_prog_detach2(prog, fd, BPF_CGROUP_SOCK_OPS))
+		ret = errno_error(errno, "cannot remove the host agent of cgroup \"%s\"",
+				  path);
+	close(prog);
 	close(fd);
 	return ret;
 }
@@ -660,7 +700,7 @@ static int one_host(const char *path, struct json_object *rows)
 	int fd, prog, ret;
 	__u32 id;
 
-	ret = open_cgroup(path, &fd);
+	ret = open_cgroup(&path, &fd);
 	if (ret)
 		return ret;
 	ret = find_host(fd, path, 0, &id, &prog);
@@ -676,10 +716,13 @@ static int one_host(const char *path, struct json_object *rows)
 int host_rows(const char *path, struct json_object *rows)
 {
 	int ret = EXIT_DONE, err, prog;
+	char root[HPCCPP_CGROUP_LEN];
 	__u32 id = 0;
 
 	if (path)
 		return one_host(path, rows);
+	/* the paths in the agents' maps are those of that mount */
+	find_cgroup2(root, sizeof(root));
 	while (!bpf_prog_get_next_id(id, &id)) {
 		err = prog_open(id, PROG_NAME, &prog);
 		if (err)
@@ -707,7 +750,7 @@ static int host_show(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct argument args[] = {
-		{ ARG("cgroup", arg_text, &path) },
+		{ ARG("cgroup", arg_text, &path), .bare = true },
 	};
 	struct json_object *rows;
 	int ret;

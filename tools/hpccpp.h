@@ -91,6 +91,7 @@ struct argument {
 	unsigned int low, high;	/* of arg_uint() */
 	const char *const *words;	/* of arg_word(), high of them */
 	unsigned int n;		/* how often the keyword was given */
+	bool bare;		/* of the first of a table: its value may come without it */
 };
 
 /* The members of an entry that all keywords with a value have */
@@ -110,6 +111,7 @@ int parse_uint(const char *name, const char *text, unsigned int min,
 	       unsigned int max, unsigned int *value);
 const char *read_line(const char *path, char *buf, int size);
 bool has_word(const char *text, const char *word);	/* between spaces */
+int check_option_types(const unsigned int type[2]);
 int arg_text(const struct argument *arg, const char *text);	/* const char * */
 int arg_word(const struct argument *arg, const char *text);	/* unsigned int */
 int arg_uint(const struct argument *arg, const char *text);	/* unsigned int */
@@ -130,6 +132,9 @@ int write_prefixes(const struct bpf_map *map,
 /* Into a namespace of `ip netns`; stays where it is without a name. */
 int netns_enter(const char *name);
 int find_dev(const char *dev, const char *netns, int *ifindex);
+int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
+		      int *ifindex);
+int draw_mark(__u32 *mark);
 __u64 ethtool_rate(const char *dev);
 int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out);
 int detach_filters(const char *what, const char *dev, int ifindex,
@@ -156,15 +161,20 @@ enum field_form {
 	FORM_BYTES,
 	FORM_RATE,		/* bit/s */
 	FORM_TIME,		/* us */
+	FORM_AGE,		/* us, in text no more exact than anybody needs */
+	FORM_TXQ,		/* in text beside others alone, under mq */
 	FORM_ADDRESS,		/* with the next field, the port */
 	FORM_LIST,		/* array of strings */
-	FORM_COUNTS,		/* object of counters, in text with -s */
+	FORM_COUNTS,		/* object of counters, in text with -s, those that count */
 	FORM_CNP_FLOWS,		/* array of rows by cnp_flow_fields, a line each */
 };
 
 #define FIELDS_MAX	32
 
-/* A table of these ends with one without a key. NULL: is not printed there. */
+/*
+ * A table of these ends with one without a key, whose word is what text has in place of a
+ * table without rows. NULL: is not printed there.
+ */
 struct field {
 	const char *key;	/* in the row and in JSON */
 	enum field_form form;
@@ -194,6 +204,7 @@ extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
 int host_rows(const char *cgroup, struct json_object *rows);
+bool find_cgroup2(char *path, size_t size);
 int flow_rows(struct json_object *rows);
 int cnp_rows(const char *dev, struct json_object *rows);
 

@@ -20,9 +20,9 @@
 static const char show_usage[] =
 "Usage: hpccpp [ OPTIONS ] show [ netns NAME ]\n"
 "\n"
-"The ports, flows, host agents and agents for Fast CNPs, and with -s their counters\n"
-"and the module's.\n"
-"-o prom prints them for the textfile collector of Prometheus' node_exporter.\n"
+"The ports, flows, host agents and agents for Fast CNPs; with -s their counters\n"
+"and those of the module. -o prom prints samples for the textfile collector of\n"
+"the node_exporter of Prometheus.\n"
 "JSON: ports flows hosts cnps module: see hpccpp(8)\n";
 
 static const char monitor_usage[] =
@@ -165,11 +165,10 @@ static void print_lines(const char *object, struct json_object *rows)
 	}
 }
 
-/* *any: whether there is something to be seen */
-static int refresh(unsigned int what, bool *any)
+/* live: in place of what was there before. *any: whether there is something to be seen */
+static int refresh(unsigned int what, bool live, bool *any)
 {
 	static const char clear[] = "\033[H\033[J";
-	bool live = opt.output == OUTPUT_TEXT && isatty(STDOUT_FILENO);
 	struct json_object *rows[ARRAY_SIZE(objects)] = {};
 	int ret = EXIT_DONE;
 	size_t i;
@@ -228,6 +227,7 @@ int monitor_main(int argc, char **argv)
 		{ ARG("what", arg_word, &which),
 		  .words = words, .high = ARRAY_SIZE(words) },
 	};
+	bool live;
 	int ret;
 
 	ret = wants_help(argc, argv, monitor_usage);
@@ -237,8 +237,9 @@ int monitor_main(int argc, char **argv)
 		ret = usage_error("output \"prom\" is wrong: monitor has text and json");
 	if (!ret)
 		ret = netns_enter(netns);
+	live = opt.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && count != 1;
 	for (i = 0; !ret || any; nanosleep(&pause, NULL)) {
-		ret = refresh(which, &any);
+		ret = refresh(which, live, &any);
 		if (count && ++i == count)
 			break;
 	}

@@ -38,6 +38,25 @@ static void time_text(char *buf, size_t size, __u64 us)
 		snprintf(buf, size, "%lluus", us);
 }
 
+/* Two units at most, or one decimal */
+static void age_text(char *buf, size_t size, __u64 us)
+{
+	__u64 s = us / 1000000;
+
+	if (us < 1000)
+		snprintf(buf, size, "%lluus", us);
+	else if (!s)
+		snprintf(buf, size, "%llu.%llums", us / 1000, us / 100 % 10);
+	else if (s < 60)
+		snprintf(buf, size, "%llu.%llus", s, us / 100000 % 10);
+	else if (s < 3600)
+		snprintf(buf, size, "%llum%llus", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, size, "%lluh%llum", s / 3600, s / 60 % 60);
+	else
+		snprintf(buf, size, "%llud%lluh", s / 86400, s / 3600 % 24);
+}
+
 void put_num(struct json_object *row, const char *key, __u64 value)
 {
 	json_object_object_add(row, key, json_object_new_uint64(value));
@@ -107,6 +126,9 @@ static const char *cell(char *buf, const struct field *f,
 	case FORM_TIME:
 		time_text(buf, CELL_LEN, n);
 		break;
+	case FORM_AGE:
+		age_text(buf, CELL_LEN, n);
+		break;
 	case FORM_BYTES:
 		snprintf(buf, CELL_LEN, "%llub", n);
 		break;
@@ -124,9 +146,14 @@ static const char *cell(char *buf, const struct field *f,
 
 static void print_counts(struct json_object *counts)
 {
-	printf("\n   ");
-	json_object_object_foreach(counts, name, count)
-		printf(" %s %s", name, json_object_get_string(count));
+	const char *between = "\n    ";
+
+	json_object_object_foreach(counts, name, count) {
+		if (!json_object_get_uint64(count))
+			continue;
+		printf("%s%s %s", between, name, json_object_get_string(count));
+		between = " ";
+	}
 }
 
 static void print_all_counts(const struct field *fields, struct json_object *row)
@@ -184,7 +211,8 @@ static void print_text(const struct field *fields, struct json_object *row)
 			print_below(cnp_flow_fields, v);
 			continue;
 		}
-		if (f->form == FORM_FLAG && !json_object_get_boolean(v))
+		if ((f->form == FORM_FLAG && !json_object_get_boolean(v)) ||
+		    (f->form == FORM_TXQ && !json_object_get_boolean(get(row, "mq"))))
 			continue;
 		cell(buf, f, row);
 		if (*word == '\n') {
@@ -203,6 +231,15 @@ static void print_line(const struct field *fields, struct json_object *row)
 	putchar('\n');
 }
 
+/* That there are no rows: in the entry that ends the table of fields */
+static void print_none(const struct field *fields)
+{
+	while (fields->key)
+		fields++;
+	if (fields->word)
+		puts(fields->word);
+}
+
 /* One line for each row, and with -s one of its counters, under the columns' names. */
 void print_table(const struct field *fields, struct json_object *rows)
 {
@@ -211,6 +248,10 @@ void print_table(const struct field *fields, struct json_object *rows)
 	const struct field *f;
 	char buf[CELL_LEN];
 
+	if (!n) {
+		print_none(fields);
+		return;
+	}
 	for (f = fields, w = width; f->key; f++, w++) {
 		*w = f->column ? strlen(f->column) : 0;
 		for (i = 0; i < n; i++) {
@@ -336,6 +377,7 @@ static void print_sample(const struct field *fields, const struct field *f,
 		printf(" %.17g\n", n / 8.);
 		break;
 	case FORM_TIME:		/* seconds */
+	case FORM_AGE:
 		printf(" %.17g\n", n / 1e6);
 		break;
 	default:
@@ -414,6 +456,8 @@ void print_rows(const struct field *fields, struct json_object *rows)
 	if (opt.output == OUTPUT_TEXT) {
 		for (i = 0; i < json_object_array_length(rows); i++)
 			print_line(fields, json_object_array_get_idx(rows, i));
+		if (!i)
+			print_none(fields);
 		return;
 	}
 	for (f = fields; f->key; f++) {

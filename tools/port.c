@@ -14,7 +14,6 @@
 #include <bpf/bpf.h>
 #include <arpa/inet.h>
 #include <linux/pkt_sched.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "hpccpp.h"
@@ -28,7 +27,7 @@
 #define NODE_MAX	0xffffff
 
 static const char usage[] =
-"Usage: hpccpp port add dev DEV [ rate RATE ] [ overhead BYTES ] [ id ID ]\n"
+"Usage: hpccpp port add [ dev ] DEV [ rate RATE ] [ overhead BYTES ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
 "                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
 "                       [ respond-to { sender | receiver } ] [ limit N ]\n"
@@ -38,60 +37,46 @@ static const char usage[] =
 "                       [ option-type N [ option-type N ] ]\n"
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
-"       hpccpp port delete dev DEV [ netns NAME ]\n"
-"       hpccpp port [ show ] [ dev DEV ] [ netns NAME ]\n"
+"       hpccpp port delete [ dev ] DEV [ netns NAME ]\n"
+"       hpccpp port [ show ] [ [ dev ] DEV ] [ netns NAME ]\n"
 "\n"
-"RATE  the port's speed, 10kbit to 4tbit: bit, kbit, mbit, gbit, tbit (kibit...)\n"
-"      or, of bytes, bps, kbps... Default: that of the root qdisc (netem, tbf,\n"
-"      htb, or these under mq: of one queue), else the speed in ethtool\n"
-"BYTES that the link carries with each frame beside it, 0 to 255. Default: 24, Ethernet's\n"
-"      preamble, FCS and gap, where RATE is of ethtool, else 0. Unless it is 0, frames\n"
-"      count as 60 bytes at least\n"
-"ID    link id, 1 to 4095; with N queues 1 to 4096 - N: under mq these have ID,\n"
-"      ID + 1... Unique on the paths of a flow. Default: by a hash of boot id,\n"
-"      namespace and device; it stays while these do. Two ports may hash to the same\n"
-"queue where the queue is seen: in the root qdisc's counters, or in a FIFO of\n"
-"      RATE that is computed. Default: qdisc when it shapes, else virtual\n"
-"TIME  the T over which the port averages its own U, 1us to 4s, default 1ms\n"
-"above leave records empty while U is less than this, 1 to 100 percent; for a\n"
-"      sender that does not know its path they are written. Default: write all\n"
-"dscp  write only into segments with this codepoint, 0 to 63. Default: into all\n"
-"respond from this U on, 1 to 398 percent, send what is written into a segment\n"
-"      that is forwarded straight back to its sender too, at most once in TIME to\n"
-"      a flow, and 1 to 1000000 times a second in all (limit, default 10000).\n"
-"      Default: send none\n"
-"respond-to or to its receiver, for flows whose W is computed there (mode receiver).\n"
-"      Default: sender\n"
-"accept as a sender's or a receiver's port, take these INT responses from ports with such\n"
-"      addresses, ADDRESS[/LEN], up to 64. Default: let them pass\n"
-"udp-port where they are sent to, 1 to 65535, default 18512\n"
-"cnp   from this U on, 1 to 398 percent, answer RoCEv2 data over IPv6 that is\n"
-"      forwarded with a Fast CNP to its sender; limits as for respond. Default: none\n"
-"source where they come from. Default: the first global IPv6 address of lo\n"
-"ecn   mark data that is answered too, for senders that may not know Fast CNP, or\n"
-"      never, the default\n"
-"capable with ecn mark, senders that are known to take Fast CNPs: data from such\n"
-"      addresses, ADDRESS[/LEN] of IPv6, up to 64, is not marked. Default: none\n"
-"option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
-"      128 to 159. Default: 0x9e, 0x9d\n"
-"ioam  write into IOAM traces of this namespace, 0 to 65535, as node N, 0 to 16777215,\n"
-"      default: net.ipv6.ioam6_id. Default: write into none\n"
-"border drop Fast CNPs and IOAM that enter or leave by DEV. Default: let them pass\n"
+"DEV        the first word that is no keyword; behind \"dev\" it may be any\n"
+"RATE       speed of the port, 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit\n"
+"           (kibit...; bytes: bps, kbps...). Default: that of the root qdisc\n"
+"           (netem, tbf, htb; under mq: of one queue), else that of ethtool\n"
+"BYTES      on the link with each frame, not in it, 0 to 255. Default: 24 where\n"
+"           ethtool says the rate, else 0. With any, a frame counts as 60 or more\n"
+"ID         link id, 1 to 4095; with N queues 1 to 4096 - N: queues under mq have\n"
+"           ID, ID + 1... It must be unique on each path. Default: by a hash of\n"
+"           boot, namespace and device, which two ports may share\n"
+"queue      how the queue is known: by counters of the root qdisc, or computed\n"
+"           from RATE. Default: qdisc when that shapes, else virtual\n"
+"TIME       over which the port averages its load U: the base RTT of the fabric,\n"
+"           1us to 4s. Default: 1ms\n"
+"above      leave records empty while U is less, 1 to 100 %. Default: write all\n"
+"dscp       write only into segments with this codepoint, 0 to 63\n"
 "\n"
-"qlen, tx and U are those of the last packet that was stamped, age ago; tx is\n"
-"modulo 1 GiB. backlog and drops are the qdisc's now. -s adds packets: stamped,\n"
-"replaced (another hop's record), kept (records more loaded than the port),\n"
-"passed (no space brought), quiet (below PERCENT), unsubscribed (another dscp),\n"
-"bad, error; INT responses: responded, suppressed (one was sent in TIME), limited,\n"
-"accepted, and those dropped: denied (no PREFIX), unknown (no such connection),\n"
-"outside (data that is not in flight), damaged; Fast CNPs: cnp_sent, cnp_cut (of\n"
-"these, without a trace too long for them), cnp_marked (data, ecn), border_in and\n"
-"border_out (dropped); IOAM: traced, trace_full (no room), trace_bad; guessed\n"
-"(under mq, where the driver chooses the queue by itself).\n"
+"INT responses, sent back at once for segments that the port forwards:\n"
+"respond    ... from this U on, 1 to 398 %. Default: none\n"
+"respond-to ... to the sender of the segment (default), or to its receiver\n"
+"limit      ... at most N a second, 1 to 1000000. Default: 10000\n"
+"udp-port   ... to this port, 1 to 65535. Default: 18512\n"
+"accept     take those that come from such addresses, ADDRESS[/LEN], up to 64\n"
 "\n"
-"JSON: dev txq id rate rate_given overhead queue root mq base_rtt above dscp respond\n"
-"respond_to limit udp_port accept cnp source ecn capable option_types ioam node border U qlen\n"
-"tx_bytes age backlog drops stats: see hpccpp(8)\n";
+"Fast CNP and IOAM, for RoCEv2 over IPv6:\n"
+"cnp        answer data from this U on, 1 to 398 %. Default: none\n"
+"source     ... from this address. Default: the first global one of lo\n"
+"ecn        ... and mark what is answered, or never (default)\n"
+"capable    ... but not of these senders, ADDRESS[/LEN], up to 64\n"
+"option-type of a Fast CNP without trace, then of one with a trace, 128 to 159.\n"
+"           Default: 0x9e 0x9d\n"
+"ioam       write into traces of this namespace, 0 to 65535\n"
+"node       ... as this node, 0 to 16777215. Default: net.ipv6.ioam6_id\n"
+"border     drop Fast CNPs and IOAM that come or are to leave by DEV\n"
+"\n"
+"show: U (1 is full, queue included) and qlen are those of the last packet that\n"
+"was stamped, age ago; backlog and drops are those of the qdisc now. -s adds\n"
+"counters, those that are not 0. See hpccpp(8).\n";
 
 const char *const port_queues[] = { "qdisc", "virtual" };
 const char *const port_ends[] = { "sender", "receiver" };
@@ -377,9 +362,6 @@ static int check_words(const struct argument *args, const struct numbers *v)
 
 	if (!args[DEV].n)
 		return usage_error("\"dev\" is missing, try \"hpccpp port help\"");
-	if (v->type[0] == v->type[1])
-		return usage_error("option-type \"0x%02x\" is wrong: the other is the same",
-				   v->type[0]);
 	for (i = 0; i < ARRAY_SIZE(needs); i++) {
 		const enum word *of = needs[i].of;
 
@@ -394,7 +376,7 @@ static int check_words(const struct argument *args, const struct numbers *v)
 	}
 	if (args[CAPABLE].n && !v->ecn)
 		return usage_error("\"capable\" is wrong without \"ecn mark\"");
-	return EXIT_DONE;
+	return check_option_types(v->type);
 }
 
 static int plan_roce(struct port_plan *p, const struct argument *args,
@@ -421,12 +403,12 @@ static int plan_roce(struct port_plan *p, const struct argument *args,
 	return r->cnp && !args[SOURCE].n ? find_source(r) : EXIT_DONE;
 }
 
-/* The mark is a number that no packet has by chance, or knows. */
 static int plan_responses(struct port_plan *p, const struct argument *args,
 			  const struct numbers *v)
 {
 	struct hpccpp_port_response *r = &p->response;
 	struct hpccpp_port_cfg *cfg = &p->cfg;
+	int ret;
 
 	cfg->respond_percent = v->respond;
 	cfg->respond = load_of_percent(v->respond);
@@ -439,10 +421,9 @@ static int plan_responses(struct port_plan *p, const struct argument *args,
 		return EXIT_DONE;
 	r->limit = v->limit;
 	r->interval = 1000000000 / v->limit;
-	while (!r->mark) {
-		if (getrandom(&r->mark, sizeof(r->mark), 0) < 0)
-			return errno_error(errno, "cannot get a random number");
-	}
+	ret = draw_mark(&r->mark);
+	if (ret)
+		return ret;
 	cfg->mark = r->mark;
 	return cfg->respond ? own_addresses(p) : EXIT_DONE;
 }
@@ -579,7 +560,7 @@ static int port_add(int argc, char **argv)
 	struct port_plan p = { .cfg = { .base_rtt = PORT_BASE_RTT } };
 	const char *netns = NULL;
 	struct argument args[WORDS] = {
-		[DEV] = { ARG("dev", arg_text, &p.dev) },
+		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
 		[RATE] = { ARG("rate", arg_rate, &p.cfg.rate) },
 		[OVERHEAD] = { ARG("overhead", arg_uint, &v.overhead), .high = 255 },
 		[ID] = { ARG("id", arg_uint, &v.id), .low = 1, .high = HPCCPP_LINK_MAX },
@@ -644,23 +625,13 @@ static int detach(const char *dev, int ifindex, const struct filters *f, int pro
 
 static int port_delete(int argc, char **argv)
 {
-	const char *dev = NULL, *netns = NULL;
-	struct argument args[] = {
-		{ ARG("dev", arg_text, &dev) },
-		{ ARG("netns", arg_text, &netns) },
-	};
+	const char *dev = NULL;
 	struct qdisc *list;
 	struct filters f;
 	int ifindex, prog, ret;
 	size_t n;
 
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !dev)
-		ret = usage_error("\"dev\" is missing, try \"hpccpp port help\"");
-	if (!ret)
-		ret = find_dev(dev, netns, &ifindex);
-	if (!ret)
-		ret = lock_agents();
+	ret = find_dev_to_clear("port", argc, argv, &dev, &ifindex);
 	if (!ret)
 		ret = qdisc_list(&list, &n);
 	if (ret)

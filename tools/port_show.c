@@ -13,15 +13,15 @@
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
-	{ "txq", FORM_NUM, "txq", "TXQ", "", NULL },
+	{ "txq", FORM_TXQ, "txq", "TXQ", "", NULL },
 	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
 	{ "rate", FORM_RATE, "rate", "RATE",
 	  "hpccpp_port_rate_bytes_per_second", "Bandwidth that is stamped." },
 	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
 	{ "overhead", FORM_NUM, "overhead", NULL, NULL, NULL },
 	{ "queue", FORM_TEXT, "queue", "QUEUE", NULL, NULL },
-	{ "root", FORM_TEXT, "root", NULL, NULL, NULL },
-	{ "mq", FORM_FLAG, "mq", NULL, NULL, NULL },
+	{ "root", FORM_TEXT, NULL, NULL, NULL, NULL },
+	{ "mq", FORM_FLAG, NULL, NULL, NULL, NULL },
 	{ "base_rtt", FORM_TIME, "base-rtt", NULL,
 	  "hpccpp_port_base_rtt_seconds", "Time over which U is averaged." },
 	{ "above", FORM_NUM, "above", NULL, NULL, NULL },
@@ -43,8 +43,8 @@ const struct field port_fields[] = {
 	  "Load as of the last stamp, queue included, 1 is full." },
 	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
 	  "Queue as of the last stamp." },
-	{ "tx_bytes", FORM_BYTES, "tx", NULL, NULL, NULL },
-	{ "age", FORM_TIME, "age", "AGE", "hpccpp_port_stamp_age_seconds",
+	{ "tx_bytes", FORM_BYTES, NULL, NULL, NULL, NULL },
+	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },
 	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
 	  "hpccpp_port_backlog_bytes", "Bytes that wait in the qdisc." },
@@ -53,7 +53,7 @@ const struct field port_fields[] = {
 	  "Packets that the qdisc dropped." },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_port_packets_total",
 	  "Packets of the device by what the agent did with them." },
-	{ }
+	{ .word = "no port agent" }
 };
 
 static const char *const roots[] = { "flat", "head" };

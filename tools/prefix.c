@@ -12,12 +12,24 @@
 
 #include "hpccpp.h"
 
+static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
+{
+	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	bool v4 = p->prefixlen >= 96 && !memcmp(p->addr, mapped, 12);
+	char addr[INET6_ADDRSTRLEN];
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? p->addr + 12 : p->addr, addr,
+		  sizeof(addr));
+	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
+}
+
 int arg_prefix(const struct argument *arg, const char *text)
 {
 	struct hpccpp_prefix *prefix = (struct hpccpp_prefix *)arg->to + arg->n;
 	unsigned int max = 128, len, i;
-	char addr[INET6_ADDRSTRLEN];
+	char addr[INET6_ADDRSTRLEN], allowed[INET6_ADDRSTRLEN + 8];
 	const char *slash = strchrnul(text, '/');
+	struct hpccpp_prefix masked;
 
 	memset(prefix, 0, sizeof(*prefix));
 	if ((size_t)(slash - text) >= sizeof(addr))
@@ -38,12 +50,14 @@ int arg_prefix(const struct argument *arg, const char *text)
 			return ret;
 	}
 	prefix->prefixlen = 128 - max + len;
-	for (i = prefix->prefixlen; i < 128; i++) {
-		if (prefix->addr[i / 8] & 0x80 >> i % 8)
-			return usage_error("prefix \"%s\" is wrong: allowed are no bits set after the first %u",
-					   text, len);
-	}
-	return EXIT_DONE;
+	masked = *prefix;
+	for (i = prefix->prefixlen; i < 128; i++)
+		masked.addr[i / 8] &= ~(0x80 >> i % 8);
+	if (!memcmp(&masked, prefix, sizeof(masked)))
+		return EXIT_DONE;
+	prefix_text(allowed, sizeof(allowed), &masked);
+	return usage_error("prefix \"%s\" is wrong: bits are set after the first %u, did you mean \"%s\"",
+			   text, len, allowed);
 wrong:
 	return usage_error("prefix \"%s\" is wrong: allowed are IPv4 and IPv6 addresses with /LEN",
 			   text);
@@ -60,17 +74,6 @@ int arg_prefix6(const struct argument *arg, const char *text)
 		ret = usage_error("%s \"%s\" is wrong: allowed are prefixes of IPv6",
 				  arg->name, text);
 	return ret;
-}
-
-static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
-{
-	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-	bool v4 = p->prefixlen >= 96 && !memcmp(p->addr, mapped, 12);
-	char addr[INET6_ADDRSTRLEN];
-
-	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? p->addr + 12 : p->addr, addr,
-		  sizeof(addr));
-	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
 }
 
 int write_prefixes(const struct bpf_map *map,

@@ -17,6 +17,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 #include "hpccpp.h"
@@ -59,6 +60,35 @@ int find_dev(const char *dev, const char *netns, int *ifindex)
 	*ifindex = if_nametoindex(dev);
 	if (!*ifindex)
 		return system_error("cannot find device \"%s\"", dev);
+	return EXIT_DONE;
+}
+
+/* `OBJECT delete [ dev ] DEV [ netns NAME ]`: the device, with the agents locked */
+int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
+		      int *ifindex)
+{
+	const char *netns = NULL;
+	struct argument args[] = {
+		{ ARG("dev", arg_text, dev), .bare = true },
+		{ ARG("netns", arg_text, &netns) },
+	};
+	int ret;
+
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !*dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp %s help\"", object);
+	if (!ret)
+		ret = find_dev(*dev, netns, ifindex);
+	return ret ? ret : lock_agents();
+}
+
+/* A mark of packets that no packet has by chance, and that nobody can guess */
+int draw_mark(__u32 *mark)
+{
+	while (!*mark) {
+		if (getrandom(mark, sizeof(*mark), 0) < 0)
+			return errno_error(errno, "cannot get a random number");
+	}
 	return EXIT_DONE;
 }
 
@@ -279,14 +309,14 @@ int dev_rows(const char *dev, struct json_object *rows,
 	return ret;
 }
 
-/* `OBJECT show [ dev DEV ] [ netns NETNS ]` */
+/* `OBJECT show [ [ dev ] DEV ] [ netns NAME ]` */
 int show_devs(const struct field *fields,
 	      int (*read)(const char *dev, struct json_object *rows),
 	      int argc, char **argv)
 {
 	const char *dev = NULL, *netns = NULL;
 	struct argument args[] = {
-		{ ARG("dev", arg_text, &dev) },
+		{ ARG("dev", arg_text, &dev), .bare = true },
 		{ ARG("netns", arg_text, &netns) },
 	};
 	struct json_object *rows;

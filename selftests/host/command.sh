@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 245
+ktap_plan 273
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -93,6 +93,11 @@ for words in '' help '-help' 'port help' 'host help' 'flow help' 'port add help'
 	"$HPCCPP" $words >"$tmp/out" 2>"$tmp/err" || status=$?
 	check "hpccpp $words: usage and status 255" [ "$status $(head -c 6 "$tmp/err")" = '255 Usage:' ]
 done
+narrow() { awk 'length > 80 { print; wide = 1 } END { exit wide || !NR }' <("$HPCCPP" "$@" help 2>&1); }
+for object in '' port host flow cnp show monitor check; do
+	# shellcheck disable=SC2086 # none or one
+	check "hpccpp $object help: 80 columns" narrow $object
+done
 check "port help: what an id may be, of one queue and of several" \
 	grep -qE '^ID +link id, 1 to 4095; with N queues 1 to 4096 - N' <("$HPCCPP" port help 2>&1)
 for words in -V -Version --version --V; do
@@ -130,11 +135,15 @@ says 255 'output "prom" is wrong: *' -o prom check
 says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
-says 255 'argument "colour" is unknown: allowed are dev, rate, overhead, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns' port add colour red
+allowed='allowed are dev, rate, overhead, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns'
+says 255 "argument \"colour\" is unknown: $allowed" port add dev d0 colour red
+says 255 "dev \"colour\", argument \"red\" is unknown: $allowed" port add colour red
+says 255 "dev \"d0\", argument \"ratte\" is unknown, did you mean \"rate\": $allowed" port add d0 ratte 1gbit
+says 255 'object "prot" is unknown, did you mean "port": *' prot
+says 255 'argument "d0" is unknown: allowed are netns' flow show d0
 says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
-says 255 '"cgroup" is missing*' host add
 says 255 '"dev" lacks its value*' port add dev
 says 255 'duplicate "rate": "2gbit" is the second value' port add "${on_box[@]}" rate 1gbit rate 2gbit
 for rate in fast 9kbit 5tbit -1mbit 1zbit inf; do
@@ -142,6 +151,9 @@ for rate in fast 9kbit 5tbit -1mbit 1zbit inf; do
 done
 for id in -1 0 4096 x 1x; do
 	says 255 "id \"$id\" is wrong: allowed are 1 to 4095" port add "${on_box[@]}" id "$id"
+done
+for time in 100 0.1; do
+	says 255 "base-rtt \"$time\" lacks its unit: allowed are 1us to 4s, with us, ms, s" port add "${on_box[@]}" base-rtt "$time"
 done
 for time in 0us 5s x 1m; do
 	says 255 "base-rtt \"$time\" is wrong: allowed are 1us to 4s*" port add "${on_box[@]}" base-rtt "$time"
@@ -195,7 +207,10 @@ says 2 'no rate known for d3: give one with rate RATE' port add dev d3 netns "$b
 says 2 'queue "qdisc" is wrong: the qdisc of d3 is noqueue, allowed are *' port add dev d3 netns "$box" rate 1gbit queue qdisc
 says 255 'id "4095" is wrong: with 2 queues allowed are 1 to 4094' port add dev q0 netns "$box" id 4095
 says 2 'cannot open cgroup "/nowhere": *' host add cgroup /nowhere
-says 2 'cgroup "/tmp" is wrong: *cgroup2' host add cgroup /tmp
+says 2 "cgroup \"/tmp\" is wrong: allowed are directories of cgroup2, which is mounted on \"${CGROUP%/*}\"" host add cgroup /tmp
+says 2 'cannot open cgroup "/nowhere": *' host add /nowhere
+says 2 'cannot find device "d9"' port add d9 netns "$box"
+says 2 'cannot find device "rate"' port add dev rate netns "$box"
 says 255 'ask "often" is unknown: allowed are auto, always, never' host add cgroup "$CGROUP" ask often
 for records in 0 4 x; do
 	says 255 "records \"$records\" is wrong: allowed are 1 to 3" host add cgroup "$CGROUP" records "$records"
@@ -284,7 +299,9 @@ like 'po add de lo q' 'port add dev lo queue'
 like 'po add bo' 'port add border'
 like 'ho a req c / as' 'host add require cgroup / ask'
 like 'ch ro' 'check role'
-for words in h 'port add r' 'port add x'; do
+like 'port add eth7' 'port add dev eth7'
+like 'ho del /' 'host delete cgroup /'
+for words in h 'port add r' 'port add x y' 'flow show x'; do
 	# shellcheck disable=SC2086 # words
 	check "completion: $words: nothing, as the command refuses it" [ -z "$(completed $words '')" ]
 done
@@ -301,6 +318,26 @@ on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
 keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","backlog","drops","stats"]'
 
+"$HPCCPP" port add base-rtt 7us d0 netns "$box"
+check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
+check "... shown" [ "$("$HPCCPP" -j port show d0 netns "$box" | jq '.[0].base_rtt')" = 7 ]
+lines() # REGEX...: as many lines, each like its own
+{
+	local line
+	while read -r line; do
+		[[ $# -gt 0 && $line =~ ^$1$ ]] || { echo "$line"; return 1; }
+		shift
+	done <"$tmp/out"
+	[[ $# -eq 0 ]]
+}
+"$HPCCPP" -s port show netns "$box" >"$tmp/out"
+check "... what an operator has to know, and no counter of 0" lines \
+	'd0 id [0-9]+ rate 50Mbit queue qdisc base-rtt 7us' 'U 0\.000 qlen 0b backlog 0b drops 0'
+check "... deleted" "$HPCCPP" port del d0 netns "$box"
+"$HPCCPP" port show netns "$box" >"$tmp/out"
+check "none: it is said" lines 'no port agent'
+check "... in a table too" [ "$("$HPCCPP" monitor netns "$box" count 1 what port)" = 'no port agent' ]
+check "... and not in JSON" [ "$("$HPCCPP" -j port show netns "$box")" = '[]' ]
 on d0
 check "JSON has the documented keys" port d0 ".[0] | keys_unsorted == $keys"
 check "... and those of the statistics" port d0 \
@@ -362,6 +399,7 @@ tc -n "$box" qdisc del dev d0 clsact
 on q0 id 8
 check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
 	.[0].rate == 10000000 and all(.[]; has("backlog"))'
+check "... in text with their numbers" grep -q '^q0 txq 1 id 9 ' <("$HPCCPP" port show q0 netns "$box")
 off q0
 check "nothing is left of these" same_state "$tmp/before"
 
@@ -393,7 +431,8 @@ tc -n "$box" qdisc del dev d0 clsact
 
 host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 
-"$HPCCPP" host add cgroup "$CGROUP" ask never records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
+"$HPCCPP" host add ask never "$CGROUP" records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
+check "host: shown without \"cgroup\"" [ "$("$HPCCPP" -j host show "$CGROUP" | jq length)" = 1 ]
 check "host: JSON has the documented keys, and what was given" host '.[0] |
 	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefixes","stats"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
@@ -413,7 +452,7 @@ rmdir "$CGROUP/below"
 check "... and it stays as it is" same_state "$tmp/with"
 
 says 2 'the host agent on cgroup * was added without a key: delete and add it' host key cgroup "$CGROUP" key-file "$key"
-"$HPCCPP" host del cgroup "$CGROUP"
+"$HPCCPP" host del "$CGROUP"
 check "removed, nothing is left" same_state "$tmp/before"
 for every in r:rtt rtt:rtt; do
 	"$HPCCPP" host add cgroup "$CGROUP" every "${every%:*}" || true
@@ -423,8 +462,8 @@ done
 "$HPCCPP" host add cgroup "$CGROUP" key-file "$key" key-file <(echo 000102030405060708090a0b0c0d0e0f) require
 says 255 '"key-file" is wrong with mode receiver*' host add cgroup "$CGROUP/x" mode receiver key-file "$key"
 check "host: two keys, required" host '.[0] | .keys == 2 and .require'
-"$HPCCPP" host key cgroup "$CGROUP" key-file "$key"
-check "... one key, not required" host '.[0] | .keys == 1 and (.require | not)'
+"$HPCCPP" host key "$CGROUP" key-file "$key"
+check "... one key, not required, set without \"cgroup\"" host '.[0] | .keys == 1 and (.require | not)'
 all_shown()
 {
 	"$HPCCPP" -s host

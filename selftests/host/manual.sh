@@ -54,7 +54,8 @@ completed() # WORD...: what is offered for the last, sorted, in one line
 	printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
 }
 
-# What the command says is allowed there, with more words that completion offers.
+# What the command says is allowed there, with more words that completion offers. The first
+# word that is no keyword may be a device or a cgroup, the second is none.
 allowed() # WORD... -- MORE...
 {
 	local words=()
@@ -83,13 +84,13 @@ for object in port host flow cnp; do
 done
 for words in 'port add' 'port delete' 'port show' 'host add' 'host key' 'host delete' 'host show' 'flow show' \
 	'cnp add' 'cnp delete' 'cnp show' show monitor check; do
-	same "$words" "$(completed $words '')" "$(allowed $words @ -- help)"
+	same "$words" "$(completed $words '')" "$(allowed $words @ @ -- help)"
 done
 same "values of queue" "$(completed port add dev eth0 queue '')" "$(allowed port add dev lo queue @ --)"
 same "values of respond-to" "$(completed port add dev eth0 respond-to '')" "$(allowed port add dev lo respond-to @ --)"
 same "values of ecn" "$(completed port add dev eth0 ecn '')" "$(allowed port add dev lo cnp 100 ecn @ --)"
-same "after border" "$(completed port add border '')" "$(allowed port add @ --)"
-same "after a keyword and its value" "$(completed port add dev lo '')" "$(allowed port add @ --)"
+same "after border" "$(completed port add border '')" "$(allowed port add @ @ --)"
+same "after a keyword and its value" "$(completed port add dev lo '')" "$(allowed port add @ @ --)"
 same "... of an object without commands" "$(completed check role switch '')" "$(allowed check @ --)"
 same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup / ask @ --)"
 same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp add dev lo accept ::1 algorithm @ --)"
@@ -164,6 +165,14 @@ check "... and does without flow show" grep -q '^note     flow show loads: ' "$t
 check "monitor: a port, three times, 0.2 s after one another" jq -e -s \
 	'map(.object) == ["port", "port", "port"] and .[1].time - .[0].time >= 0.2 and
 	.[2].time - .[1].time >= 0.2' "$tmp/monitor"
+# on_terminal COUNT: what monitor writes to one
+on_terminal() { script -qec "$HPCCPP monitor netns $box what port interval 0.01 count $1" /dev/null </dev/null; }
+clears() { on_terminal "$1" >"$tmp/out" && grep -q $'\e\\[J' "$tmp/out"; }
+once() { ! clears 1 && grep -q '^p0 ' "$tmp/out"; }
+check "monitor clears a terminal, to show it anew" clears 2
+check "... and does not for a single time" once
+"$HPCCPP" monitor netns "$box" what port interval 0.01 count 2 >"$tmp/out"
+check "... nor what is no terminal" [ "$(grep -c $'\e' "$tmp/out") $(grep -c '^p0 ' "$tmp/out")" = "0 2" ]
 full=0
 "$HPCCPP" -j port show netns "$box" >/dev/full 2>"$tmp/said" || full=$?
 assert_eq "a disk that is full: status, and what is said" "$full $(<"$tmp/said")" \

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unit tests of what the command's parts do without a kernel: arguments, prefixes,
- * output, and what netlink says of qdiscs and filters. The files of tools/ are linked
- * as they are; libmnl's sockets and the maps are those below.
+ * output, and in command_netlink.c what netlink says of qdiscs and filters. The files of
+ * tools/ are linked as they are; the maps are those below.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <linux/gen_stats.h>
-#include <linux/pkt_cls.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <cmocka.h>
 
-#include "hpccpp.h"
-
-/* cmocka hands every test a state, and few want one */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "command_test.h"
 
 /* --- What is printed --------------------------------------------------------- */
 
@@ -33,7 +19,7 @@ static FILE **stream;
 static char *text;
 static size_t text_len;
 
-static void catch(FILE **what)
+void catch(FILE **what)
 {
 	stream = what;
 	real = *what;
@@ -41,8 +27,7 @@ static void catch(FILE **what)
 	assert_non_null(*what);
 }
 
-/* What was printed since; good until the next call */
-static const char *caught(void)
+const char *caught(void)
 {
 	static char said[8192];
 
@@ -108,11 +93,13 @@ static struct {
 enum { TEXT, LIST, NUMBER, NUMBERS, COLOUR, TIME, RATE, RATES, PREFIX, PREFIX6, FLAG };
 
 static struct argument args[11];
+static bool bare;		/* the first may come without its keyword */
+static char bare_text[32];
 
 static void forget(void)
 {
 	const struct argument fresh[] = {
-		[TEXT] = { ARG("text", arg_text, &to.text) },
+		[TEXT] = { ARG("text", arg_text, &to.text), .bare = bare },
 		[LIST] = { ARG("list", arg_text, to.list), .max = 3 },
 		[NUMBER] = { ARG("number", arg_uint, &to.number), .low = 3, .high = 300 },
 		[NUMBERS] = { ARG("sums", arg_uint, to.numbers), .high = -1, .max = 2 },
@@ -151,6 +138,7 @@ static const char *says(const char *line)
 	said = caught();
 	assert_int_equal(ret, *said ? EXIT_USAGE : EXIT_DONE);
 	/* those that were parsed point into the copy */
+	snprintf(bare_text, sizeof(bare_text), "%s", to.text ?: "");
 	to.text = NULL;
 	return said;
 }
@@ -174,9 +162,54 @@ static void words_may_be_short(void **state)
 	assert_takes("rate- x");
 	assert_int_equal(args[RATES].n, 1);
 	assert_says("rat x", "argument \"rat\" is ambiguous: allowed are text, list, number, sums, colour, time, rate, rate-of-all, prefix, six, flag");
-	assert_says("texts x", "argument \"texts\" is unknown: allowed are text, list, number, sums, colour, time, rate, rate-of-all, prefix, six, flag");
+	assert_says("texts x", "argument \"texts\" is unknown, did you mean \"text\": allowed are text, list, number, sums, colour, time, rate, rate-of-all, prefix, six, flag");
 	assert_says("colour gre", "colour \"gre\" is ambiguous: allowed are red, green, grey");
 	assert_says("colour ''", "colour \"\" is unknown: allowed are red, green, grey");
+}
+
+#define assert_begins(said, start)	assert_memory_equal(said, start, sizeof(start) - 1)
+#define COLOURS(meant)	meant ": allowed are red, green, grey"
+
+/* One letter more, less, other or swapped; a word that is far from all is not guessed */
+static void typos_are_told(void **state)
+{
+	static const char *const near[] = { "colour reed", "colour rd", "colour rad", "colour erd",
+					    "colour redd", "colour ed" };
+	static const char *const far[] = { "colour reedd", "colour blue", "colour der",
+					   "colour de", "colour ''" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(near); i++)
+		assert_non_null(strstr(says(near[i]), COLOURS("is unknown, did you mean \"red\"")));
+	for (i = 0; i < ARRAY_SIZE(far); i++)
+		assert_non_null(strstr(says(far[i]), COLOURS("is unknown")));
+	/* an ambiguous word is no typo */
+	assert_says("colour gre", COLOURS("colour \"gre\" is ambiguous"));
+}
+
+/* As in iproute2: the first word that is no keyword is the value of the first of them. */
+static void first_keyword_may_be_left_out(void **state)
+{
+	bare = true;
+	assert_takes("swp1");
+	assert_string_equal(bare_text, "swp1");
+	assert_takes("number 5 swp1 flag");
+	assert_string_equal(bare_text, "swp1");
+	assert_int_equal(to.number, 5);
+	assert_int_equal(args[FLAG].n, 1);
+	/* what is named like a keyword, or short for one, takes it */
+	assert_takes("text fl number 5");
+	assert_string_equal(bare_text, "fl");
+	assert_int_equal(args[FLAG].n, 0);
+	assert_takes("fl");
+	assert_int_equal(args[TEXT].n, 0);
+	assert_begins(says("rat"), "Error: argument \"rat\" is ambiguous: ");
+	/* once only, and then it is said what the first was taken for */
+	assert_begins(says("swp1 numbr 5"), "Error: text \"swp1\", argument \"numbr\" is unknown, did you mean \"number\": ");
+	assert_begins(says("text swp1 swp2"), "Error: argument \"swp2\" is unknown: ");
+	assert_says("swp1 text swp2", "duplicate \"text\": \"swp2\" is the second value");
+	bare = false;
+	assert_begins(says("swp1"), "Error: argument \"swp1\" is unknown: ");
 }
 
 static void keywords_have_values(void **state)
@@ -269,12 +302,14 @@ static void rates_are_those_of_tc(void **state)
 static void times_are_those_of_tc(void **state)
 {
 	static const struct { const char *text; unsigned int us; } times[] = {
-		{ "1", 1 }, { "1us", 1 }, { "7usec", 7 }, { "7usecs", 7 }, { "1.5ms", 1500 },
+		{ "1us", 1 }, { "7usec", 7 }, { "7usecs", 7 }, { "1.5ms", 1500 },
 		{ "2msec", 2000 }, { "2msecs", 2000 }, { "4s", 4000000 }, { "3sec", 3000000 },
 		{ "3secs", 3000000 }, { "4000000us", 4000000 }, { "2.6us", 3 },
 		{ "010us", 10 },
 	};
-	static const char *const wrong[] = { "0", "0.9us", "4.1s", "4000001", "1m", "-1s", "s" };
+	static const char *const wrong[] = {
+		"0us", "0.9us", "4.1s", "4000001us", "1m", "-1s", "s", "''",
+	};
 	char line[64];
 	size_t i;
 
@@ -288,6 +323,9 @@ static void times_are_those_of_tc(void **state)
 		assert_memory_equal(says(line), "Error: ", 7);
 	}
 	assert_says("time 1m", "time \"1m\" is wrong: allowed are 1us to 4s, with us, ms, s");
+	assert_says("time ''", "time \"\" is wrong: allowed are 1us to 4s, with us, ms, s");
+	assert_says("time 100", "time \"100\" lacks its unit: allowed are 1us to 4s, with us, ms, s");
+	assert_says("time 0.1", "time \"0.1\" lacks its unit: allowed are 1us to 4s, with us, ms, s");
 }
 
 static int runs;
@@ -369,7 +407,7 @@ static void prefixes_come_back(void **state)
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
 		snprintf(line, sizeof(line), "prefix fd99::/16 prefix %s", list[i].in);
 		if (!list[i].out) {
-			assert_string_equal(says(line), "Error: prefix \"::ffff:0:0/95\" is wrong: allowed are no bits set after the first 95.\n");
+			assert_string_equal(says(line), "Error: prefix \"::ffff:0:0/95\" is wrong: bits are set after the first 95, did you mean \"::fffe:0:0/95\".\n");
 			continue;
 		}
 		assert_takes(line);
@@ -392,9 +430,9 @@ static void prefixes_are_refused(void **state)
 	assert_says("prefix 10.0.0.0/33", "prefix length \"33\" is wrong: allowed are 0 to 32");
 	assert_says("prefix fd00::/129", "prefix length \"129\" is wrong: allowed are 0 to 128");
 	assert_says("prefix fd00::/", "prefix length \"\" is wrong: allowed are 0 to 128");
-	assert_says("prefix 10.0.0.1/31", "prefix \"10.0.0.1/31\" is wrong: allowed are no bits set after the first 31");
-	assert_says("prefix 128.0.0.0/0", "prefix \"128.0.0.0/0\" is wrong: allowed are no bits set after the first 0");
-	assert_says("prefix fd00::1/127", "prefix \"fd00::1/127\" is wrong: allowed are no bits set after the first 127");
+	assert_says("prefix 10.0.0.1/31", "prefix \"10.0.0.1/31\" is wrong: bits are set after the first 31, did you mean \"10.0.0.0/31\"");
+	assert_says("prefix 128.0.0.0/0", "prefix \"128.0.0.0/0\" is wrong: bits are set after the first 0, did you mean \"0.0.0.0/0\"");
+	assert_says("prefix fd00::1/127", "prefix \"fd00::1/127\" is wrong: bits are set after the first 127, did you mean \"fd00::/127\"");
 	assert_says("six 10.0.0.0/8", "six \"10.0.0.0/8\" is wrong: allowed are prefixes of IPv6");
 	assert_says("six ::ffff:1.2.3.4", "six \"::ffff:1.2.3.4\" is wrong: allowed are prefixes of IPv6");
 	assert_says("six 0.0.0.0/0", "six \"0.0.0.0/0\" is wrong: allowed are prefixes of IPv6");
@@ -417,8 +455,10 @@ static const struct field fields[] = {
 	{ "T", FORM_TIME, "T", NULL, "x_seconds", "Time." },
 	{ "qlen", FORM_BYTES, "qlen", NULL, "x_bytes", "Queue." },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
+	{ "age", FORM_AGE, "age", NULL, "x_age_seconds", "Age." },
+	{ "txq", FORM_TXQ, "txq", NULL, NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "x_packets_total", "Packets." },
-	{ }
+	{ .word = "no device" }
 };
 
 static struct json_object *row_of(const char *dev, const char *src, __u64 rate, __u64 T)
@@ -494,6 +534,76 @@ static void rates_and_times_are_short(void **state)
 		snprintf(want, sizeof(want), "rate %s T %s\n", list[i].rate, list[i].time);
 		assert_string_equal(printed(OUTPUT_TEXT, row), want);
 	}
+}
+
+/* In JSON and for Prometheus the figure stays what it is. */
+static void ages_are_for_humans(void **state)
+{
+	static const struct { __u64 us; const char *age; } list[] = {
+		{ 0, "0us" }, { 999, "999us" }, { 1000, "1.0ms" }, { 999999, "999.9ms" },
+		{ 1000000, "1.0s" }, { 8070398, "8.0s" }, { 59999999, "59.9s" },
+		{ 60000000, "1m0s" }, { 3599999999, "59m59s" }, { 3600000000, "1h0m" },
+		{ 86399999999, "23h59m" }, { 86400000000, "1d0h" }, { 8640000000000, "100d0h" },
+	};
+	struct json_object *row;
+	char want[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		row = json_object_new_object();
+		put_num(row, "age", list[i].us);
+		snprintf(want, sizeof(want), "age %s\n", list[i].age);
+		assert_string_equal(printed(OUTPUT_TEXT, row), want);
+	}
+	row = json_object_new_object();
+	put_num(row, "age", 1500000);
+	assert_non_null(strstr(printed(OUTPUT_PROM, row), "\nx_age_seconds 1.5\n"));
+}
+
+/* Text leaves out counters of 0, and the number of a queue that is the only one. */
+static void nothing_is_left_out_of_text(void **state)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	static const __u64 none[3], some[3] = { 0, 2, 0 };
+	struct json_object *row = json_object_new_object();
+
+	opt.stats = true;
+	put_counts(row, "stats", names, none, 3);
+	assert_string_equal(printed(OUTPUT_TEXT, row), "\n");
+	row = json_object_new_object();
+	put_counts(row, "stats", names, some, 3);
+	assert_string_equal(printed(OUTPUT_TEXT, row), "\n    b 2\n");
+	opt.stats = false;
+	row = json_object_new_object();
+	put_num(row, "txq", 0);
+	put_bool(row, "mq", false);
+	assert_string_equal(printed(OUTPUT_TEXT, json_object_get(row)), "\n");
+	put_bool(row, "mq", true);
+	assert_string_equal(printed(OUTPUT_TEXT, json_object_get(row)), "txq 0\n");
+	assert_string_equal(printed(OUTPUT_JSON, row), "[{\"txq\":0,\"mq\":true}]\n");
+}
+
+static void no_rows_are_said(void **state)
+{
+	static const struct { enum output output; const char *said; } list[] = {
+		{ OUTPUT_TEXT, "no device\n" }, { OUTPUT_JSON, "[]\n" }, { OUTPUT_PROM, "" },
+	};
+	struct json_object *rows = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		opt.output = list[i].output;
+		catch(&stdout);
+		print_rows(fields, rows);
+		assert_string_equal(caught(), list[i].said);
+	}
+	catch(&stdout);
+	print_table(fields, rows);
+	assert_string_equal(caught(), "no device\n");
+	catch(&stdout);
+	print_table(cnp_flow_fields, rows);
+	assert_string_equal(caught(), "");
+	json_object_put(rows);
 }
 
 static void json_is_the_row(void **state)
@@ -606,262 +716,12 @@ static void tables_are_aligned(void **state)
 	json_object_put(rows);
 }
 
-/* --- What netlink says --------------------------------------------------------- */
-
-static char answer[4][4096];	/* to one dump after the other */
-static size_t answer_len[4];
-static unsigned int dumps, interrupted;	/* dumps so far, and how many of them are */
-static struct tcmsg asked[4];
-static bool done;
-
-struct mnl_socket *mnl_socket_open2(int bus, int flags)
-{
-	assert_int_equal(bus, NETLINK_ROUTE);
-	return (struct mnl_socket *)answer;
-}
-
-int mnl_socket_close(struct mnl_socket *nl)
-{
-	return 0;
-}
-
-int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
-{
-	return 0;
-}
-
-unsigned int mnl_socket_get_portid(const struct mnl_socket *nl)
-{
-	return 1;
-}
-
-ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t len)
-{
-	const struct nlmsghdr *nlh = req;
-
-	assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
-	assert_true(dumps < ARRAY_SIZE(asked));
-	memcpy(&asked[dumps], mnl_nlmsg_get_payload(nlh), sizeof(asked[0]));
-	done = false;
-	return len;
-}
-
-ssize_t mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
-{
-	struct nlmsghdr *nlh;
-
-	if (!done && answer_len[dumps]) {
-		memcpy(buf, answer[dumps], answer_len[dumps]);
-		done = true;
-		return answer_len[dumps];
-	}
-	nlh = mnl_nlmsg_put_header(buf);
-	nlh->nlmsg_type = NLMSG_DONE;
-	nlh->nlmsg_seq = 1;
-	if (dumps++ < interrupted)
-		nlh->nlmsg_flags = NLM_F_DUMP_INTR;
-	*(int *)mnl_nlmsg_put_extra_header(nlh, sizeof(int)) = 0;
-	return nlh->nlmsg_len;
-}
-
-static void no_answers(void)
-{
-	memset(answer_len, 0, sizeof(answer_len));
-	dumps = 0;
-	interrupted = 0;
-}
-
-/* Begins a message in the answer to dump n; end() after its attributes */
-static struct nlmsghdr *begin(unsigned int n, __u32 handle, __u32 parent, __u32 info,
-			      const char *kind)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(answer[n] + answer_len[n]);
-	struct tcmsg *tcm;
-
-	nlh->nlmsg_seq = 1;
-	nlh->nlmsg_type = RTM_NEWQDISC;
-	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
-	*tcm = (struct tcmsg){ .tcm_ifindex = 7, .tcm_handle = handle,
-			       .tcm_parent = parent, .tcm_info = info };
-	mnl_attr_put_strz(nlh, TCA_KIND, kind);
-	return nlh;
-}
-
-static void end(unsigned int n, const struct nlmsghdr *nlh)
-{
-	answer_len[n] += MNL_ALIGN(nlh->nlmsg_len);
-}
-
-static void put_stats(struct nlmsghdr *nlh, __u32 backlog, __u32 drops)
-{
-	struct gnet_stats_queue queue = { .qlen = 1, .backlog = backlog, .drops = drops };
-	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_STATS2);
-
-	mnl_attr_put(nlh, TCA_STATS_QUEUE, sizeof(queue), &queue);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_netem(struct nlmsghdr *nlh, __u32 latency, __u32 rate, __u64 rate64)
-{
-	struct { struct tc_netem_qopt q; char rest[128]; } o = { .q = { .latency = latency } };
-	struct tc_netem_rate r = { .rate = rate };
-	struct nlattr *nest = (struct nlattr *)mnl_nlmsg_get_payload_tail(nlh);
-	size_t at = MNL_ALIGN(sizeof(o.q));
-
-	mnl_attr_put(nlh, TCA_OPTIONS, at, &o);
-	if (rate)
-		mnl_attr_put(nlh, TCA_NETEM_RATE, sizeof(r), &r);
-	if (rate64)
-		mnl_attr_put_u64(nlh, TCA_NETEM_RATE64, rate64);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
-{
-	struct tc_tbf_qopt q = { .rate.rate = rate };
-	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
-
-	mnl_attr_put(nlh, TCA_TBF_PARMS, sizeof(q) - cut, &q);
-	if (rate64)
-		mnl_attr_put_u64(nlh, TCA_TBF_RATE64, rate64);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void qdiscs_are_read(void **state)
-{
-	static const struct qdisc want[] = {
-		{ 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 3000, 4 },
-		{ 7, 0x20000, 0x10001, "netem", 80000000000, false, 0, 0 },
-		{ 7, 0x30000, 0x10002, "tbf", 24000, false, 0, 0 },
-		{ 7, 0x40000, 0x10003, "tbf", 64000000000, false, 0, 0 },
-		{ 7, 0x50000, 0x10004, "tbf", 0, false, 0, 0 },
-		{ 7, 0x60000, 0x10005, "pfifo", 0, false, 0, 0 },
-	};
-	struct nlmsghdr *nlh;
-	struct qdisc *list;
-	size_t n, i;
-
-	no_answers();
-	interrupted = 1;
-	for (i = 0; i < 2; i++) {
-		nlh = begin(i, want[0].handle, want[0].parent, 0, "netem");
-		put_netem(nlh, 5, 2000, 0);
-		put_stats(nlh, 3000, 4);
-		end(i, nlh);
-		nlh = begin(i, want[1].handle, want[1].parent, 0, "netem");
-		put_netem(nlh, 0, ~0U, 10000000000);
-		end(i, nlh);
-		nlh = begin(i, want[2].handle, want[2].parent, 0, "tbf");
-		put_tbf(nlh, 3000, 0, 0);
-		end(i, nlh);
-		nlh = begin(i, want[3].handle, want[3].parent, 0, "tbf");
-		put_tbf(nlh, ~0U, 8000000000, 0);
-		end(i, nlh);
-		nlh = begin(i, want[4].handle, want[4].parent, 0, "tbf");
-		put_tbf(nlh, 3000, 0, 4);
-		end(i, nlh);
-		nlh = begin(i, want[5].handle, want[5].parent, 0, "pfifo");
-		put_tbf(nlh, 3000, 0, 0);
-		end(i, nlh);
-	}
-	assert_int_equal(qdisc_list(&list, &n), EXIT_DONE);
-	/* the first was interrupted: it counts for nothing */
-	assert_int_equal(dumps, 2);
-	assert_int_equal(n, ARRAY_SIZE(want));
-	for (i = 0; i < n; i++) {
-		assert_int_equal(list[i].ifindex, want[i].ifindex);
-		assert_int_equal(list[i].handle, want[i].handle);
-		assert_int_equal(list[i].parent, want[i].parent);
-		assert_string_equal(list[i].kind, want[i].kind);
-		assert_int_equal(list[i].rate, want[i].rate);
-		assert_int_equal(list[i].delay, want[i].delay);
-		assert_int_equal(list[i].backlog, want[i].backlog);
-		assert_int_equal(list[i].drops, want[i].drops);
-		assert_ptr_equal(find_qdisc(list, n, 7, want[i].parent), &list[i]);
-	}
-	assert_null(find_qdisc(list, n, 8, TC_H_ROOT));
-	assert_null(find_qdisc(list, n, 7, TC_H_INGRESS));
-	free(list);
-}
-
-static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __u32 ceil)
-{
-	struct tc_htb_opt o = { .rate.rate = rate, .ceil.rate = ceil };
-	struct nlmsghdr *nlh = begin(n, handle, parent, 0, "htb");
-	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
-
-	mnl_attr_put(nlh, TCA_HTB_PARMS, sizeof(o), &o);
-	mnl_attr_nest_end(nlh, nest);
-	end(n, nlh);
-}
-
-/* Of the root class of this htb alone, and the less of its rate and ceiling */
-static void rate_of_htb(void **state)
-{
-	struct qdisc q = { .ifindex = 7, .handle = 0x10000 };
-
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 9000);
-	put_class(0, 0x10002, 0x10001, 100, 100);
-	put_class(0, 0x20001, TC_H_ROOT, 300, 300);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
-	assert_int_equal(q.rate, 40000);
-	assert_int_equal(asked[0].tcm_ifindex, 7);
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
-	assert_int_equal(q.rate, 32000);
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
-	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
-	catch(&stderr);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_SYSTEM);
-	assert_string_equal(caught(), "Error: htb on d0 has 2 root classes: for its rate to be known it must be one.\n");
-}
-
-static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
-		       const char *kind, __u32 prog)
-{
-	struct nlmsghdr *nlh = begin(n, handle, TC_H_MAKE(TC_H_CLSACT, egress ?
-				     TC_H_MIN_EGRESS : TC_H_MIN_INGRESS), prio << 16, kind);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
-
-	if (prog)
-		mnl_attr_put_u32(nlh, TCA_BPF_ID, prog);
-	mnl_attr_nest_end(nlh, nest);
-	end(n, nlh);
-}
-
-static void filters_are_ours_by_their_place(void **state)
-{
-	struct filters f;
-
-	no_answers();
-	put_filter(0, false, HPCCPP_TC_PRIO, 1, "bpf", 11);
-	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
-	put_filter(1, true, HPCCPP_TC_PRIO, 1, "bpf", 14);
-	put_filter(1, true, HPCCPP_TC_PRIO + 1, 1, "bpf", 13);
-	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
-	assert_int_equal(asked[0].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS));
-	assert_int_equal(asked[1].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS));
-	assert_int_equal(f.count, 4);
-	assert_true(f.taken && f.taken_in);
-	assert_int_equal(f.prog, 14);
-	assert_int_equal(f.prog_in, 11);
-	/* beside another eBPF filter of that preference there is room, but not beside u32 */
-	no_answers();
-	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
-	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32", 0);
-	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
-	assert_true(f.taken && !f.taken_in);
-	assert_int_equal(f.prog, 0);
-	assert_int_equal(f.prog_in, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_may_be_short),
+		cmocka_unit_test(typos_are_told),
+		cmocka_unit_test(first_keyword_may_be_left_out),
 		cmocka_unit_test(keywords_have_values),
 		cmocka_unit_test(numbers_have_ranges),
 		cmocka_unit_test(no_number_has_zeros_in_front),
@@ -873,6 +733,9 @@ int main(void)
 		cmocka_unit_test(prefixes_are_refused),
 		cmocka_unit_test(text_has_words_and_units),
 		cmocka_unit_test(rates_and_times_are_short),
+		cmocka_unit_test(ages_are_for_humans),
+		cmocka_unit_test(nothing_is_left_out_of_text),
+		cmocka_unit_test(no_rows_are_said),
 		cmocka_unit_test(json_is_the_row),
 		cmocka_unit_test(names_become_utf8),
 		cmocka_unit_test(samples_have_base_units),

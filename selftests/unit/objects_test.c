@@ -224,6 +224,20 @@ int find_dev(const char *dev, const char *netns, int *ifindex)
 	return EXIT_DONE;
 }
 
+int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
+		      int *ifindex)
+{
+	*dev = "ha";
+	*ifindex = IFINDEX;
+	return EXIT_DONE;
+}
+
+int draw_mark(__u32 *mark)
+{
+	*mark = 4711;
+	return EXIT_DONE;
+}
+
 int netns_enter(const char *name)
 {
 	return EXIT_DONE;
@@ -831,6 +845,10 @@ static void flows_of_tcp(void **state)
 	assert_entry(f, "dst", "\"fd00::9\"");
 	assert_entry(f, "state", "\"CLOSE-WAIT\"");
 	assert_entry(f, "mode", "\"hpccpp-reno\"");
+	/* nothing that telemetry would have said */
+	assert_entry(f, "U", "none");
+	assert_entry(f, "records", "none");
+	assert_entry(f, "cwnd", "12");
 	f = json_object_array_get_idx(rows, 2);
 	assert_entry(f, "state", "\"?\"");
 	assert_entry(f, "mode", "\"?\"");

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <arpa/inet.h>
-#include <sys/random.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/pkt_sched.h>
@@ -27,7 +26,7 @@
 #define PACKET		1500	/* bytes */
 
 static const char usage[] =
-"Usage: hpccpp cnp add dev DEV accept PREFIX [ accept PREFIX ]...\n"
+"Usage: hpccpp cnp add [ dev ] DEV accept PREFIX [ accept PREFIX ]...\n"
 "                      [ rate RATE ] [ base-rtt TIME ]\n"
 "                      [ algorithm { auto | dcqcn } ] [ threshold PERCENT ]\n"
 "                      [ flows N ] [ trace HOPS to PREFIX [ to PREFIX ]... ]\n"
@@ -35,51 +34,35 @@ static const char usage[] =
 "                      [ answer { cnp | fast-cnp } ] [ limit N ]\n"
 "                      [ detour PREFIX ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
-"       hpccpp cnp delete dev DEV [ netns NAME ]\n"
-"       hpccpp cnp [ show ] [ dev DEV ] [ netns NAME ]\n"
+"       hpccpp cnp delete [ dev ] DEV [ netns NAME ]\n"
+"       hpccpp cnp [ show ] [ [ dev ] DEV ] [ netns NAME ]\n"
 "\n"
-"accept Fast CNPs of switches, and of receivers, with such addresses,\n"
-"      ADDRESS[/LEN] of IPv6, up to 64; those of others are dropped\n"
-"RATE  the line's, 10kbit to 4tbit, at which flows start. Default: that in ethtool\n"
-"TIME  T, the base round trip time of the network, 1us to 4s, default 50us:\n"
-"      DCQCN's timer is 1.1 of it\n"
-"algorithm auto: HPCC++ where a Fast CNP brings a trace, DCQCN where none does\n"
-"      (default); dcqcn: that in any case\n"
-"threshold the load from which the network's ports send Fast CNPs, 1 to 100 percent,\n"
-"      default 80: HPCC++ takes the load for less when none comes\n"
-"flows N of HPCC++, flows that are expected on a link, 1 to 1000000, default 64\n"
-"trace HOPS data packets leave with an IOAM trace with room for so many ports, 1 to 8,\n"
-"      and it is taken off those that come. To be set at both ends. Default: none\n"
-"to PREFIX peers whose data gets a trace, ADDRESS[/LEN] of IPv6, up to 64: those that\n"
-"      take it off, too\n"
-"ioam-namespace take only traces of this one, 0 to 65535, up to 4. Default: of all.\n"
-"      The first is that of trace, default 0\n"
-"answer data packets that come with a congestion mark (ECN CE): a flow's sender gets a\n"
-"      CNP, at most once in base-rtt. cnp: as NICs send it, to a queue pair that our ACKs\n"
-"      name; fast-cnp: a Fast CNP of a receiver. Default: no answer\n"
-"limit N answers a second at most, to all, 1 to 1000000, default 10000\n"
-"detour a flow that a Fast CNP of a switch with such an address slows down, of those\n"
-"      in accept, gets another UDP source port, by which ECMP may lead it around that\n"
-"      switch: at most once in 8 base-rtt; up to 64. Default: no flow\n"
-"option-type IPv6 destination option of a Fast CNP without, and of one with a trace,\n"
-"      128 to 159. Default: 0x9e, 0x9d\n"
+"DEV        the first word that is no keyword; behind \"dev\" it may be any. Its\n"
+"           root qdisc, or each below it in which packets wait, has to be fq\n"
+"accept     take Fast CNPs from such IPv6 addresses, ADDRESS[/LEN], up to 64, and\n"
+"           drop others\n"
+"RATE       of the line, at which flows start, 10kbit to 4tbit. Default: that of\n"
+"           ethtool\n"
+"TIME       base RTT of the network, 1us to 4s. Default: 50us\n"
+"algorithm  auto (default): HPCC++ for a Fast CNP with a trace, DCQCN for others;\n"
+"           or DCQCN for all\n"
+"threshold  load from which ports send Fast CNPs, 1 to 100 %. Default: 80\n"
+"flows      N of HPCC++: flows expected on a link, 1 to 1000000. Default: 64\n"
+"trace      add IOAM traces with room for so many ports, 1 to 8, to data that\n"
+"           leaves, and take them off what comes: give it at both ends\n"
+"to         ... to data for these peers, ADDRESS[/LEN] of IPv6, up to 64\n"
+"ioam-namespace of traces that are heeded, 0 to 65535, up to 4; the first is that\n"
+"           of trace. Default: all are heeded, and trace has 0\n"
+"answer     answer data that comes with a congestion mark: with CNPs as NICs send\n"
+"           them, or with Fast CNPs of a receiver. Default: neither\n"
+"limit      ... at most N a second, 1 to 1000000. Default: 10000\n"
+"detour     a flow that a Fast CNP from such an address slows down gets another\n"
+"           UDP source port, at most once in 8 base-rtt: ADDRESS[/LEN], up to 64\n"
+"option-type of a Fast CNP without trace, then of one with a trace, 128 to 159.\n"
+"           Default: 0x9e 0x9d\n"
 "\n"
-"The device needs fq, at its root or as each qdisc that packets wait in below it.\n"
-"\n"
-"show: a line for each device, and below it one for each flow. -s adds packets: data, paced\n"
-"(held back), untracked (of flows without room); CNPs heeded: switch, receiver,\n"
-"ordinary (without the option), traced (of these, by their trace), trace_bad (a\n"
-"trace of no use, heeded without); CNPs dropped: repeated (the flow has\n"
-"reacted to that), denied (no PREFIX), malformed, unknown (no such flow), idle (it is not\n"
-"sending), checksum, icrc; error; data packets that left with a trace: trace_added,\n"
-"without, as the MTU has no room: trace_mtu; that came with one: trace_removed (it is\n"
-"off), trace_left (malformed, or not alone). With answer: answered, suppressed (the\n"
-"flow has just had one), limited (more than N), unpaired (no ACK has named the\n"
-"sender's queue pair yet). With detour: detoured (Fast CNPs for which a flow got\n"
-"another port).\n"
-"\n"
-"JSON: dev rate rate_given base_rtt algorithm threshold expected accept trace to answer\n"
-"limit detour ioam_namespaces option_types flows stats: see hpccpp(8)\n";
+"show: a line for each device, below it one for each flow. -s adds counters,\n"
+"those that are not 0. See hpccpp(8).\n";
 
 const struct field cnp_flow_fields[] = {
 	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
@@ -95,7 +78,7 @@ const struct field cnp_flow_fields[] = {
 	{ "alpha", FORM_RATIO, "alpha", NULL, NULL, NULL },
 	{ "cause", FORM_TEXT, "cause", NULL, NULL, NULL },
 	{ "switch", FORM_TEXT, "switch", NULL, NULL, NULL },
-	{ "cnp_age", FORM_TIME, "ago", NULL, NULL, NULL },
+	{ "cnp_age", FORM_AGE, "age", NULL, NULL, NULL },
 	{ "cnps", FORM_NUM, "cnps", NULL, NULL, NULL },
 	{ "detours", FORM_NUM, "detours", NULL, NULL, NULL },
 	{ "packets", FORM_NUM, "packets", NULL, NULL, NULL },
@@ -123,7 +106,7 @@ const struct field cnp_fields[] = {
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_cnp_packets_total",
 	  "Packets of RoCEv2 by what the agent did with them." },
-	{ }
+	{ .word = "no agent for Fast CNPs" }
 };
 
 static const char *const algorithms[] = { "auto", "dcqcn" };
@@ -334,10 +317,7 @@ static int check_words(const struct argument *args, const struct numbers *v)
 		return usage_error("\"to\" is wrong without \"trace\"");
 	if (args[LIMIT].n && !args[ANSWER].n)
 		return usage_error("\"limit\" is wrong without \"answer\"");
-	if (v->type[0] == v->type[1])
-		return usage_error("option-type \"0x%02x\" is wrong: the other is the same",
-				   v->type[0]);
-	return EXIT_DONE;
+	return check_option_types(v->type);
 }
 
 /* Sets the configuration, without the rates. */
@@ -362,12 +342,7 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 	cfg->expected = v->flows;
 	cfg->hops = v->hops;
 	cfg->limit = v->limit;
-	/* a number that no packet has by chance, and that nobody can guess */
-	while (cfg->answer && !cfg->mark) {
-		if (getrandom(&cfg->mark, sizeof(cfg->mark), 0) < 0)
-			return errno_error(errno, "cannot get a random number");
-	}
-	return EXIT_DONE;
+	return cfg->answer ? draw_mark(&cfg->mark) : EXIT_DONE;
 }
 
 static int check_place(const struct plan *p)
@@ -393,7 +368,7 @@ static int cnp_add(int argc, char **argv)
 	const char *netns = NULL;
 	struct plan p = {};
 	struct argument args[WORDS] = {
-		[DEV] = { ARG("dev", arg_text, &p.dev) },
+		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
 		[ACCEPT] = { ARG("accept", arg_prefix6, p.accept), .max = HPCCPP_PREFIXES },
 		[IOAM_NAMESPACE] = { ARG("ioam-namespace", arg_uint, v.namespace),
 				     .high = 65535, .max = HPCCPP_CNP_NAMESPACES },
@@ -444,21 +419,11 @@ static int cnp_add(int argc, char **argv)
 
 static int cnp_delete(int argc, char **argv)
 {
-	const char *dev = NULL, *netns = NULL;
-	struct argument args[] = {
-		{ ARG("dev", arg_text, &dev) },
-		{ ARG("netns", arg_text, &netns) },
-	};
+	const char *dev = NULL;
 	int ifindex, ret;
 	bool in, out;
 
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && !dev)
-		ret = usage_error("\"dev\" is missing, try \"hpccpp cnp help\"");
-	if (!ret)
-		ret = find_dev(dev, netns, &ifindex);
-	if (!ret)
-		ret = lock_agents();
+	ret = find_dev_to_clear("cnp", argc, argv, &dev, &ifindex);
 	if (!ret)
 		ret = find_both(ifindex, &in, &out);
 	if (ret)

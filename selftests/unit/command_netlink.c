@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of what the command reads from netlink: qdiscs, the rate of an htb, filters.
+ * libmnl's sockets are those below, and answer with what a test has put there.
+ */
+#include <stdlib.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+
+#include "command_test.h"
+
+static char answer[4][4096];	/* to one dump after the other */
+static size_t answer_len[4];
+static unsigned int dumps, interrupted;	/* dumps so far, and how many of them are */
+static struct tcmsg asked[4];
+static bool done;
+
+struct mnl_socket *mnl_socket_open2(int bus, int flags)
+{
+	assert_int_equal(bus, NETLINK_ROUTE);
+	return (struct mnl_socket *)answer;
+}
+
+int mnl_socket_close(struct mnl_socket *nl)
+{
+	return 0;
+}
+
+int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
+{
+	return 0;
+}
+
+unsigned int mnl_socket_get_portid(const struct mnl_socket *nl)
+{
+	return 1;
+}
+
+ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t len)
+{
+	const struct nlmsghdr *nlh = req;
+
+	assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
+	assert_true(dumps < ARRAY_SIZE(asked));
+	memcpy(&asked[dumps], mnl_nlmsg_get_payload(nlh), sizeof(asked[0]));
+	done = false;
+	return len;
+}
+
+ssize_t mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t size)
+{
+	struct nlmsghdr *nlh;
+
+	if (!done && answer_len[dumps]) {
+		memcpy(buf, answer[dumps], answer_len[dumps]);
+		done = true;
+		return answer_len[dumps];
+	}
+	nlh = mnl_nlmsg_put_header(buf);
+	nlh->nlmsg_type = NLMSG_DONE;
+	nlh->nlmsg_seq = 1;
+	if (dumps++ < interrupted)
+		nlh->nlmsg_flags = NLM_F_DUMP_INTR;
+	*(int *)mnl_nlmsg_put_extra_header(nlh, sizeof(int)) = 0;
+	return nlh->nlmsg_len;
+}
+
+static void no_answers(void)
+{
+	memset(answer_len, 0, sizeof(answer_len));
+	dumps = 0;
+	interrupted = 0;
+}
+
+/* Begins a message in the answer to dump n; end() after its attributes */
+static struct nlmsghdr *begin(unsigned int n, __u32 handle, __u32 parent, __u32 info,
+			      const char *kind)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(answer[n] + answer_len[n]);
+	struct tcmsg *tcm;
+
+	nlh->nlmsg_seq = 1;
+	nlh->nlmsg_type = RTM_NEWQDISC;
+	tcm = mnl_nlmsg_put_extra_header(nlh, sizeof(*tcm));
+	*tcm = (struct tcmsg){ .tcm_ifindex = 7, .tcm_handle = handle,
+			       .tcm_parent = parent, .tcm_info = info };
+	mnl_attr_put_strz(nlh, TCA_KIND, kind);
+	return nlh;
+}
+
+static void end(unsigned int n, const struct nlmsghdr *nlh)
+{
+	answer_len[n] += MNL_ALIGN(nlh->nlmsg_len);
+}
+
+static void put_stats(struct nlmsghdr *nlh, __u32 backlog, __u32 drops)
+{
+	struct gnet_stats_queue queue = { .qlen = 1, .backlog = backlog, .drops = drops };
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_STATS2);
+
+	mnl_attr_put(nlh, TCA_STATS_QUEUE, sizeof(queue), &queue);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_netem(struct nlmsghdr *nlh, __u32 latency, __u32 rate, __u64 rate64)
+{
+	struct { struct tc_netem_qopt q; char rest[128]; } o = { .q = { .latency = latency } };
+	struct tc_netem_rate r = { .rate = rate };
+	struct nlattr *nest = (struct nlattr *)mnl_nlmsg_get_payload_tail(nlh);
+	size_t at = MNL_ALIGN(sizeof(o.q));
+
+	mnl_attr_put(nlh, TCA_OPTIONS, at, &o);
+	if (rate)
+		mnl_attr_put(nlh, TCA_NETEM_RATE, sizeof(r), &r);
+	if (rate64)
+		mnl_attr_put_u64(nlh, TCA_NETEM_RATE64, rate64);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
+{
+	struct tc_tbf_qopt q = { .rate.rate = rate };
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	mnl_attr_put(nlh, TCA_TBF_PARMS, sizeof(q) - cut, &q);
+	if (rate64)
+		mnl_attr_put_u64(nlh, TCA_TBF_RATE64, rate64);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+void qdiscs_are_read(void **state)
+{
+	static const struct qdisc want[] = {
+		{ 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 3000, 4 },
+		{ 7, 0x20000, 0x10001, "netem", 80000000000, false, 0, 0 },
+		{ 7, 0x30000, 0x10002, "tbf", 24000, false, 0, 0 },
+		{ 7, 0x40000, 0x10003, "tbf", 64000000000, false, 0, 0 },
+		{ 7, 0x50000, 0x10004, "tbf", 0, false, 0, 0 },
+		{ 7, 0x60000, 0x10005, "pfifo", 0, false, 0, 0 },
+	};
+	struct nlmsghdr *nlh;
+	struct qdisc *list;
+	size_t n, i;
+
+	no_answers();
+	interrupted = 1;
+	for (i = 0; i < 2; i++) {
+		nlh = begin(i, want[0].handle, want[0].parent, 0, "netem");
+		put_netem(nlh, 5, 2000, 0);
+		put_stats(nlh, 3000, 4);
+		end(i, nlh);
+		nlh = begin(i, want[1].handle, want[1].parent, 0, "netem");
+		put_netem(nlh, 0, ~0U, 10000000000);
+		end(i, nlh);
+		nlh = begin(i, want[2].handle, want[2].parent, 0, "tbf");
+		put_tbf(nlh, 3000, 0, 0);
+		end(i, nlh);
+		nlh = begin(i, want[3].handle, want[3].parent, 0, "tbf");
+		put_tbf(nlh, ~0U, 8000000000, 0);
+		end(i, nlh);
+		nlh = begin(i, want[4].handle, want[4].parent, 0, "tbf");
+		put_tbf(nlh, 3000, 0, 4);
+		end(i, nlh);
+		nlh = begin(i, want[5].handle, want[5].parent, 0, "pfifo");
+		put_tbf(nlh, 3000, 0, 0);
+		end(i, nlh);
+	}
+	assert_int_equal(qdisc_list(&list, &n), EXIT_DONE);
+	/* the first was interrupted: it counts for nothing */
+	assert_int_equal(dumps, 2);
+	assert_int_equal(n, ARRAY_SIZE(want));
+	for (i = 0; i < n; i++) {
+		assert_int_equal(list[i].ifindex, want[i].ifindex);
+		assert_int_equal(list[i].handle, want[i].handle);
+		assert_int_equal(list[i].parent, want[i].parent);
+		assert_string_equal(list[i].kind, want[i].kind);
+		assert_int_equal(list[i].rate, want[i].rate);
+		assert_int_equal(list[i].delay, want[i].delay);
+		assert_int_equal(list[i].backlog, want[i].backlog);
+		assert_int_equal(list[i].drops, want[i].drops);
+		assert_ptr_equal(find_qdisc(list, n, 7, want[i].parent), &list[i]);
+	}
+	assert_null(find_qdisc(list, n, 8, TC_H_ROOT));
+	assert_null(find_qdisc(list, n, 7, TC_H_INGRESS));
+	free(list);
+}
+
+static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __u32 ceil)
+{
+	struct tc_htb_opt o = { .rate.rate = rate, .ceil.rate = ceil };
+	struct nlmsghdr *nlh = begin(n, handle, parent, 0, "htb");
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	mnl_attr_put(nlh, TCA_HTB_PARMS, sizeof(o), &o);
+	mnl_attr_nest_end(nlh, nest);
+	end(n, nlh);
+}
+
+/* Of the root class of this htb alone, and the less of its rate and ceiling */
+void rate_of_htb(void **state)
+{
+	struct qdisc q = { .ifindex = 7, .handle = 0x10000 };
+
+	no_answers();
+	put_class(0, 0x10001, TC_H_ROOT, 5000, 9000);
+	put_class(0, 0x10002, 0x10001, 100, 100);
+	put_class(0, 0x20001, TC_H_ROOT, 300, 300);
+	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
+	assert_int_equal(q.rate, 40000);
+	assert_int_equal(asked[0].tcm_ifindex, 7);
+	no_answers();
+	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
+	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
+	assert_int_equal(q.rate, 32000);
+	no_answers();
+	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
+	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
+	catch(&stderr);
+	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_SYSTEM);
+	assert_string_equal(caught(), "Error: htb on d0 has 2 root classes: for its rate to be known it must be one.\n");
+}
+
+static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
+		       const char *kind, __u32 prog)
+{
+	struct nlmsghdr *nlh = begin(n, handle, TC_H_MAKE(TC_H_CLSACT, egress ?
+				     TC_H_MIN_EGRESS : TC_H_MIN_INGRESS), prio << 16, kind);
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	if (prog)
+		mnl_attr_put_u32(nlh, TCA_BPF_ID, prog);
+	mnl_attr_nest_end(nlh, nest);
+	end(n, nlh);
+}
+
+void filters_are_ours_by_their_place(void **state)
+{
+	struct filters f;
+
+	no_answers();
+	put_filter(0, false, HPCCPP_TC_PRIO, 1, "bpf", 11);
+	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
+	put_filter(1, true, HPCCPP_TC_PRIO, 1, "bpf", 14);
+	put_filter(1, true, HPCCPP_TC_PRIO + 1, 1, "bpf", 13);
+	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
+	assert_int_equal(asked[0].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS));
+	assert_int_equal(asked[1].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS));
+	assert_int_equal(f.count, 4);
+	assert_true(f.taken && f.taken_in);
+	assert_int_equal(f.prog, 14);
+	assert_int_equal(f.prog_in, 11);
+	/* beside another eBPF filter of that preference there is room, but not beside u32 */
+	no_answers();
+	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
+	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32", 0);
+	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
+	assert_true(f.taken && !f.taken_in);
+	assert_int_equal(f.prog, 0);
+	assert_int_equal(f.prog_in, 0);
+}
