@@ -111,6 +111,11 @@ bench bench-paper:
 	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
 		scripts/lab/bench.sh $(if $(@:bench=),clos,$(SCENARIO))
 
+# Of what bench has run so far, or has been stopped in
+report: deps
+	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
+		scripts/lab/bench.sh --report $(SCENARIO)
+
 # What it costs, on this kernel and in the VM.
 cost: deps
 	$(q)$(MAKE) build-6.1 build-bin
@@ -194,6 +199,7 @@ help:
 	@echo '                probe fabric parking layout mixed blind-hop harm latency integrity'
 	@echo '                sparse rx flows-n sweep scale", CC=hpccpp,hpccpp-full,hpccpp-rx,dctcp,bbr,'
 	@echo '                cubic run a part'
+	@echo '  report      - results/lab/report.html of what has been run so far'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
@@ -202,5 +208,6 @@ help:
 
 .PHONY: all modules modules_install tools install uninstall demo check deps
 .PHONY: install-dkms deb cost
-.PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link bench bench-paper build-native
+.PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
+.PHONY: bench bench-paper report
 .PHONY: build-kmod build-tools build-tools-6.1 build-bin clean help

@@ -4,6 +4,7 @@
 # say which of the bounds (bounds.jq) hold:
 #
 #	bench.sh [SCENARIO]...		default: all but clos, which is bench-paper's
+#	bench.sh --report [SCENARIO]...	run nothing: the report of what has been run
 #
 # Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/, and one that
 # follows rates flent's data files in results/lab/flent/ (../flent.sh). What is there
@@ -19,12 +20,14 @@ here=$(realpath "${BASH_SOURCE%/*}")
 . "$here/../common.sh"
 top=$(realpath "$here/../..")
 
+report=
+[[ ${1-} != --report ]] || { report=1; shift; }
 CCS=${CCS-}
 known="hpccpp hpccpp-full hpccpp-rx dctcp bbr cubic"
 for cc in ${CCS//,/ }; do
 	[[ " $known " == *" $cc "* ]] || bad "unknown congestion control '$cc' (known: $known)"
 done
-[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale
+[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale ${report:+clos}
 plan=$("$here/plan.sh" "$@")
 if [[ -n $CCS ]]; then
 	# without "cc=" it is hpccpp; scale has it as a word
@@ -38,8 +41,25 @@ fi
 plan=$(grep -E -e "${ONLY-}" <<<"$plan" || true)
 [[ -n $plan ]] || bad "no run of $* is for CC=$CCS ONLY=${ONLY-}"
 
-lab_env "$top"
 results=${RESULTS_LAB:-$top/results/lab}
+if [[ -n $report ]]; then
+	# of any module: what each run has had is in the report
+	tmp=$(mktemp -d)
+	trap 'rm -rf "$tmp"' EXIT
+	while read -r scenario name _; do
+		! [[ -s $results/$scenario/$name.json ]] || cat "$results/$scenario/$name.json"
+	done <<<"$plan" | jq -s . >"$tmp/all.json"
+	runs=$(jq length "$tmp/all.json")
+	[[ $runs -gt 0 ]] || bad "none of the $(wc -l <<<"$plan") runs is in $results: make bench"
+	rm -f "$results/report.html"
+	# whether its bounds hold is in the report, and for bench to say
+	RESULTS=$results "$here/judge.sh" "$tmp/all.json" >"$tmp/judged" 2>&1 || [[ -s $results/report.html ]] ||
+		{ cat "$tmp/judged" >&2; exit 1; }
+	grep ' bounds hold' "$tmp/judged"
+	echo "$results/report.html is of $runs runs"
+	exit
+fi
+lab_env "$top"
 mkdir -p "$results"
 exec 7>"$results/.lock"
 flock -n 7 || die "another bench.sh is at work in $results"

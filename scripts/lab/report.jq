@@ -4,6 +4,7 @@
 #
 #	@plot NAME		gnuplot's commands, up to @end
 #	@trace KIND FILE RUN ARGUMENT...	in a plot: what it reads from a run's traces
+#	@line FILE ELEMENT	of its "plot", left out where there is no FILE; - needs none
 #
 # $bounds is the text of what bounds.jq says, $known that of known.bounds. A run or a
 # metric that is not there leaves a dash or nothing.
@@ -67,9 +68,9 @@ def plot($name; $title; $x; $y; $commands; $lines):
 	(range($lines | length) | . as $i | $lines[$i] |
 		if .file then .trace // empty | "@trace \(.)"
 		else "$d\($i) << E", (.points[] | map(tostring) | join(" ")), "E" end),
-	"plot " + ([range($lines | length) | . as $i | $lines[$i] |
-		(if .file then "'\(.file)' using \(.using)" else "$d\($i)" end) +
-		" with \(if .file then "lines" else "linespoints" end) \(.style) title \(.title | quoted)"] | join(", ")),
+	(range($lines | length) | . as $i | $lines[$i] |
+		"@line \(.file // "-") " + (if .file then "'\(.file)' using \(.using)" else "$d\($i)" end) +
+		" with \(if .file then "lines" else "linespoints" end) \(.style) title \(.title | quoted)"),
 	"@end";
 def plots(body): "<div class=plots>", body, "</div>";
 def points(xy): [.[] | xy | select(all(.[]; type == "number"))] | sort;
@@ -81,8 +82,8 @@ def style: {
 	"reno": "lc rgb '#cc3311' pt 13"
 }[.] // "lc rgb '#555555' pt 1";
 def styles: ["lc rgb '#009955' pt 7", "lc rgb '#55bb22' dt 2 pt 6", "lc rgb '#aa3377' pt 5", "lc rgb '#dd77aa' dt 2 pt 4"];
-# An empty queue has no logarithm: it stands at the lower edge.
-def log_queue: "set logscale y; set yrange [0.01:]; set format y '%g'";
+# An empty queue has no logarithm: it stands at the lower edge, whose mark says so.
+def log_queue: "set logscale y; set yrange [0.01:]; set format y '%g'; set ytics add ('≤ 0.01' 0.01)";
 def floor_queue: if type == "number" and . < 0.01 then 0.01 else . end;
 
 # --- Runs ----------------------------------------------------------------------
@@ -97,11 +98,57 @@ def by(f): group_by(f)[];
 
 def star: pre("h1 ---.\nh2 --- s1 --- r1\t all links alike; the queue is that of s1 towards r1\nhN ---'");
 
+# What the paper's authors' simulator has for the smallest flows, by sizes and load.
+def simulator: { "websearch 30": 1.7, "websearch 50": 1.95, "fb_hadoop 30": 2.1, "fb_hadoop 50": 2.6 };
+# of runs of the same sizes and load
+def slowdown_plot($name; $p):
+	sort_by(.cc | rank) | "\(.[0].params.sizes) \(.[0].params.load)" as $key |
+	plot("\($name)-\($key | gsub(" "; "-"))-\($p)"; "\($key) %: \($p) slowdown"; "flow size, bytes"; "FCT / ideal";
+		"set logscale xy; set yrange [1:]; set format x '%.0s%c'; set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000)";
+		[.[] | { title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics[$p]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }] +
+		[(.[0].metrics.sizes | select(type == "array") | .[0]) as $size |
+			select($p == "p99" and simulator[$key]) |
+			{ title: "HPCC simulator + 1", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + 1]] }]);
+
+# --- The first screen --------------------------------------------------------------
+
+def percent: . * 1000 | round | "\(. / 10 | floor).\(. % 10) %";
+def brief: if . > 0 then pow(10; 2 - (log10 | floor)) as $k | (. * $k | round) / $k else . end | sig;
+def tile($what; $figure; $beside; $of):
+	"<div class=tile><h3>\($what)</h3><strong>\($figure)</strong>",
+	(select($beside != []) | "<p>\($beside | join(" · "))"), "<p class=dim>\($of)</div>";
+# The run of hpccpp that says most, and the others of the same: f is what is told of each
+def rivals($run; $keys; f):
+	[$all[] | select(.scenario == $run.scenario and (.cc | IN("dctcp", "bbr", "cubic")) and
+		(. as $other | all($keys[]; . as $k | $other.params[$k] == $run.params[$k]))) |
+		select(f != null)] | sort_by(.cc | rank) | map("\(.cc) \(f)");
+def crowd: [runs("long")[] | select(.cc == "hpccpp" and .params.n == 64 and .params.mtu == 1500 and
+	.params.offloads != "no" and (.params.overhead // 0) == 0 and (.metrics.utilisation | numbers))] |
+	max_by([.params.mbit, -.params.rtt, .params.flows]);
+def fabric_run: [runs("fabric")[] | select(.cc == "hpccpp" and (.metrics.smallest_p99 | numbers))] |
+	max_by([.params.sizes == "websearch", .params.load == 50, .params.load]);
+def tiles:
+	(crowd | values | . as $run | ["flows", "mbit", "rtt", "mtu", "offloads", "overhead"] as $keys |
+		"\(.params.flows) senders to one receiver, \(link)" as $of |
+		tile("Load of the link"; .metrics.utilisation | percent; rivals($run; $keys; .metrics.utilisation // null | values | percent); $of),
+		tile("Mean queue, packets"; .metrics.queue_mean | brief; rivals($run; $keys; .metrics.queue_mean // null | values | brief); $of)),
+	(fabric_run | values | . as $run | ["sizes", "load"] as $keys |
+		"\(.params.sizes), \(.params.load) % load, 16 hosts of a leaf-spine fabric" as $of |
+		tile("Small flows: p99 slowdown of the smallest 20 %"; .metrics.smallest_p99 | brief;
+			rivals($run; $keys; .metrics.smallest_p99 // null | values | brief); $of),
+		tile("The price: p99 slowdown of the largest 5 %"; .metrics.largest_p99 | brief;
+			rivals($run; $keys; .metrics.largest_p99 // null | values | brief);
+			"\($of); and 5 % of each link stays free"));
+def first_screen:
+	"<h1>HPCC++ for Linux TCP: what the lab measured</h1>",
+	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel. <a href=\"#terms\">Terms</a> are at the end."),
+	"<div class=tiles>", tiles, "</div>",
+	(fabric_run | values | .params.load as $load |
+		plots(runs("fabric") | map(select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
+
 # --- 1. What was run -------------------------------------------------------------
 
-def intro:
-	"<h1>HPCC++ for Linux TCP: what the lab measured</h1>",
-	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries η = 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel."),
+def what_was_run:
 	section("run"; "What was run"),
 	table([]; []; [
 		["runs", ($all | length | tostring)],
@@ -112,6 +159,9 @@ def intro:
 		["seed of the traffic", ($all | map(.seed | select(. != 0)) | unique | map(tostring) | join(", "))]
 	]),
 	p("The lab is the real TCP stack of that kernel and the real module and eBPF agents in User-Mode Linux, with a network namespace for each host and switch, in <em>virtual time</em>: the clock stands still while anything is computed, so that CPU costs nothing and times are exact to the nanosecond. Links send at exactly their rate, wait exactly their delay, and queue first in, first out; delays are set so that a full packet and its ACK take the base RTT through empty queues. (The scenario <em>scale</em> is about what CPU and memory hpccpp takes, and runs in QEMU, where a nanosecond is an instruction.)"),
+	p("A run’s name says what it has of its own: <em>hpccpp-64x100g-8us-mtu1500-n64</em> is hpccpp, 64 senders, links of 100 Gbit/s, a base RTT of 8 µs, an MTU of 1500 bytes, N 64 (<em>notso</em>: without TSO; <em>wire</em>: 24 bytes more with each frame on the link); <em>cubic-60x500k-4mb</em> of incast 60 senders of 500 KB each and a buffer of 4 MB; <em>dctcp-websearch-50</em> of fabric the flow sizes and a load of 50 %; <em>hpccpp-reno-200m-20000us-hop85-buffer30</em> of harm hpccpp beside Reno, links of 200 Mbit/s, 20 ms, and a last link of 85 % of that with a buffer of 30 packets.");
+def terms:
+	section("terms"; "Terms"),
 	"<dl>",
 	(
 		["base RTT", "of a full packet and its ACK through empty queues. “RTTs” and µs of a link are this."],
@@ -131,10 +181,21 @@ def intro:
 
 # --- 2. Bounds -------------------------------------------------------------------
 
+# Of the many bounds those that say what hpccpp is for: scenario, name
+def headline: [
+	["long", "utilisation"], ["long", "queue mean, packets"], ["long", "queue p99, packets"],
+	["long", "DCTCP's mean queue over ours"], ["long", "Jain"],
+	["step", "queue back under 5 packets after connect(), RTTs"], ["step", "utilisation back after a leave, RTTs"],
+	["incast", "completion over ideal"], ["fabric", "p99 slowdown of the smallest 20 %, over DCTCP's"],
+	["fabric", "p99 slowdown of the largest 5 %, over DCTCP's"], ["parking", "samples that name the real bottleneck"],
+	["harm", "goodput of cubic, over that beside a twin"]
+];
+def sign: gsub("<="; "≤") | gsub(">="; "≥");
 def summary:
 	[$bounds | split("\n")[] | select(. != "") |
 		capture("^(?<word>\\w+) +(?<figure>.*?)(?: \\((?<bound>[<>]=? [^,)]*)?(?:, )?(?:listed (?<listed>[^)]*))?\\))?  (?<what>.*)$") |
-		[.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | gsub("<="; "≤") | gsub(">="; "≥") },
+		. + (.what | capture("^(?<name>.*), (?<scenario>[a-z-]+) [^ ]+$") // {})] as $all_lines |
+	[$all_lines[] | [.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | sign },
 		 { n: (.listed // "") }, .what]] as $lines |
 	def of($words): [$lines[] | select(.[0] as $w | $words | index($w))];
 	def count($words; $text): of($words) | length | select(. > 0) | "\(.) \($text)";
@@ -145,7 +206,14 @@ def summary:
 			([count(["known"]; "are known not to, and are below with the reason"), count(["new"]; "do not hold and are new"),
 			  count(["worse"]; "are worse than is known"), count(["holds"]; "hold and are still listed as not holding"),
 			  count(["gone"]; "are listed and exist no more"),
-			  count(["unjudged"]; "could not be judged for want of another run")] | map("; " + .) | add // "") + "."),
+			  count(["unjudged"]; "could not be judged for want of another run")] | map("; " + .) | add // "") + ". Those that matter most, each with its worst figure:"),
+		table([]; ["scenario", "what", "bound", "worst figure", "runs", "hold"];
+			[headline[] as [$scenario, $name] |
+				[$all_lines[] | select(.scenario == $scenario and .name == $name and .bound and .word != "note")] |
+				select(. != []) |
+				(if .[0].bound | startswith("<") then max_by(.figure | tonumber? // 1e9) else min_by(.figure | tonumber? // -1e9) end) as $worst |
+				[$scenario, $name, { n: (map(.bound) | unique | if length == 1 then .[0] | sign else "by run" end) },
+				 { n: ($worst.figure | tonumber? // .) | sig }, length, (map(select(.word | IN("ok", "holds"))) | length)]]),
 		table([]; $heads; of(["new", "worse", "holds", "gone", "unjudged"])),
 		(known_groups($known)[] | (.bounds | map(.what)) as $its |
 			[of(["known", "worse"])[] | select(.[4] as $what | $its | index($what))] as $rows |
@@ -170,7 +238,7 @@ def long:
 	star,
 	(if $plain == [] then empty else
 		($plain | ccs) as $ccs |
-		p("The worst from 1 to 64 flows, MTU 1500; hpccpp with N = 64. In the plots a queue under 0.01 packets stands at the lower edge."),
+		p("The worst from 1 to 64 flows, MTU 1500; hpccpp with N = 64."),
 		table([["", 2]] + ($ccs | map([., 2])); ["link", "BDP"] + ($ccs | map("utilisation", "queue mean"));
 			[$plain | by([.params.mbit, .params.rtt]) | . as $group |
 				[(.[0] | link), .[0].metrics.bdp] + [$ccs[] | . as $cc |
@@ -178,7 +246,9 @@ def long:
 					(map(.utilisation | numbers) | min | share), (map(.queue_mean | numbers) | max)]]),
 		plots($plain | by([.params.mbit, .params.rtt]) | . as $group | (.[0] | link) as $link |
 			"long-\(.[0].params.mbit)-\(.[0].params.rtt)" as $name |
-			[[series] | by(.title | [(sub(",.*"; "") | rank), .])] as $series |
+			# of 64 flows alone N = flows is N = 64
+			[[series] | by(.title | [(sub(",.*"; "") | rank), .]) |
+				select(.[0].title | endswith("flows") | not) // select(any(.[]; .run.params.n != 64))] as $series |
 			("set logscale x 2; set xrange [0.9:71]; set xtics (1, 2, 4, 16, 64)") as $x |
 			plot("\($name)-u"; "\($link): utilisation"; "flows"; "utilisation"; "\($x); set yrange [*<0.8:1.01]";
 				[$series[] | { title: .[0].title, style: (.[0].title | style),
@@ -207,7 +277,7 @@ def step:
 		("join", "leave") as $event | (("2:queue:packets", "3:utilisation:of the link") / ":") as $what |
 		[$runs[] | select(.params.flows == 2 and .params.mbit == 100000 and .params.rtt == 8)] | sort_by([(.cc | rank), -.params.stage]) |
 		plot("step-\($event)-\($what[1])"; "\($event) at 100 Gbit/s, 8 µs: \($what[1])"; "base RTTs since the \($event)"; $what[2];
-			("set xrange [-3:20]; \(if $what[0] == "2" then "set logscale y; set yrange [1:10<*]" else "set yrange [0:1.05]" end)");
+			("set xrange [-3:20]; \(if $what[0] == "2" then "set logscale y; set yrange [1:10<*]; set ytics add ('≤ 1' 1)" else "set yrange [0:1.05]" end)");
 			map({ title: title, style: "\(title | style)", file: "step-\($event)-\(.name)", using: (if $what[0] == "2" then "1:($2 < 1 ? 1 : $2)" else "1:3" end),
 				trace: "step step-\($event)-\(.name) step/\(.name) \($event) \(.params.rtt) \(.params.mbit) \(.params.mtu + 14)" })))),
 	p("The queue is the most of each tenth of an RTT, from 1 packet up; utilisation is over the two RTTs before, headers included. Below, each figure is the worst of a run’s events. “Last &gt; 5” is of the first 20 RTTs. A flow that is over 1.25 times its share for all the time until the next event has there the length of that, 149 or 499 RTTs."),
@@ -239,14 +309,14 @@ def incast:
 def int_response:
 	runs("int-response") | select(. != []) | . as $runs |
 	section("int-response"; "int-response: the switch answers the senders"),
-	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without. They go to whoever computes the window. To the receiver they take the way of the data: in a FIFO they come after the segment that they are about, and tell nothing; with priorities (“FIFO, control first”) they pass what waits."),
+	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without. They go to whoever computes the window. To the receiver they take the way of the data: in a FIFO they come after the segment that they are about, and tell nothing; with priorities (“control first”) they pass what waits."),
 	star,
 	p("Reaction: from when the queue is half a BDP, a load of 150 %, to when a flow makes its window smaller. The half of a base RTT that a response needs is the least."),
 	table([["", 5], ["queue, packets", 1], ["reaction, RTTs", 2], ["", 6]];
 		["senders", "buffer, MB", "window by", "responses from, %", "queues", "peak", "first", "median", "drops", "retransmitted", "timeouts", "stall, µs", "completion over ideal", "load until drained"];
 		[$runs | sort_by([.params.mode == "receiver", .params.flows, -.params.buffer, .params.respond, .params.prio])[] | . as $run | .metrics |
 			[$run.params.flows, $run.params.buffer / 1e6, $run.params.mode // "sender", (if $run.params.respond == 0 then "none" else $run.params.respond end),
-			 (if $run.params.prio == 1 then "FIFO, control first" else "FIFO" end),
+			 (if $run.params.prio == 1 then "control first" else "FIFO" end),
 			 .queue_peak, .reaction_first, .reaction_median, .drops, .retransmissions, .timeouts, .stall_us, .completion_over_ideal, (.utilisation_until_drained | share)]]);
 
 def probe:
@@ -271,28 +341,23 @@ def layout:
 			[$run.cc] + (.shares_mbit | if type == "array" then [.[0], (.[1:] | add / length)] else [null, null] end) +
 			[.queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops, .samples, .real_bottleneck]]);
 
-# What the paper's authors' simulator has for the smallest flows, by sizes and load.
-def simulator: { "websearch 30": 1.7, "websearch 50": 1.95, "fb_hadoop 30": 2.1, "fb_hadoop 50": 2.6 };
 def workloads($scenario; $title; $text; $topology):
 	runs($scenario) | select(. != []) | . as $runs |
 	section($scenario; $title), p($text), pre($topology),
 	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1."),
-	plots($runs | by([.params.sizes, .params.load]) | sort_by(.cc | rank) |
-		"\(.[0].params.sizes) \(.[0].params.load)" as $key |
-		("p99", "p50") as $p |
-		plot("\($scenario)-\($key | gsub(" "; "-"))-\($p)"; "\($key) %: \($p) slowdown"; "flow size, bytes"; "FCT / ideal";
-			"set logscale xy; set yrange [1:]; set format x '%.0s%c'; set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000)";
-			[.[] | { title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics[$p]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }] +
-			[(.[0].metrics.sizes | select(type == "array") | .[0]) as $size |
-				select($p == "p99" and simulator[$key]) |
-				{ title: "HPCC simulator + 1", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + 1]] }])),
-	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2], ["queue of all ports, packets", 3], ["", 4]];
-		["sizes", "load, %", "", "flows", "smallest 20 %", "theirs, no handshake", "middle", "largest 5 %", "p50", "mean after handshake", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
-		[$runs | sort_by([.params.sizes, .params.load, (.cc | rank)])[] | . as $run | .metrics |
+	plots($runs | by([.params.sizes, .params.load]) | ("p99", "p50") as $p | slowdown_plot($scenario; $p)),
+	($runs | sort_by([.params.sizes, .params.load, (.cc | rank)])) as $runs |
+	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2]];
+		["sizes", "load, %", "", "flows", "smallest 20 %", "theirs, no handshake", "middle", "largest 5 %", "p50", "mean after handshake"];
+		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .flows, .smallest_p99,
 			 (if $run.cc | startswith("hpccpp") then simulator["\($run.params.sizes) \($run.params.load)"] else null end),
-			 .middle_p99, .largest_p99, .smallest_p50, .smallest_mean_after_handshake,
-			 .queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops, .retransmissions, .timeouts, .unfinished]]);
+			 .middle_p99, .largest_p99, .smallest_p50, .smallest_mean_after_handshake]]),
+	table([["", 3], ["queue of all ports, packets", 3], ["", 4]];
+		["sizes", "load, %", "", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
+		[$runs[] | . as $run | .metrics |
+			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
+			 .drops, .retransmissions, .timeouts, .unfinished]]);
 
 def parking:
 	# of what flows get of their bottleneck, each; on a parking lot a cross flow has
@@ -305,7 +370,7 @@ def parking:
 		if length == $n then . else [range($n) | "flow \(. + 1)"] end;
 	runs("parking") | select(. != []) | . as $runs |
 	section("parking"; "parking: who the bottleneck is, and who gets what of it"),
-	p("Telemetry tells a sender which link of its path is the most loaded. “Names the real bottleneck” is the share of all updates that do. On the parking lot max-min fairness gives the long flow half of each link, and proportional fairness, which counts how much of the network a flow uses, a fifth; with one bottleneck both give equal shares. Shares are of the goodput of the flows at a bottleneck."),
+	p("Telemetry tells a sender which link of its path is the most loaded. “Names the real bottleneck” is the share of all updates that do. On the parking lot max-min fairness gives the long flow half of each link, and proportional fairness, which counts how much of the network a flow uses, a fifth; with one bottleneck both give equal shares. Shares are of the goodput of the flows at a bottleneck. Four flows at one port (receiver) stay unequal for all of the run, the last to start with most: W<sub>ai</sub> for N = 64 is 20 bytes a round trip there, which the noise of U hides. With 62 bytes four flows have a Jain of 0.998."),
 	pre("parking     h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these\nasymmetric  the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it\n            with h2; nobody else\nreceiver    two leaves and a spine; the port of h5, who receives, is slow\nnic         8 flows of one host, whose NIC is slow, to 8 others\n\n25 Gbit/s, slow: 10 Gbit/s, half of that: 5 Gbit/s; base RTT 20 us"),
 	($runs | by(.params.shape) | . as $group | .[0].params.shape as $shape |
 		(map(.metrics.shares_mbit | select(type == "array") | length) | max // 0) as $n |
@@ -470,15 +535,15 @@ def repeat:
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
 	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
-		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["repeat", "How to repeat it"]] |
+		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
-contents,
-intro, summary, long, step, incast, int_response, probe,
+first_screen, contents,
+what_was_run, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, repeat
+parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, terms, repeat

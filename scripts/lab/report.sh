@@ -125,17 +125,28 @@ awk -v dir="$tmp/" '
 		print "set xlabel offset 0,.3; set title offset 0,-.4; set rmargin 3; set tmargin 1.8" >out
 		print "set grid lc rgb \"#dddddd\"; set border lc rgb \"#777777\"" >out
 		print "set tics nomirror textcolor rgb \"#222222\"; set pointsize .6; set encoding utf8" >out
+		elements = ""
 		next
 	}
-	/^@end/ { close(out); out = "" }
+	/^@line / {
+		if ($2 != "-" && (getline first <(dir $2)) <= 0)
+			next # that run has no trace
+		sub(/^@line [^ ]+ /, "")
+		elements = elements (elements ? ", " : "plot ") $0
+		next
+	}
+	/^@end/ {
+		if (elements)
+			print elements >out
+		close(out)
+		if (!elements)
+			system("rm " out)
+		out = ""
+	}
 	out != "" && !/^@trace / { print >out }' "$tmp/draft"
 for plot in "$tmp"/*.gp; do
 	[[ -e $plot ]] || continue
 	(cd "$tmp" && gnuplot "$plot") 2>"$tmp/said" && continue
-	rm -f "${plot%.gp}.svg"
-	# without a trace there is nothing to plot, which is no fault
-	! grep -q '^@trace ' <(sed -n "/^@plot $(basename "$plot" .gp)\$/,/^@end/p" "$tmp/draft") ||
-		continue
 	cat "$tmp/said" >&2
 	die "cannot plot $(basename "$plot" .gp)"
 done

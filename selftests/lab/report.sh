@@ -20,7 +20,7 @@ runs()
 {
 	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
-		/pair-100g-8us|60x500k-32mb/' | jq -Rn '
+		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 /' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
 	(if $scenario == "scale" then { cc: .[2], flows: (.[3] | tonumber) }
 	 else .[2:] | map(split("=") | { key: .[0], value: (.[1] | tonumber? // .) }) |
@@ -29,7 +29,7 @@ runs()
 	  params: ({ mbit: 100000, rtt: 8, mtu: 1500, n: 64, stage: 5, eta: 95, every: 1, buffer: 32000000,
 		flows: 1, ms: 0, size: 0 } + $p | del(.cc) | if $scenario == "mixed" then .ms = 1 else . end) } |
 	.metrics = { bdp: 66.05, drops: 0, timeouts: 0 } + {
-		long: { utilisation: 0.951234, queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
+		long: { utilisation: (if .params.flows == 64 then 0.951234 else 0.96 end), queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
 		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
 		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
 		"int-response": { queue_peak: 3000, reaction_first: 0.5, reaction_median: 0.8, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
@@ -105,11 +105,23 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale repeat" ]
+	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
 	[ "$(count '<figure>') $(count 'no trace to plot')" = "$(($(count '<svg role="img"') + 1)) 1" ]
+# before the contents: tiles with hpccpp's figures, and the rivals' of the same runs
+first_screen() { sed '/^<nav>/,$d' "$page" | tr -d '\n'; }
+tile() { grep -qF "<div class=tile><h3>$1</h3><strong>$2</strong><p>$3</div>" <(first_screen | sed 's/<p class=dim>[^<]*//g'); }
+# what the made-up runs have
+check "the first screen: load" tile "Load of the link" "95.1 %" "dctcp 95.1 % · bbr 95.1 % · cubic 95.1 %"
+check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · bbr 0 · cubic 0"
+check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · cubic 1.3"
+check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · cubic 3"
+check "... and the plot of the fabric" [ "$(first_screen | grep -o '<figure>' | wc -l)" -ge 1 ]
+check "the bounds that matter have names, worst figures and how many hold" grep -qE \
+	'^<tr><td class=t>long<td class=t>utilisation<td>≥ 0.93<td>0.9512<td>[0-9]+<td>[0-9]+$' "$page"
+check "an empty queue stands at a mark that says so" [ "$(count '≤ 0.01')" -gt 0 ]
 failing=$(count '^\(new\|known\|unjudged\) ' "$tmp/a/bounds")
 check "what does not hold is shown, by itself and among all" \
 	[ "$failing:$(count 'class="t no"')" = "$failing:$((2 * (failing ? failing : 1)))" ]
@@ -124,6 +136,24 @@ no_traces()
 	report "$tmp/c" && [[ $(count 'no trace to plot' "$tmp/c/report.html") -gt 2 ]]
 }
 check "without traces: a word in place of their plots" no_traces
+# a series that was not run has no name in the legend
+legend() { grep -cE ">$1</(text|tspan)>" "$tmp/e/report.html" || true; } # TITLE
+mkdir -p "$tmp/e/step"
+cp -r "$tmp/a/step/hpccpp-pair-100g-8us-stage5" "$tmp/e/step/"
+one_trace() { report "$tmp/e" '.scenario == "step"' && [[ $(legend hpccpp) -gt 0 && $(legend dctcp) -eq 0 ]]; }
+check "of one of two traces: a plot of that, without the other's name" one_trace
+rm -r "$tmp/e/step"
+crowd() # FLOWS: hpccpp with N = 64, and with N = flows, of these
+{
+	jq --argjson flows "$1" '[.[] | select(.scenario == "long" and .cc == "hpccpp" and .params.mtu == 1500)][0] |
+		.params.mbit = 100000 | .params.rtt = 8 | .params.overhead = 0 | .params.offloads = "default" |
+		[$flows[] as $f | ($f, 64) as $n | .params.flows = $f | .params.n = $n | .name = "hpccpp-\($f)-\($n)"] |
+		unique' "$tmp/all.json" >"$tmp/e/all.json"
+	RESULTS=$tmp/e "$lab/report.sh" "$tmp/e/all.json" /dev/null "$tmp/known"
+	legend 'hpccpp, N = flows'
+}
+check "N = flows has a name where there are two N" [ "$(crowd '[1, 64]')" -gt 0 ]
+check "... and none where 64 flows are all" [ "$(crowd '[64]')" -eq 0 ]
 no_metrics()
 {
 	jq 'map(.metrics |= {})' "$tmp/all.json" >"$tmp/d/all.json"
@@ -139,6 +169,23 @@ for scenario in $(jq -r 'map(.scenario) | unique | .[]' "$tmp/all.json"); do
 done
 check "one congestion control alone" one '.cc == "dctcp"'
 check "no run" one false
+# make report
+mkdir "$tmp/f"
+while read -r scenario name; do
+	mkdir -p "$tmp/f/$scenario"
+	jq --arg s "$scenario" --arg n "$name" '.[] | select(.scenario == $s and .name == $n)' "$tmp/all.json" \
+		>"$tmp/f/$scenario/$name.json"
+done < <(jq -r '.[] | select(.scenario == "rx" or .scenario == "sparse") | "\(.scenario) \(.name)"' "$tmp/all.json")
+made() # SAID ARGUMENT...: the report of what is there, of however many runs
+{
+	RESULTS_LAB=$tmp/f "$lab/bench.sh" --report "${@:2}" >"$tmp/said" 2>&1 &&
+		[[ $(tail -n 1 "$tmp/said") == "$tmp/f/report.html is of $1 runs" && $(count '<h2 id=repeat' "$tmp/f/report.html") -eq 1 ]]
+}
+there() { find "$tmp/f/${1-}" -name '*.json' | wc -l; }
+check "bench.sh --report: of all that is there" made "$(there)"
+check "... of a scenario" made "$(there rx)" rx
+none() { RESULTS_LAB=$tmp/f "$lab/bench.sh" --report long >"$tmp/said" 2>&1; [[ $? -eq 2 ]]; }
+check "... of none: an error" none
 wrong() { "$lab/report.sh" "$tmp/all.json"; [[ $? -eq 2 ]]; }
 check "a wrong call is a usage error" wrong
 
@@ -238,6 +285,22 @@ rendered() # WIDTH
 		"file://$page" >"$tmp/browser-said" 2>&1 || return
 	! grep -E 'CONSOLE|ERR_' "$tmp/browser-said" && [[ -s $tmp/$1.png ]]
 }
+cut_off() # WIDTH: tables that are wider than the page
+{
+	{
+		cat "$page"
+		echo '<script>for (const d of document.querySelectorAll("details")) d.open = true;
+			document.title = "cut off: " + [...document.querySelectorAll(".scroll")].
+				filter(t => t.scrollWidth > t.clientWidth).map(t => t.innerText.slice(0, 80)).join()</script>'
+	} >"$tmp/cut.html"
+	HOME=$tmp timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/browser" \
+		--window-size="$1,2000" --dump-dom "file://$tmp/cut.html" 2>/dev/null | grep -o '<title>cut off: [^<]*'
+}
+if [[ -n $browser ]]; then
+	assert_eq "no table is cut off, 1280 wide" "$(cut_off 1280)" "<title>cut off: "
+else
+	ktap_skip "no table is cut off, 1280 wide" "no chromium here"
+fi
 for width in 1280 400; do
 	if [[ -n $browser ]]; then
 		check "a browser shows it, $width wide" rendered $width
