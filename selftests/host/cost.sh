@@ -73,22 +73,23 @@ within "single: GRO merges all but the last: segments an skb" \
 within "the default, behind a switch that sees segments: of the throughput without" \
 	.gro_default_ratio 0.85 1.5
 
-# --- What tcp_hpccpp(7) says of it ------------------------------------------------
+# --- What keys.md says of it ------------------------------------------------------
 
-page=$top/tools/man/tcp_hpccpp.7
-items "$page" "keys: cost" | sort | grep -v '^flow\.' >"$tmp/listed"
+# documented HEADING: what the list below it names, one a line
+documented() { sed -n "/^## $1\$/,/^## /s/^- \`\([^\`]*\)\`.*/\1/p" "$top/scripts/cost/keys.md" | sort; }
+documented Keys | grep -v '^flow\.' >"$tmp/listed"
 jq -r 'paths(scalars) | map(select(type == "string")) |
 	if .[0] == "port" then .[1] = "QUEUE"
 	elif .[0] == "host" then .[1] = "END"
 	elif .[0] == "throughput" then .[1] = "WIRE" | .[2] = "MODE"
 	else . end | join(".")' "$json" | grep -v '^flow\.' | sort -u >"$tmp/there"
-check "tcp_hpccpp(7): the $(wc -l <"$tmp/listed") keys of cost.json" diff "$tmp/listed" "$tmp/there"
+check "keys.md: the $(wc -l <"$tmp/listed") keys of cost.json" diff "$tmp/listed" "$tmp/there"
 # the VM's part is not measured here
-items "$page" "keys: cost" | sort | sed -n 's/^flow\.//p' >"$tmp/listed"
+documented Keys | sed -n 's/^flow\.//p' >"$tmp/listed"
 sed -n '/^flow()/,/^}/p' "$top/scripts/cost/cost.sh" |
 	grep -oE '\b(instructions|host_agent|port_agent|bytes)_[a-z_]+' | sort -u >"$tmp/there"
 check "... the $(wc -l <"$tmp/listed") of a flow" diff "$tmp/listed" "$tmp/there"
 jq -r '(.port, .host, .throughput, .throughput[]) | keys[]' "$json" | sort -u >"$tmp/there"
-listed() { [[ -s $1 ]] && ! grep -vxFf <(items "$page" "names: cost") "$1"; }
+listed() { [[ -s $1 ]] && ! grep -vxFf <(documented Names) "$1"; }
 check "... and its $(wc -l <"$tmp/there") queues, ends, wires and modes" listed "$tmp/there"
 ktap_finish

@@ -32,6 +32,9 @@ check "... module, command, manual and completion, and no more" says "$tmp/files
 ./usr/local/sbin/hpccpp
 ./usr/local/share/bash-completion/completions/hpccpp
 ./usr/local/share/man/man7/tcp_hpccpp.7
+./usr/local/share/man/man8/hpccpp-cnp.8
+./usr/local/share/man/man8/hpccpp-host.8
+./usr/local/share/man/man8/hpccpp-port.8
 ./usr/local/share/man/man8/hpccpp.8"
 "$tmp/dest/usr/local/sbin/hpccpp" -V >"$tmp/version" 2>&1
 check "... the command runs" says "$tmp/version" "hpccpp utility, *"

@@ -27,8 +27,8 @@ lint() # PAGE
 	said=$(mandoc -T lint -W all "$1" 2>/dev/null | grep -v 'referenced manual not found' || true)
 	[[ -z $said ]] || { echo "$said"; false; }
 }
-for page in hpccpp.8 tcp_hpccpp.7; do
-	check "mandoc -T lint $page" lint "$top/tools/man/$page"
+for page in "$top"/tools/man/*.[78]; do
+	check "mandoc -T lint ${page##*/}" lint "$page"
 done
 printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
 lint_refuses() { ! lint "$1"; }
@@ -41,6 +41,16 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(a
 	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
 	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
 	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
+
+# --- README.md ---------------------------------------------------------------
+
+# packages FILE: the words from "apt-get install" to the end of its lines
+packages() { sed -n '/^ *apt-get install/,/[^\\]$/p' "$1" | grep -oE '[a-z][a-z0-9-]+' | sed 1,2d; }
+known() { sed -n '/^packages=(/,/^)/p' "$top/scripts/deps.sh" | sed '1d;$d;/#/d' | xargs -n 1; }
+unknown() { packages "$top/README.md" | grep -vx 'linux-headers-.*' | grep -vxFf <(known); }
+assert_ge "README: packages to build with" "$(packages "$top/README.md" | wc -l)" 8
+no_unknown() { ! unknown; }
+check "README: ... are of those that deps.sh names" no_unknown
 
 # --- Completion --------------------------------------------------------------
 

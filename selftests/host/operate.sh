@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # The command on a host at work: show, monitor, check and the samples for Prometheus
 # under traffic; that the manual pages name every counter, trace field, key, metric
-# and exit status, and no other; and all examples in them and in README.md.
+# and exit status, and no other; and in them and in README.md all examples, and all output.
 #
 #	h1 -100M- s1 ==10M== r		h1 is under hpccpp
-#	doc: eth0, swp1, swp3		where README's commands are run
-#	alone: eth0, eth9		where those of hpccpp(8) that say so are
+#	doc: eth0, swp1			where README's commands are run
+#	alone: eth0, eth9		where those of hpccpp-cnp(8) are
 #
 # place: vm
 # timeout: 600
@@ -15,6 +15,7 @@ set -euo pipefail
 
 RATE=10mbit
 EDGE=100mbit
+OFFLOADS=default
 PORT_AGENT="overhead 1 above 1 dscp 0 respond 398 respond-to receiver accept 10.0.0.0/8 cnp 398 source fd00:5::1 ecn mark capable fd00::/16 ioam 1 border"	# all keys there are
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
@@ -35,7 +36,9 @@ without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo "TAP version 13"
 
-cmd_page=$top/tools/man/hpccpp.8 tcp_page=$top/tools/man/tcp_hpccpp.7
+man=$top/tools/man
+cmd_page=$man/hpccpp.8 tcp_page=$man/tcp_hpccpp.7
+declare -A page_of=([port]=$man/hpccpp-port.8 [host]=$man/hpccpp-host.8 [flow]=$cmd_page [check]=$cmd_page)
 # Examples call the command, the module's name and "sysctl" as everybody does.
 mkdir "$tmp/bin"
 ln -s "$HPCCPP" "$tmp/bin/hpccpp"
@@ -196,9 +199,9 @@ keys()
 }
 jq '[map(select(has("advice")))[0]]' "$tmp/check" >"$tmp/advised"
 for what in port host flow check:advised; do
-	items "$cmd_page" "keys: ${what%:*}" | sort >"$tmp/listed"
+	items "${page_of[${what%:*}]}" "keys: ${what%:*}" | sort >"$tmp/listed"
 	keys "$tmp/${what#*:}" >"$tmp/there"
-	check "hpccpp(8): the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
+	check "the pages: the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
 done
 items "$cmd_page" "keys: show" >"$tmp/listed"
 jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
@@ -257,39 +260,39 @@ check "flow show without them" says "cannot load the flow $lack" "$HPCCPP" flow 
 check "... for which another file will not do" says "cannot load the flow $lack" \
 	env HPCCPP_BTF="$tmp/btf" "$HPCCPP" flow show
 
-# --- Examples -----------------------------------------------------------------------
+# --- Examples and what is displayed ---------------------------------------------------
 
-# examples FILE: each into a file of $tmp/examples, its first line in the name's place.
-# Of a manual page what stands in a display below a comment "run:", with "C" or "alone"
-# behind it and then in a comment of the file; of README.md what is indented by four
-# blanks.
+# examples FILE...: each into a file of $tmp/examples, NN:PAGE.HOW. Of a manual page what
+# stands in a display, HOW being the last word of the comment before it: "run:", "C:",
+# "alone:", "shows:", or "none:" when there is none; of README.md what is indented by four
+# blanks, where "# COMMAND" shows what that prints.
 examples()
 {
 	rm -rf "$tmp/examples"
 	mkdir "$tmp/examples"
-	awk -v dir="$tmp/examples" -v md="${1##*.}" '
-		function next_file() { file = sprintf("%s/%02d", dir, ++n) }
-		md == "md" {
+	awk -v dir="$tmp/examples" '
+		function begin(how) {
+			page = FILENAME
+			sub(/.*\//, "", page)
+			file = sprintf("%s/%02d:%s.%s", dir, ++n, page, how)
+		}
+		FILENAME ~ /\.md$/ {
 			if (/^```/) fence = !fence
 			if (/^    / && !fence) {
-				if (!file) next_file()
+				if (!file) begin(/^    # / ? "shows" : "run")
 				print substr($0, 5) >file
 			} else {
 				file = ""
 			}
 			next
 		}
-		/^\.\\" run:/ { run = 1; how = $3 }
-		run && /^\.Bd/ {
-			next_file()
-			if (how) print (how == "C" ? "// C" : "# " how) >file
-			run = 0
-			on = 1
-			next
-		}
+		/^\.\\" .*:/ { how = $NF; sub(/:$/, "", how); next }
+		/^\.Bd/ { begin(how); on = 1; next }
 		/^\.Ed/ { on = 0 }
-		on { gsub(/\\e/, "\\"); print >file }' "$1"
+		{ how = "none" }
+		on { gsub(/\\e/, "\\"); gsub(/\\&/, ""); print >file }' "$@"
 }
+named() { local name=${1##*:}; echo "${name%.*}: $(head -n 1 "$1")"; } # FILE of examples
 
 # A program around statements in C, with a socket of TCP that is fd.
 run_c() # NETNS FILE
@@ -299,7 +302,7 @@ run_c() # NETNS FILE
 			'#include <stdio.h>' '#include <sys/socket.h>' \
 			'int main(void) { char name[16] = ""; socklen_t len = sizeof(name);' \
 			'int fd = socket(AF_INET, SOCK_STREAM, 0), ret ='
-		grep '^setsockopt' "$2" | sed 's/)$/);/'
+		cat "$2"
 		printf '%s\n' 'getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len);' \
 			'puts(name); return ret; }'
 	} >"$tmp/example.c"
@@ -308,12 +311,26 @@ run_c() # NETNS FILE
 
 run() { nsenter --net="/run/netns/$1" bash -euo pipefail "$2"; }	# NETNS FILE
 
-# shape: what a command printed, with numbers and addresses as N
-shape() { sed -E 's/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/[[:space:]]+/ /g; s/^ //; s/ $//'; }
+# shown_like FILE: what stands there is the shape of what the command in its first line prints
+# now, "..." being anything; on h1 behind "#", on s1 behind "switch#"
+shown_like()
+{
+	local words host=$h1
+	[[ $(<"$1") != switch#* ]] || host=$s1
+	read -ra words < <(sed -n '1s/^[a-z]*# //p' "$1")
+	in_ns "$host" "${words[@]}" >"$tmp/out" || return
+	sed 1d "$1" | printed >"$tmp/wanted"
+	printed <"$tmp/out" >"$tmp/shown"
+	# shellcheck disable=SC2053 # a pattern
+	if grep -qxF ... "$tmp/wanted"; then
+		[[ $(paste -sd' ' "$tmp/shown") == $(paste -sd' ' "$tmp/wanted" | sed 's/ *\.\.\. */*/g') ]]
+	else
+		diff "$tmp/wanted" "$tmp/shown"
+	fi || { cat "$tmp/out"; false; }
+}
 
 mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
 
-# hpccpp.8: where the flow is, or alone; their agents are removed by the last example
 setup_ns alone
 ip -n "$alone" -batch - <<END
 link set lo up
@@ -322,40 +339,36 @@ link add eth9 up type veth peer eth8
 link set eth1 up
 link set eth8 up
 END
-all_marked()
-{
-	awk '/^\.Sh/ { on = $2 == "EXAMPLES" }
-		on && /^\.Bd/ { n++; if (before !~ /^\.\\" run:/) { print NR ": no run:"; bad = 1 } }
-		{ before = $0 }
-		END { exit bad || !n }' "$1"
-}
-check "hpccpp(8): each display of EXAMPLES is one to run" all_marked "$cmd_page"
-sed '0,/^\.\\" run: alone/{//d}' "$cmd_page" >"$tmp/unmarked"
-check "... one that is not is found" bash -c "$(declare -f all_marked); ! all_marked '$tmp/unmarked'"
+pages=("$man"/hpccpp-{port,host,cnp}.8 "$cmd_page")
+examples "${pages[@]}" "$tcp_page"
+unmarked() { compgen -G "$tmp/examples/*.none"; }
+refuses() { ! "$@"; }
+check "each display of the pages is one to run or to compare, or an equation" refuses unmarked
+sed '0,/^\.\\" shows:/{//d}' "$cmd_page" >"$tmp/unmarked.8"
+examples "$tmp/unmarked.8"
+check "... one that is not is found" unmarked
+
+# What the command's pages run, where the flow is or alone. The last removes all agents.
 ports_off
-examples "$cmd_page"
-files=("$tmp/examples"/*)
-assert_ge "hpccpp(8): examples" ${#files[@]} 9
 "$HPCCPP" host del cgroup "$CGROUP"
-here=()
-for file in "${files[@]}"; do
-	if [[ $(head -n 1 "$file") == '# alone' ]]; then
-		check "hpccpp(8): $(sed -n 2p "$file")" run "$alone" "$file"
-	else
-		here+=("$file")
-	fi
+examples "${pages[@]}"
+files=("$tmp/examples"/*.run)
+assert_ge "the command's pages: examples" ${#files[@]} 8
+last=${files[-1]}
+for file in "$tmp/examples"/*.alone; do
+	check "$(named "$file")" run "$alone" "$file"
 done
 json show netns "$alone" >"$tmp/alone"
 check "... a sender of RoCEv2, and a switch with a border" jq -e '
 	(.cnps | map([.dev, .accept, .base_rtt])) == [["eth0", ["fd00:5::/64"], 50]] and
 	(.ports | map([.dev, .base_rtt, .cnp, .source, .ioam, .node, .border])) == [
 		["eth0", 20, 150, "2001:db8::5", 123, 5, null], ["eth9", 20, null, null, null, null, true]]' "$tmp/alone"
-check "... $(head -n 1 "$file")" run "$alone" "$file"
+check "$(named "$last")" run "$alone" "$last"
 nothing_left() { json show netns "$1" | jq -e '.ports == [] and .cnps == [] and .hosts == []'; }
 check "... and nothing is left" nothing_left "$alone"
 kill -CONT "$sender"
-for file in "${here[@]}"; do
-	check "hpccpp(8): $(head -n 1 "$file")" run "$h1" "$file"
+for file in "${files[@]}"; do
+	check "$(named "$file")" run "$h1" "$file"
 done
 check "... and nothing is left" nothing_left "$h1"
 flow_end "flow beside the examples"
@@ -387,77 +400,61 @@ assert_eq "a hybrid hierarchy" "$(hybrid "'$HPCCPP' host add; '$HPCCPP' -j host 
 assert_eq "without cgroup2" "$(status without "$HPCCPP" host add) $(<"$tmp/err")" \
 	'2 Error: cgroup2 is not mounted, try "hpccpp check".'
 
+# What they show, and all of tcp_hpccpp(7), which makes hpccpp the default of h1
 "$HPCCPP" host add cgroup "$CGROUP"
+PORT_AGENT=
 ports_on
 flow_start
 busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
-examples "$tcp_page"
-files=("$tmp/examples"/*)
-assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 6
-for file in "$tmp/examples"/*; do
-	if [[ $(head -n 1 "$file") == '// C' ]]; then
-		check "tcp_hpccpp(7): $(sed -n 2p "$file")" run_c "$h1" "$file"
-	else
-		check "tcp_hpccpp(7): $(head -n 1 "$file")" run "$h1" "$file"
-	fi
+examples "${pages[@]}" "$tcp_page" "$top/README.md"
+files=("$tmp/examples"/*.7.{run,C})
+assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 5
+for file in "$tmp/examples"/*:tcp_hpccpp.7.*; do
+	case $file in
+	*.run)	check "$(named "$file")" run "$h1" "$file" ;;
+	*.C)	check "$(named "$file")" run_c "$h1" "$file" ;;
+	esac
 done
 in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
+files=("$tmp/examples"/*.shows)
+assert_ge "displayed output" ${#files[@]} 8
+for file in "${files[@]}"; do
+	check "$(named "$file")" shown_like "$file"
+done
+sed '$s/ [a-z]/ x&/' "$file" >"$tmp/changed"
+check "... a word that is another is found" refuses shown_like "$tmp/changed"
+flow_end "flow beside what is displayed"
+"$HPCCPP" host del cgroup "$CGROUP"
 
-# README.md: in a namespace of its own, but for what shows the flow
+# README.md, in a namespace of its own: the last of its commands undo the others.
 setup_ns doc
 ip -n "$doc" -batch - <<END
 link add eth0 type veth peer eth1
 link add swp1 type veth peer swp2
-link add swp3 type veth peer swp4
 addr add 10.0.0.2/24 dev eth0
 link set eth0 up
 link set eth1 up
-route add 10.0.0.0/8 via 10.0.0.1
 END
 tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
-tc -n "$doc" qdisc add dev swp3 root tbf rate 100mbit burst 3028 limit 512kb
-tc -n "$doc" qdisc add dev eth0 root fq
-examples "$top/README.md"
-ss_like() # FILE: is what ss prints, where "..." is anything
-{
-	in_ns "$h1" ss -Htin state established | shape | paste -sd' ' >"$tmp/ss"
-	# shellcheck disable=SC2053 # a pattern
-	[[ $(<"$tmp/ss") == *$(shape <"$1" | paste -sd' ' | sed 's/ *\.\.\. */*/g')* ]] || { cat "$tmp/ss"; false; }
-}
-shown_like() # FILE: after "# COMMAND" is the shape of what it prints now
-{
-	local words
-	read -ra words < <(sed -n '1s/^# //p' "$1")
-	in_ns "$h1" "${words[@]}" | shape >"$tmp/shown"
-	diff <(sed 1d "$1" | shape) "$tmp/shown"
-}
+tc -n "$doc" qdisc add dev eth0 root tbf rate 100mbit burst 3028 limit 512kb
 commands=()
-for file in "$tmp/examples"/*; do
-	first=$(head -n 1 "$file")
-	case $first in
-	make*|PLACE=*)			# what runs this, and install.sh
-		;;
-	'hpccpp ... rtt'*)
-		check "README: ss" ss_like "$file" ;;
-	'#'*)
-		check "README: $first" shown_like "$file" ;;
-	*)
-		commands+=("$file") ;;
-	esac
+for file in "$tmp/examples"/*:README.md.run; do
+	# what runs this, install.sh, and packages
+	[[ $(<"$file") == @(make|apt-get)* ]] || commands+=("$file")
 done
 assert_ge "README: blocks of commands" ${#commands[@]} 4
-flow_end "flow beside README's examples"
-"$HPCCPP" host del cgroup "$CGROUP"
-for file in "${commands[@]}"; do
-	if grep -q '^setsockopt' "$file"; then
-		check "README: $(grep '^setsockopt' "$file")" run_c "$doc" "$file"
-		sed -i '/^setsockopt/d' "$file"
-	fi
-	check "README: $(head -n 1 "$file")" run "$doc" "$file"
+for file in "${commands[@]:0:${#commands[@]}-1}"; do
+	check "$(named "$file")" run "$doc" "$file"
 done
-check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1 and (.cnps | length) == 1' \
+check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1' \
 	<(json show netns "$doc")
-"$HPCCPP" host del cgroup /sys/fs/cgroup
+chosen_by_route() { ip -n "$doc" route | grep 'congctl hpccpp'; }
+chosen_by_default() { nsenter --net="/run/netns/$doc" sysctl -n net.ipv4.tcp_congestion_control | grep -x hpccpp; }
+check "... hpccpp is chosen for a route" chosen_by_route
+check "... and by default" chosen_by_default
+check "$(named "${commands[-1]}")" run "$doc" "${commands[-1]}"
+check "... nothing is left" nothing_left "$doc"
+check "... nor chosen" eval '! chosen_by_route && ! chosen_by_default'
 agents=
 rmdir "$CGROUP"
 CGROUP=

@@ -821,5 +821,13 @@ items()
 		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
 }
 
+# printed: the words of what a command printed, one a line, with numbers, addresses and what
+# else differs from run to run as N. A backslash at a line's end is not one.
+printed()
+{
+	sed -E 's/\\$//; s/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/N(us|ms|s)\>/Ns/g
+		s#/sys/fs/cgroup/[^ ]*#/sys/fs/cgroup/N#' | tr -s ' \t\n' '\n' | sed '/^$/d'
+}
+
 # shellcheck source-path=SCRIPTDIR source=wire.sh
 . "$top/selftests/lib/wire.sh"

@@ -548,15 +548,20 @@ check "... figure 4, with the trace as it came, every byte" is_answer 708 "{ ple
 
 # --- What the manual page lists -------------------------------------------------------------
 
-page=$top/tools/man/hpccpp.8
+page=$top/tools/man/hpccpp-cnp.8
 flow
 inject fd00:5::2 qpn="$q" orig=$b
-check "hpccpp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
+check "hpccpp-cnp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/seen" | sort)
-check "hpccpp(8): the keys of its flows" diff <(items "$page" 'keys: cnp-flow' | sort) \
+check "hpccpp-cnp(8): the keys of its flows" diff <(items "$page" 'keys: cnp-flow' | sort) \
 	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
-check "hpccpp(8): its metrics" diff <(items "$page" 'metrics: cnp' | sort) \
+check "hpccpp(8): its metrics" diff <(items "$top/tools/man/hpccpp.8" 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
+agent
+flow
+inject fd00:5::2 qpn="$q" orig=$b
+check "hpccpp-cnp(8): what it shows" diff <(awk '/^\.\\" shows: cnp:/ { on = 1 }
+	/^\.Ed/ { on = 0 } on && n++ > 2 { gsub(/\\e/, "\\"); print }' "$page" | printed) <("$HPCCPP" cnp show dev ha | printed)
 check "show has both" jq -e '.cnps | length == 2' <("$HPCCPP" -j show)
 "$HPCCPP" cnp del dev hb
 "$HPCCPP" cnp del dev ha
