@@ -61,7 +61,7 @@ static const char usage[] =
 "require  ignore echoes without a right tag\n"
 "\n"
 "key gives an agent that has keys others. -s adds counters, those that are not 0.\n"
-"See hpccpp(8).\n";
+"See hpccpp-host(8).\n";
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },

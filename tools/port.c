@@ -76,7 +76,7 @@ static const char usage[] =
 "\n"
 "show: U (1 is full, queue included) and qlen are those of the last packet that\n"
 "was stamped, age ago; backlog and drops are those of the qdisc now. -s adds\n"
-"counters, those that are not 0. See hpccpp(8).\n";
+"counters, those that are not 0. See hpccpp-port(8).\n";
 
 const char *const port_queues[] = { "qdisc", "virtual" };
 const char *const port_ends[] = { "sender", "receiver" };

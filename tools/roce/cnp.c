@@ -62,7 +62,7 @@ static const char usage[] =
 "           Default: 0x9e 0x9d\n"
 "\n"
 "show: a line for each device, below it one for each flow. -s adds counters,\n"
-"those that are not 0. See hpccpp(8).\n";
+"those that are not 0. See hpccpp-cnp(8).\n";
 
 const struct field cnp_flow_fields[] = {
 	{ "dst", FORM_TEXT, "", NULL, NULL, NULL },
