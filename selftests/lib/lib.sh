@@ -365,10 +365,38 @@ set_offloads() # NETNS
 	done
 }
 
+# topo_begin NAME...: namespaces that link, route and shape then join, until topo_up makes
+# all of that. addr4[NAME] and addr6[NAME] are for the caller to set.
+topo_begin()
+{
+	declare -gA addr4=() addr6=() devices=() ip_batch=() tc_batch=()
+	: >"$tmp/links"
+	setup_ns "$@"
+}
+
+topo_up()
+{
+	local ns
+	ip -batch "$tmp/links"
+	for ns in "${!ip_batch[@]}"; do
+		# shellcheck disable=SC2086 # a list
+		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.ip_forward=1 \
+			net.ipv6.conf.all.forwarding=1 net.ipv4.tcp_no_metrics_save=1 \
+			net.ipv4.tcp_wmem="4096 131072 16777216" \
+			net.ipv4.tcp_rmem="4096 131072 16777216" ${SYSCTLS-}
+		ip -n "$ns" -batch - <<<"link set dev lo up
+${ip_batch[$ns]}"
+		tc -n "$ns" -batch - <<<"${tc_batch[$ns]-}"
+		set_offloads "$ns"
+	done
+}
+
+# round_trip NETNS DEV: its whole propagation, at a receiver's device
+round_trip() { tc_batch[$1]+="qdisc add dev $2 root netem delay ${RTT_US}us limit 100000"$'\n'; }
+
 topo_line() # SENDERS SWITCHES
 {
 	local senders=$1 switches=$2 names=() i ns dev rate
-	declare -gA addr4=() addr6=() devices=() ip_batch=() tc_batch=()
 
 	for ((i = 1; i <= senders; i++)); do
 		names+=("h$i")
@@ -376,9 +404,7 @@ topo_line() # SENDERS SWITCHES
 	for ((i = 1; i <= switches; i++)); do
 		names+=("s$i")
 	done
-	setup_ns "${names[@]}" r
-
-	: >"$tmp/links"
+	topo_begin "${names[@]}" r
 	for ((i = 1; i <= senders; i++)); do
 		ns=h$i
 		link "$i" "${!ns}" eth0 "$s1" "h$i" "0.$i"
@@ -404,21 +430,8 @@ topo_line() # SENDERS SWITCHES
 		[[ $i -ne $HOP ]] || rate=$RATE
 		shape "${!ns}" next "$rate" "$BUFFER"
 	done
-	tc_batch[$r]="qdisc add dev eth0 root netem delay ${RTT_US}us limit 100000
-"
-
-	ip -batch "$tmp/links"
-	for ns in "${!ip_batch[@]}"; do
-		# shellcheck disable=SC2086 # a list
-		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.ip_forward=1 \
-			net.ipv6.conf.all.forwarding=1 net.ipv4.tcp_no_metrics_save=1 \
-			net.ipv4.tcp_wmem="4096 131072 16777216" \
-			net.ipv4.tcp_rmem="4096 131072 16777216" ${SYSCTLS-}
-		ip -n "$ns" -batch - <<<"link set dev lo up
-${ip_batch[$ns]}"
-		tc -n "$ns" -batch - <<<"${tc_batch[$ns]}"
-		set_offloads "$ns"
-	done
+	round_trip "$r" eth0
+	topo_up
 	bottleneck_ns=s$HOP
 	bottleneck_ns=${!bottleneck_ns}
 }
