@@ -1,26 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run a command where the module can be loaded: on this kernel when it can load
-# modules (native), else in a VM. PLACE=native|vm|uml|uml-debug in the environment
-# decides; KERNEL is the VM's kernel, the last two are the lab's. The command finds
+# Run a command where the module can be loaded: in a VM, as to load it into the kernel of
+# this machine is for its owner to decide. PLACE=native|vm|uml|uml-debug in the environment
+# does; KERNEL is the VM's kernel, the last two are the lab's. The command finds
 # what make built for the place by HPCCPP_KO (the module), HPCCPP (the command), and
 # in the lab HPCCPP_LAB (its directory). Ends as vm.sh does.
+# It says where that is, but not with -q. --print says what is built for the place, --where what the place is.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
 
-usage="usage: place.sh --print | [--smp] [-k KERNEL] [--timeout SEC] [--log FILE] -- command..."
+usage="usage: place.sh --print|--where | [-q] [--smp] [--tty] [-k KERNEL] [--timeout SEC] [--log FILE] -- command..."
 top=$(realpath "${BASH_SOURCE%/*}/..")
 series=${KERNEL:-6.1}
 timeout=600
 log=
 print=
+quiet=
+tty=
 vm_args=()
 uml_args=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
-	--print)	print=1; shift ;;
+	--print|--where) print=$1; shift ;;
+	-q)		quiet=1; shift ;;
 	--smp)		vm_args+=(--smp); shift ;;
+	--tty)		tty=1; vm_args+=(--tty); shift ;;
 	-k)		series=${2-}; shift 2 || bad "$usage" ;;
 	--timeout)	timeout=${2-}; shift 2 || bad "$usage" ;;
 	--log)		log=${2-}; shift 2 || bad "$usage" ;;
@@ -45,34 +50,30 @@ not_native()
 	fi
 }
 
-place=${PLACE:-auto}
-why="PLACE=$place"
+place=${PLACE:-vm}
 case $place in
-auto)
-	place=native
-	why=$(not_native)
-	if [[ -n $why ]]; then
-		place=vm
-	else
-		why="this kernel can load modules"
-	fi ;;
 native)
+	build=native
+	where="this machine's own kernel, $(uname -r): it loads the module"
 	reason=$(not_native)
 	[[ -z $reason ]] || die "PLACE=native: $reason" ;;
-vm|uml|uml-debug) ;;
-*)	bad "PLACE '$place': auto, native, vm, uml or uml-debug" ;;
+vm)
+	build=$series
+	where="a virtual machine, Linux $series"
+	[[ -n ${PLACE-} || -n $(not_native) ]] ||
+		where+="; PLACE=native loads the module into this machine's kernel instead" ;;
+uml|uml-debug)
+	build=${place/uml/lab}
+	where="the kernel of the lab"
+	[[ -z $tty ]] || bad "PLACE '$place': native or vm, where it takes a terminal" ;;
+*)	bad "PLACE '$place': native, vm, uml or uml-debug" ;;
 esac
-case $place in
-native)		build=native ;;
-vm)		build=$series ;;
-uml*)		build=${place/uml/lab} ;;
+case $print in
+--print)	echo "$build"; exit ;;
+--where)	echo "$where"; exit ;;
 esac
-if [[ -n $print ]]; then
-	echo "$build"
-	exit
-fi
 
-step PLACE "$place${vm_args[*]:+ ${vm_args[*]}}, ${why}"
+[[ -n $quiet ]] || step PLACE "$place${vm_args[*]:+ ${vm_args[*]}}: $where"
 export PLACE=$place
 export HPCCPP_KO=$top/.build/$build/kmod/tcp_hpccpp.ko
 export HPCCPP=$top/.build/6.1/tools/hpccpp

@@ -88,7 +88,7 @@ check "PLACE=native that cannot be: refused" [ "$status" -eq 1 ]
 check "... with the reason" says "$tmp/out" "place.sh: PLACE=native: not root"
 check "without PLACE the VM is chosen" [ "$(nobody env -u PLACE -u KERNEL "$top/scripts/place.sh" --print)" = 6.1 ]
 PLACE=vm "$top/scripts/place.sh" -- true >"$tmp/out" 2>&1
-check "what runs where is said" says "$tmp/out" "  PLACE   vm, PLACE=vm"
+check "what runs where is said" says "$tmp/out" "  PLACE   vm: a virtual machine, Linux 6.1"
 if [[ ! -e /proc/modules ]]; then
 	PLACE=native "$top/scripts/place.sh" -- true >"$tmp/out" 2>&1
 	check "PLACE=native here: refused with the reason" says "$tmp/out" \

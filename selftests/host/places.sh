@@ -43,7 +43,7 @@ check "an unknown kernel is a usage error" [ "$status" -eq 2 ]
 check "... in one line naming it and the known ones" says err "vm.sh: *'5.4' (known: 6.1 6.12)"
 run env PLACE=moon "$top/scripts/place.sh" -- true
 check "an unknown place is a usage error" [ "$status" -eq 2 ]
-check "... in one line naming it and the known ones" says err "place.sh: *'moon': auto, native, vm, uml or uml-debug"
+check "... in one line naming it and the known ones" says err "place.sh: *'moon': native, vm, uml or uml-debug"
 
 mkdir "$tmp/results"
 cd "$tmp" || exit
