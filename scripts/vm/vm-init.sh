@@ -47,6 +47,18 @@ kill_all()
 	done
 }
 
+# with_terminal: the command, on a terminal of the size that we are told
+with_terminal()
+{
+	while read -r rows cols; do
+		stty -F /dev/hvc0 rows "$rows" cols "$cols"
+	done </dev/vport0p5 &
+	(
+		stty sane rows "${size% *}" cols "${size#* }"
+		setsid -c -w /bin/bash -c "$command"
+	) <>/dev/hvc0 >&0 2>&0
+}
+
 # A port can be open only once and so could not be opened as /dev/stderr.
 mkfifo /run/vm/out /run/vm/err
 exec 3<>/dev/vport0p3
@@ -61,7 +73,11 @@ while IFS= read -r command <&3; do
 	err=$!
 	exec 4>/run/vm/out 5>/run/vm/err
 
-	/bin/bash -c "$command" </dev/null >&4 2>&5 3>&- 4>&- 5>&-
+	if [ -n "$size" ]; then
+		with_terminal 3>&- 4>&- 5>&-
+	else
+		/bin/bash -c "$command" </dev/null >&4 2>&5 3>&- 4>&- 5>&-
+	fi
 	status=$?
 	left=
 	if [ -n "$shared" ]; then

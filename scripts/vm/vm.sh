@@ -10,6 +10,10 @@
 # depend on this machine, and waiting costs nothing. --smp gives two CPUs, run at
 # the same time, and the clock of this machine.
 #
+# With --tty the command has a terminal, which is relayed to ours: signals are those of
+# the guest's, its size follows ours, and the guest's clock goes on while nobody types.
+# Ctrl-] ends the VM.
+#
 # --serve DIR boots a VM that runs many commands, one after another, and a new one when
 # that is killed. Commands find it when the environment's VM_POOL names a directory
 # of such directories, named KERNEL.* or KERNEL-smp.*, with the process that serves
@@ -24,11 +28,12 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: vm.sh [-k KERNEL] [-m MB] [--smp] [--timeout SEC] [--log FILE] -- command...
+usage="usage: vm.sh [-k KERNEL] [-m MB] [--smp] [--tty] [--timeout SEC] [--log FILE] -- command...
        vm.sh [-k KERNEL] [-m MB] [--smp] --serve DIR"
 series=6.1
 memory=1024
 smp=
+tty=
 timeout=600
 log=
 serve=
@@ -37,6 +42,7 @@ while [[ $# -gt 0 ]]; do
 	-k)		series=${2-}; shift 2 || bad "$usage" ;;
 	-m)		memory=${2-}; shift 2 || bad "$usage" ;;
 	--smp)		smp=1; shift ;;
+	--tty)		tty=1; shift ;;
 	--timeout)	timeout=${2-}; shift 2 || bad "$usage" ;;
 	--log)		log=${2-}; shift 2 || bad "$usage" ;;
 	--serve)	serve=${2-}; shift 2 || bad "$usage" ;;
@@ -47,6 +53,7 @@ done
 [[ -n $serve || $# -gt 0 ]] || bad "no command; $usage"
 check_series "$series"
 [[ $memory =~ ^[0-9]{3,5}$ ]] || bad "-m '$memory': a number of MB from 100 to 99999"
+[[ -z $tty || -t 0 ]] || bad "--tty: stdin is not a terminal"
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
@@ -56,6 +63,8 @@ pass=(PLACE TESTS LONG V RESULTS TERM HPCCPP HPCCPP_KO HPCCPP_BIN PROMTOOL
 tmp=$(mktemp -d)
 qemu=
 waiter=
+relay=
+exec {stdin}<&0
 # A VM that is left in the middle of a command is of no use to the next one.
 cleanup()
 {
@@ -81,7 +90,7 @@ give_up()
 # The initramfs: what it takes to reach this machine's root.
 initramfs()
 {
-	local tree=$1 release modules=() file root=$tmp/initramfs
+	local tree=$1 release size='' modules=() file root=$tmp/initramfs
 	release=$(<"$tree/release")
 	rm -rf "$root"
 	mkdir -p "$root"/{bin,proc,sys,dev}
@@ -95,7 +104,8 @@ initramfs()
 		cp "$file" "$root/"
 	done < <(modprobe -d "$tree" -S "$release" --show-depends -a \
 		virtio_pci virtio_console 9p 9pnet_virtio overlay | grep ^insmod)
-	printf '%s=%q\n' release "$release" tree "$tree" modules "${modules[*]}" \
+	[[ -z $tty ]] || size=$(tty_size)
+	printf '%s=%q\n' size "$size" release "$release" tree "$tree" modules "${modules[*]}" \
 		results "$results" shared "$serve" >"$root/config"
 	( cd "$root" && find . | cpio --quiet -o -H newc ) >"$vm/initramfs.cpio"
 }
@@ -104,7 +114,7 @@ initramfs()
 # (a command a line; how each ended), out, err and log.
 boot()
 {
-	local tree append cpu share
+	local tree append cpu share terminal=() sleep=off
 	tree=$("${BASH_SOURCE%/*}/kernel.sh" "$series")
 	tree=$(realpath "$tree")
 	initramfs "$tree"
@@ -116,10 +126,18 @@ boot()
 
 	append=(console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off
 		random.trust_cpu=on tsc=reliable no_timer_check)
+	if [[ -n $tty ]]; then
+		sleep=on
+		mkfifo "$vm"/size.{in,out}
+		terminal=(-chardev "socket,id=tty,path=$vm/tty,server=on,wait=off"
+			-device "virtconsole,chardev=tty,nr=4"
+			-chardev "pipe,id=size,path=$vm/size"
+			-device "virtserialport,chardev=size,nr=5")
+	fi
 	if [[ -n $smp ]]; then
 		cpu=(-smp 2 -accel 'tcg,thread=multi')
 	else
-		cpu=(-smp 1 -accel tcg -icount 'shift=0,sleep=off')
+		cpu=(-smp 1 -accel tcg -icount "shift=0,sleep=$sleep")
 		# An idle guest's clock jumps to its next timer also while it waits for
 		# this machine to answer a read: nohz=off keeps these jumps at a tick.
 		append+=(tsc_early_khz=1000000 nohz=off)
@@ -140,7 +158,7 @@ boot()
 		-fsdev "local,id=root,path=/,readonly=on,$share" \
 		-device virtio-9p-pci,fsdev=root,mount_tag=root \
 		${results:+-fsdev "local,id=results,path=$results,$share" \
-			-device virtio-9p-pci,fsdev=results,mount_tag=results} \
+			-device virtio-9p-pci,fsdev=results,mount_tag=results} "${terminal[@]}" \
 		</dev/null &
 	qemu=$!
 	exec {answers}<>"$vm/jobs.out"
@@ -196,6 +214,30 @@ free_vm()
 stand_still()	{ [[ -n $smp ]] || kill -STOP "$qemu"; }
 go_on()		{ [[ -n $smp ]] || kill -CONT "$qemu"; }
 
+tty_size() { stty size <&"$stdin"; }
+
+# relayed: until the guest's command has ended, or we were told to by Ctrl-]
+relayed()
+{
+	local process
+	socat -,rawer,escape=0x1d "UNIX-CONNECT:$vm/tty" <&"$stdin" &
+	relay=$!
+	trap 'tty_size 1<>"$vm/size.in"' WINCH
+	while kill -0 "$waiter" && kill -0 "$relay"; do
+		wait -n "$waiter" "$relay" || true
+	done 2>/dev/null
+	trap '' WINCH
+	# where the guest ended, the relay did too
+	if kill -0 "$waiter" && sleep 0.1 && kill -0 "$qemu"; then
+		by_key=1
+	fi 2>/dev/null
+	give_up
+	for process in "$waiter" "$relay" "$qemu"; do
+		{ wait "$process" || true; } 2>/dev/null
+	done
+	qemu=
+}
+
 # job COMMAND...: its output is ours, live; what the guest says of it is in $answer.
 # It comes by files: what our own stdout and stderr are does not matter to QEMU.
 job()
@@ -208,6 +250,7 @@ job()
 	guest_command "$@" | paste -sd';' 1<>"$vm/jobs.in"
 	( ! answer "$timeout" || echo "$answer" >"$tmp/answer" ) &
 	waiter=$!
+	[[ -z $tty ]] || relayed
 	tail -q -s 0.1 --pid="$waiter" -c +1 -f "$vm/out" & copies=$!
 	tail -q -s 0.1 --pid="$waiter" -c +1 -f "$vm/err" >&2 & copies+=" $!"
 	wait "$waiter" || true
@@ -232,6 +275,7 @@ fi
 
 left=
 answer=
+by_key=
 if [[ -n ${VM_POOL-} && -z ${RESULTS-} ]]; then
 	until free_vm; do :; done
 	job "$@"
@@ -248,6 +292,10 @@ cp "$vm/log" "$tmp/kernel"
 if splat_scan "$tmp/kernel"; then
 	printf '%s: the guest kernel complained (above)\n' "${0##*/}" >&2
 	exit 99
+fi
+if [[ -n $by_key ]]; then
+	printf '\n%s: ended by Ctrl-]\n' "${0##*/}" >&2
+	exit 130
 fi
 if [[ -z $answer ]] && kill -0 "$qemu" 2>/dev/null; then
 	tail -n 20 "$tmp/kernel" >&2
