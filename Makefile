@@ -69,6 +69,11 @@ demo: deps
 	$(q)mkdir -p results
 	$(q)RESULTS=$(CURDIR)/results scripts/demo/demo.sh
 
+# TOPO: a topology, in place of the demo's
+shell: deps
+	$(q)$(MAKE) build-$(place) build-bin
+	$(q)scripts/demo/shell.sh $(TOPO)
+
 check: deps
 	$(q)scripts/check.sh --names $(TESTS)
 	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab build-$(place))
@@ -180,11 +185,14 @@ help:
 	@echo '  install-dkms - the sources of the module to /usr/src, for DKMS'
 	@echo
 	@echo 'Anywhere (Debian 12; installs the packages that are missing, when root):'
-	@echo '  demo        - show it at work; writes to results/'
+	@echo '  demo        - show it at work, beside three others: about 4 minutes; writes to'
+	@echo '                results/, and fails where a bound does not hold'
+	@echo '  shell       - a prompt in the network of the demo, where each box is a command;'
+	@echo '                TOPO=FILE: in another (scripts/demo/topo). Runs what is on stdin.'
 	@echo "  check       - run the selftests; TESTS='name...' runs these only"
-	@echo '  PLACE=vm    - ... with a stock Debian kernel in QEMU; the default where this'
-	@echo '                kernel cannot load modules. PLACE=native: with this kernel.'
-	@echo '                PLACE=uml: those that run in the lab, only there'
+	@echo '  PLACE=native - ... in this kernel, which loads the module for that; without'
+	@echo '                it in a stock Debian kernel in QEMU.'
+	@echo '                PLACE=uml: check those that run in the lab, only there'
 	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12); default 6.1'
 	@echo '  check-long  - all of what check does a part of, on all kernels: hours'
 	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
@@ -206,7 +214,7 @@ help:
 	@echo
 	@echo '  clean       - remove what was built'
 
-.PHONY: all modules modules_install tools install uninstall demo check deps
+.PHONY: all modules modules_install tools install uninstall demo shell check deps
 .PHONY: install-dkms deb cost
 .PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
 .PHONY: bench bench-paper report

@@ -18,7 +18,7 @@ packages=(
 	tshark python3-scapy dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo
 	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
-	jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
+	iputils-ping jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
 	# RoCEv2 by software
 	rdma-core ibverbs-providers perftest
 )
