@@ -13,9 +13,10 @@
 # marks above K packets. Its rule is K > pipe / 7, that is 5; its authors took 20
 # at 1 Gbit/s, to have room for bursts, and so does this.
 #
-# demo.sh runs it in the place that place.sh chooses; an address family a VM, two at
-# once. results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV, and
-# flent/ in it the same as flent's data files (flent.sh).
+# demo.sh runs it in the place that place.sh says; an address family a VM, two at once.
+# results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV, and flent/ in
+# it the same as flent's data files (flent.sh). At the end is a verdict (verdict.jq); where
+# a bound of hpccpp's does not hold the status is 1.
 #
 # -o says with which offloads: on, as Linux has them by default, or off.
 set -euo pipefail
@@ -92,10 +93,10 @@ run() # CC FAMILY MODE
 			kernel: \$kernel
 		}" >>"$tmp/runs"
 	awk "BEGIN {
-		printf \"%-6s %s, offloads %-3s: %3.0f Mbit/s, %5.1f packets wait; CPU idle %2.0f %%\n\",
-			\"$cc\", \"$family\", \"$mode\", $goodput_bps / 1e6, $mean_packets, $idle * 100
+		printf \"%-6s %s, offloads %-3s: %3.0f Mbit/s, %5.1f packets wait\n\",
+			\"$cc\", \"$family\", \"$mode\", $goodput_bps / 1e6, $mean_packets
 		if ($idle <= $least_idle && $sent_bps < $least_sent) {
-			print \"the CPU was the limit, not the link\"
+			printf \"the CPU was the limit, not the link: %.0f %% of it idle\n\", $idle * 100
 			exit 1
 		}
 	}"
@@ -110,6 +111,7 @@ if [[ -n $inside ]]; then
 		OFFLOADS="tso off gso off gro off"
 		[[ $mode != on ]] || OFFLOADS=default
 		topo_line 4 2
+		echo "up: $families, offloads $mode"
 		for cc in $ccs; do
 			run "$cc" "$families" "$mode"
 		done
@@ -123,6 +125,16 @@ fi
 . "$here/../common.sh"
 [[ -z ${HPCCPP_KO-} ]] || die "not inside a place: it goes there by itself"
 
+# progress TOTAL: on stdin a line for each run that has ended, and when the network is up
+progress()
+{
+	local n=0 line
+	while IFS= read -r line; do
+		[[ $line == up:* ]] || : $((++n))
+		printf '  %2d of %d, %d:%02d min  %s\n' "$n" "$1" $((SECONDS / 60)) $((SECONDS % 60)) "$line"
+	done
+}
+
 wait_for_runs()
 {
 	local process
@@ -134,26 +146,46 @@ wait_for_runs()
 
 mkdir -p "$RESULTS"
 rm -f "$RESULTS"/{demo.json,queue.png,{queue,rtt}-*.csv,runs-*,flent/*-ipv[46]-*.flent.gz}
-echo "Four senders, 200 Mbit/s, 2 ms, buffer 512 KB, $seconds s each, 1 packet = $packet bytes."
-echo "Offloads on: as Linux has them. Off: no TSO, GSO and GRO, all packets have one segment."
-echo "dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports."
-echo
+where=$("$here/../place.sh" --where)
+at_once=2
+per_run=$((15 * seconds))	# of wall time, where both VMs have a CPU
+if [[ $("$here/../place.sh" --print) == native ]]; then
+	at_once=1
+	per_run=$((seconds + 3))
+fi
+# shellcheck disable=SC2086 # lists
+runs=$(($(wc -w <<<$families) * $(wc -w <<<$modes) * $(wc -w <<<$ccs)))
+cat <<END
+Four senders share a link of 200 Mbit/s, round trip 2 ms, buffer 512 KB, under one congestion
+control after the other. Measured are the queue in front of the link, its load, and the flows'
+shares.
+
+Where    $where
+Time     $runs runs of $seconds s, about $(((runs * per_run / at_once + 59) / 60)) min, more where others use the CPUs
+Leaves   $RESULTS: figures, samples, a plot; nothing else
+
+Offloads on: as Linux has them. Off: no TSO, GSO and GRO, all packets have one segment.
+dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports.
+
+END
 
 running=()
 trap '[[ ${#running[@]} -eq 0 ]] || kill "${running[@]}"; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-at_once=2
-[[ $("$here/../place.sh" --print) != native ]] || at_once=1
+exec {ended}> >(progress "$runs")
+shown=$!
 for family in $families; do
-	"$here/../place.sh" --timeout 1800 -- \
-		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" -o "$modes" &
+	"$here/../place.sh" -q --timeout 1800 -- \
+		"$here/demo.sh" -I -t "$seconds" -c "$ccs" -f "$family" -o "$modes" >&"$ended" &
 	running+=($!)
 	if [[ ${#running[@]} -eq $at_once ]]; then
 		wait_for_runs
 	fi
 done
 wait_for_runs
+exec {ended}>&-
+wait "$shown"
 
 cat "$RESULTS"/runs-* |
 jq -s --argjson link_bps $link_bps '{link_bps: $link_bps, runs: .}' >"$RESULTS/demo.json"
@@ -161,21 +193,36 @@ rm "$RESULTS"/runs-*
 
 cat <<END
 
-            off-   goodput   queue, packets        queue, KB   round trip, ms       drops     Jain
-           loads    Mbit/s     mean     p99     mean     p99      p50     p99   all  late    index
+            off-   goodput   load   queue, packets        queue, KB   round trip, ms       drops     Jain
+           loads    Mbit/s      %     mean     p99     mean     p99      p50     p99   all  late    index
 END
-jq -r '.runs[] | [
-	.cc, .family, if .offloads then "on" else "off" end, .goodput_bps / 1e6, .queue_mean_packets, .queue_p99_packets,
+jq -r '.link_bps as $link | .runs[] | [
+	.cc, .family, if .offloads then "on" else "off" end, .goodput_bps / 1e6, .link_sent_bps * 100 / $link,
+	.queue_mean_packets, .queue_p99_packets,
 	.queue_mean_bytes / 1e3, .queue_p99_bytes / 1e3, .rtt_p50_us / 1e3, .rtt_p99_us / 1e3,
 	.drops, .drops_after_2_rtt, .jain] | @tsv' "$RESULTS/demo.json" |
 while read -ra figures; do
-	printf '%-7s%-6s%3s %9.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
+	printf '%-7s%-6s%3s %9.1f %6.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
 done
-echo "Drops are late after the first two round trips. Queue, drops and round trips are of"
-echo "the $seconds s from the first data on, Jain's index of the second half of that."
+cat <<END
 
-gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; mode='${modes%% *}'; packet=$packet; rate=$link_bps" \
-	"$here/demo.gp"
+Load: bytes on the wire, of what the link carries. Packets of $packet bytes. Drops are late after
+the first two round trips. Queue, drops and round trips are of the $seconds s from the first data
+on, Jain's index of the second half of that.
+
+END
+
+gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; mode='${modes%% *}'; \
+packet=$packet; rate=$link_bps; seconds=$seconds" "$here/demo.gp"
 "$here/../flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
-echo
-echo "$RESULTS: demo.json, queue.png, samples in queue-*.csv and rtt-*.csv, flent/"
+verdict="No verdict: hpccpp was not run."
+[[ " $ccs " != *" hpccpp "* ]] || verdict=$(jq -r -f "$here/verdict.jq" "$RESULTS/demo.json")
+cat <<END
+$verdict
+
+Results  $RESULTS: queue.png (look at this), demo.json,
+         samples in queue-*.csv and rtt-*.csv, flent/ for flent
+Next     make shell: the same network at a prompt
+         README.md: your own hosts and switches, step by step
+END
+! grep -q '^FAILS' <<<"$verdict"

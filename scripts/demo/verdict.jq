@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# Compares the worst of hpccpp's runs in demo.json with its bounds, and with the rival whose
+# own worst run is best; then says so in words. The line of a bound that does not hold begins
+# with FAILS. jq -r -f verdict.jq demo.json
+
+def column($width): tostring | . + " " * ([$width - length, 1] | max);
+def round1: . * 10 | round / 10;
+# as little as it can be, for what is to be much
+def worst($much): if $much then min else max end;
+
+.link_bps as $link |
+(.runs | map({cc, load: (.link_sent_bps * 100 / $link | round1), goodput: (.goodput_bps / 1e6 | round1),
+	mean: .queue_mean_packets, p99: .queue_p99_packets, jain, late: .drops_after_2_rtt})) as $runs |
+# The load aims at 95 %, and data are 0.93 of an IPv6 segment of 1514 bytes; 33 packets are
+# the data of a round trip.
+[
+	["load", "load of the link, %", true, 93],
+	["goodput", "goodput, Mbit/s", true, ($link * 0.865 / 1e6 | round1)],
+	["mean", "queue, mean, packets", false, 5],
+	["p99", "queue, p99, packets", false, 33],
+	["jain", "Jain's index", true, 0.95],
+	["late", "late drops, packets", false, 0]
+] | map(
+	. as [$key, $what, $much, $bound] |
+	([$runs[] | select(.cc == "hpccpp")[$key]] | worst($much)) as $own |
+	($runs | map(select(.cc != "hpccpp")) | group_by(.cc) |
+		map({cc: .[0].cc, value: (map(.[$key]) | worst($much))}) |
+		if $much then max_by(.value) else min_by(.value) end) as $rival |
+	{key: $key, value: {$what, $much, $bound, $own, $rival,
+		holds: (if $much then $own >= $bound else $own <= $bound end)}}
+) | from_entries as $of |
+def rival: "\(.rival.cc) \(.rival.value)";
+
+"Verdict on the worst of hpccpp's \([$runs[] | select(.cc == "hpccpp")] | length) runs. The best rival is the one whose own worst run is best.",
+"",
+("       " + ("" | column(24)) + ("hpccpp" | column(10)) + ("bound" | column(10)) + "best rival"),
+($of[] | (if .holds then "holds  " else "FAILS  " end) + (.what | column(24)) + (.own | column(10)) +
+	((if .much then ">= " else "<= " end) + (.bound | tostring) | column(10)) + (if .rival then rival else "" end)),
+"",
+(if all($of[]; .holds) then "All bounds hold."
+	else "These do not hold: " + ([$of[] | select(.holds | not).what] | join("; ")) + "." end) +
+(if $of.mean.rival then
+	" hpccpp keeps \($of.mean.own) packets waiting, \($of.mean.rival.cc) \($of.mean.rival.value).\n" +
+	"The price is \((1 - $of.goodput.own / $of.goodput.rival.value) * 100 | round1) % of the goodput: \($of.goodput.own) Mbit/s, where \($of.goodput.rival.cc) has \($of.goodput.rival.value)."
+	else "" end)
