@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What `make demo` says at its end: the worst of hpccpp's runs is held to each bound, and
+# stands beside the rival whose own worst run is best.
+#
+# place: host
+# shellcheck disable=SC2317 # functions that check calls
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+# One that holds all bounds, just so; two rivals, of which each is better in something
+jq -n '{
+	cc: "hpccpp", link_sent_bps: 186000000, goodput_bps: 173400000, queue_mean_packets: 2,
+	queue_p99_packets: 15, jain: 0.98, drops_after_2_rtt: 0
+} as $own | { link_bps: 200000000, runs: [
+	($own, ($own | .queue_mean_packets = 1 | .jain = 1) | .family = "ipv4"),
+	($own | .cc = "slow" | .queue_mean_packets = 7 | .goodput_bps = 150000000),
+	($own | .cc = "slow" | .queue_mean_packets = 9 | .goodput_bps = 190000000),
+	($own | .cc = "full" | .queue_mean_packets = 50 | .goodput_bps = 188000000) ] }' >"$tmp/demo.json"
+
+verdict() { jq "$1" "$tmp/demo.json" | jq -r -f "$top/scripts/demo/verdict.jq"; } # FILTER
+says() { verdict "$1" | grep -qE "$2"; } # FILTER PATTERN
+fails() { verdict "$1" | sed -n 's/^FAILS  \(.*[^ ]\)  .*[<>]= .*/\1/p' | sed 's/  .*//'; } # FILTER
+
+ktap_plan 12
+check "at the bounds: nothing fails" [ -z "$(fails .)" ]
+check "at the bounds: said in words" says . '^All bounds hold\.'
+check "the worst of the runs counts" says . '^holds  queue, mean, packets +2 +<= 2 '
+check "the rival's worst run counts" says . '^holds  queue, mean, packets .* slow 9$'
+check "each bound has its own best rival" says . '^holds  goodput, Mbit/s .* full 188$'
+while read -r key value what; do
+	assert_eq "$key $value" "$(fails ".runs[1].$key = $value")" "$what"
+done <<'END'
+link_sent_bps 185000000 load of the link, %
+goodput_bps 173000000 goodput, Mbit/s
+queue_mean_packets 2.1 queue, mean, packets
+queue_p99_packets 16 queue, p99, packets
+jain 0.9799 Jain's index
+drops_after_2_rtt 1 late drops, packets
+END
+check "hpccpp alone has no rival" says 'del(.runs[2:])' '^All bounds hold\.$'
+ktap_finish
