@@ -235,7 +235,8 @@ transfer "responses" "-n 3m"
 port_stat() { "$HPCCPP" -j port show dev eth0 netns "$1" | jq ".[0].stats.$2"; } # NETNS NAME
 accepted=$(port_stat "$h1" accepted)
 assert_ge "responses: accepted" "$accepted" 50
-assert_ge "responses: of these, acted upon" "$((updates - windows))" "$((accepted * 3 / 4))"
+# with the next ACK, unless that has a window, which four in T have
+assert_ge "responses: of these, acted upon" "$((updates - windows))" "$((accepted / 4))"
 assert_ge "responses: windows" "$windows" 100
 assert_le "responses: requests, once and when W_ai has changed" "$(host_stat "$h1" requested)" 8
 
