@@ -10,12 +10,12 @@
 #	lib/modules/<release>/	its modules (not with --headers)
 #
 # What is there stays; remove the directory's link linux-<series> to have the
-# archive asked for a newer one.
+# archive asked for a newer one. "race" is built: race.sh.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: kernel.sh [--headers] 6.1|6.12"
+usage="usage: kernel.sh [--headers] 6.1|6.12|race"
 image=1
 if [[ ${1-} == --headers ]]; then
 	image=
@@ -24,6 +24,7 @@ fi
 [[ $# -eq 1 ]] || bad "$usage"
 series=$1
 check_series "$series"
+[[ $series != race ]] || exec "${BASH_SOURCE%/*}/race.sh"
 
 link=$cache/linux-$series
 tmp=

@@ -142,6 +142,9 @@ boot()
 		# this machine to answer a read: nohz=off keeps these jumps at a tick.
 		append+=(tsc_early_khz=1000000 nohz=off)
 	fi
+	# KCSAN waits for another CPU to come by. An emulated one is slow: with the
+	# kernel's own 80 and 20 us it comes too late to say what it is about.
+	[[ $series != race ]] || append+=(kcsan.udelay_task=500 kcsan.udelay_interrupt=250)
 	# erms: "rep movsb" moves a byte per instruction here, so that copying alone
 	# would take a third of the guest's time; without it the kernel moves 8.
 	share=security_model=none,multidevs=remap

@@ -40,7 +40,7 @@ echo TAP version 13
 
 run "$vm" -k 5.4 -- true
 check "an unknown kernel is a usage error" [ "$status" -eq 2 ]
-check "... in one line naming it and the known ones" says err "vm.sh: *'5.4' (known: 6.1 6.12)"
+check "... in one line naming it and the known ones" says err "vm.sh: *'5.4' (known: 6.1 6.12 race)"
 run env PLACE=moon "$top/scripts/place.sh" -- true
 check "an unknown place is a usage error" [ "$status" -eq 2 ]
 check "... in one line naming it and the known ones" says err "place.sh: *'moon': native, vm, uml or uml-debug"
@@ -68,6 +68,19 @@ run "$vm" --smp -- sh -c 'nproc; echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kms
 check "with --smp there are two CPUs" says out 2
 check "a kernel warning fails the run" [ "$status" -eq 99 ]
 check "... and is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$tmp/err"
+
+# splats FUNCTION...: what is a splat of a log in which each of them races
+splats()
+{
+	printf "BUG: KCSAN: data-race in %s / tcp_ack\n\nread to 0xffff\n=====================\n" "$@" >"$tmp/races"
+	bash -c '. "$0/scripts/common.sh"; splat_scan "$1"' "$top" "$tmp/races"
+}
+run splats tcp_poll sock_poll
+check "data races of the kernel alone are no splat" [ "$status" -ne 0 ]
+run splats tcp_poll hpccpp_tell sock_poll
+check "... one of the module is" [ "$status" -eq 0 ]
+check "... and is shown" says err "BUG: KCSAN: data-race in hpccpp_tell / tcp_ack*=="
+check "... alone" [ "$(grep -c KCSAN "$tmp/err")" -eq 1 ]
 
 run "$vm" --timeout 3 -- sleep infinity
 check "what takes too long is ended" [ "$status" -eq 124 ]
