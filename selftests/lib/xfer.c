@@ -12,6 +12,7 @@
  *	-w NAME[,NAME...]:TIMES
  *			change to one of those, by turns, and back so many times while
  *			sending
+ *	-i		a thread reads TCP_CC_INFO all the time, which takes no lock
  *	-o NAME		with that of TCP too (neighbours.c): mptcp, tfo, md5, tls,
  *			sockmap; or repair: after half of -n BYTES all else goes on
  *			in a new socket
@@ -37,6 +38,7 @@
 #include <linux/tcp.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +67,7 @@ static unsigned int switches, others;
 /* Read between system calls only: no need to be volatile. */
 static sig_atomic_t stopped;
 static enum style style;
+static bool ask_info;
 
 static double now(void)
 {
@@ -136,6 +139,18 @@ static void get_info(int fd, struct tcp_info *info)
 
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len))
 		error(1, errno, "TCP_INFO");
+}
+
+/* Until the socket is closed */
+static void *ask(void *arg)
+{
+	unsigned char info[64];
+	socklen_t len;
+
+	do
+		len = sizeof(info);
+	while (!getsockopt(*(int *)arg, IPPROTO_TCP, TCP_CC_INFO, info, &len));
+	return NULL;
 }
 
 /* Both address families: an IPv4 peer shows as ::ffff:a.b.c.d. */
@@ -331,7 +346,7 @@ static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:t:d:c:w:o:e:")) > 0) {
+	while ((opt = getopt(argc, argv, "n:t:d:c:w:io:e:")) > 0) {
 		switch (opt) {
 		case 'n':
 			bytes = parse_bytes(optarg);
@@ -348,6 +363,9 @@ static void parse_options(int argc, char **argv)
 			break;
 		case 'w':
 			parse_switches(optarg);
+			break;
+		case 'i':
+			ask_info = true;
 			break;
 		case 'o':
 			neighbour = optarg;
@@ -369,6 +387,7 @@ static void parse_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct timespec ts;
+	pthread_t thread;
 	double start;
 	int fd;
 
@@ -377,7 +396,7 @@ int main(int argc, char **argv)
 	argv += optind;
 	if (!(argc == 2 && !strcmp(argv[0], "listen")) &&
 	    !(argc == 3 && !strcmp(argv[0], "connect")))
-		error(2, 0, "usage: xfer [-n BYTES | -t SECONDS] [-c CC] [-w CC[,CC...]:TIMES] [-o NAME] [-e half|close|late] listen PORT | connect ADDRESS PORT");
+		error(2, 0, "usage: xfer [-n BYTES | -t SECONDS] [-c CC] [-w CC[,CC...]:TIMES] [-i] [-o NAME] [-e half|close|late] listen PORT | connect ADDRESS PORT");
 
 	signal(SIGPIPE, SIG_IGN);
 	if (seconds)
@@ -388,6 +407,8 @@ int main(int argc, char **argv)
 	nanosleep(&ts, NULL);
 	fd = argc == 2 ? accept_one(argv[1]) : connect_to(argv[1], argv[2]);
 	neighbour_after(neighbour, fd);
+	if (ask_info && pthread_create(&thread, NULL, ask, &fd))
+		error(1, 0, "no thread");
 	start = now();
 	fd = transfer(fd, start);
 	report(fd, start, now());
