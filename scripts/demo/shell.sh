@@ -63,6 +63,7 @@ own=				# the cgroup of the shell and of what it starts outside of boxes
 at_end()
 {
 	local group
+	stamping=	# port agents go with the boxes, if they are there still
 	for group in $own $CGROUP; do
 		echo 1 >"$group/cgroup.kill"
 	done

@@ -396,7 +396,8 @@ round_trip() { tc_batch[$1]+="qdisc add dev $2 root netem delay ${RTT_US}us limi
 
 topo_line() # SENDERS SWITCHES
 {
-	local senders=$1 switches=$2 names=() i ns dev rate
+	local senders=${1:?topo_line SENDERS SWITCHES} switches=${2:?topo_line SENDERS SWITCHES}
+	local names=() i ns dev rate
 
 	for ((i = 1; i <= senders; i++)); do
 		names+=("h$i")
