@@ -111,7 +111,7 @@ if [[ -n $inside ]]; then
 		OFFLOADS="tso off gso off gro off"
 		[[ $mode != on ]] || OFFLOADS=default
 		topo_line 4 2
-		echo "up: $families, offloads $mode"
+		echo "network up: $families, offloads $mode"
 		for cc in $ccs; do
 			run "$cc" "$families" "$mode"
 		done
@@ -130,7 +130,7 @@ progress()
 {
 	local n=0 line
 	while IFS= read -r line; do
-		[[ $line == up:* ]] || : $((++n))
+		[[ $line == "network up:"* ]] || : $((++n))
 		printf '  %2d of %d, %d:%02d min  %s\n' "$n" "$1" $((SECONDS / 60)) $((SECONDS % 60)) "$line"
 	done
 }
@@ -165,7 +165,7 @@ Time     $runs runs of $seconds s, about $(((runs * per_run / at_once + 59) / 60
 Leaves   $RESULTS: figures, samples, a plot; nothing else
 
 Offloads on: as Linux has them. Off: no TSO, GSO and GRO, all packets have one segment.
-dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by INT of all ports.
+dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by telemetry of all ports.
 
 END
 

@@ -15,7 +15,7 @@
 set -euo pipefail
 
 usage="usage: shell.sh [TOPO]
-TOPO: a topology, topo/dumbbell.sh unless given"
+TOPO: a file, or the name of one in topo/; dumbbell unless given"
 here=$(realpath "${BASH_SOURCE%/*}")
 inside=
 commands=
@@ -28,7 +28,8 @@ while getopts c:I opt; do
 done
 shift $((OPTIND - 1))
 [[ $# -le 1 ]] || { echo "$usage" >&2; exit 2; }
-topo=${1:-$here/topo/dumbbell.sh}
+topo=${1:-dumbbell}
+[[ $topo == */* || ! -e $here/topo/$topo.sh ]] || topo=$here/topo/$topo.sh
 
 if [[ -z $inside ]]; then
 	# shellcheck source-path=SCRIPTDIR source=../common.sh

@@ -31,7 +31,7 @@ def worst($much): if $much then min else max end;
 ) | from_entries as $of |
 def rival: "\(.rival.cc) \(.rival.value)";
 
-"Verdict on the worst of hpccpp's \([$runs[] | select(.cc == "hpccpp")] | length) runs. The best rival is the one whose own worst run is best.",
+"Each line has the worst of \([$runs[] | select(.cc == "hpccpp")] | length) runs, of hpccpp and of the rival that is best in that.",
 "",
 ("       " + ("" | column(24)) + ("hpccpp" | column(10)) + ("bound" | column(10)) + "best rival"),
 ($of[] | (if .holds then "holds  " else "FAILS  " end) + (.what | column(24)) + (.own | column(10)) +
