@@ -162,7 +162,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 		cwnd = HPCCPP_CWND_MIN;
 	cwnd = max(cwnd, HPCCPP_CWND_MIN);
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
-	hpccpp_limit_burst(sk, f);
+	hpccpp_limit_burst(sk, f, !tp->packets_out);
 }
 
 /*
@@ -656,6 +656,8 @@ static void hpccpp_tx_start(struct sock *sk)
 		hpccpp_count(f->net, HPCCPP_S_PROBES);
 		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
 	}
+	if (!f->probing)
+		hpccpp_limit_burst(sk, f, false);
 	f->last_int = tcp_sk(sk)->tcp_clock_cache;
 }
 

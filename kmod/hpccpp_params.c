@@ -167,8 +167,9 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
  * the device's. Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.
  * A probe's first packet is one segment: it has its size when CA_EVENT_TX_START tells of
  * it, so what leaves while nothing is in flight begins with one, where probes are on.
+ * 6.1 does not merge what was written in such pieces meanwhile.
  */
-void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f)
+void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe)
 {
 	u32 segs = (f->s.W >> HPCCPP_BURST_SHIFT) / f->wire_len;
 	const struct dst_entry *dst = __sk_dst_get(sk);
@@ -178,7 +179,7 @@ void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f)
 		f->dev_segs = sk->sk_gso_max_segs;
 		f->dst = dst;
 	}
-	if (READ_ONCE(f->net->probe) && !tcp_sk(sk)->packets_out)
+	if (may_probe && READ_ONCE(f->net->probe))
 		segs = 1;
 	f->burst_segs = max(min_t(u32, segs, f->dev_segs), 1U);
 	if (sk->sk_gso_max_segs != f->burst_segs)

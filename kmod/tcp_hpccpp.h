@@ -167,7 +167,7 @@ void hpccpp_get_params(const struct sock *sk,
 		       const struct hpccpp_flow *f,
 		       struct hpccpp_params *p);
 void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
-void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe);
 void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 

@@ -85,7 +85,7 @@ splat_scan()
 	local pattern
 	pattern=$(IFS='|'; printf '%s' "${splats[*]}")
 	grep -E -A 40 -m 3 -e "$pattern" >&2 < <(
-		sed '/BUG: KCSAN: .*hpccpp/b; /BUG: KCSAN: /,/==========$/d' -- "$1")
+		sed 's/\r$//; /BUG: KCSAN: .*hpccpp/b; /BUG: KCSAN: /,/==========$/d' -- "$1")
 }
 
 # private_apt_init DIR SUITE...: apt's files in DIR, with these suites, at the

@@ -343,8 +343,9 @@ int arg_time(const struct argument *arg, const char *text)
 		{ "ms", 1e3 }, { "msec", 1e3 }, { "msecs", 1e3 },
 		{ "s", 1e6 }, { "sec", 1e6 }, { "secs", 1e6 },
 	};
-	bool alone = *text && !text[strspn(text, "0123456789.")];
-	double v;
+	char *end;
+	double v = strtod(text, &end);
+	bool alone = end != text && !*end;
 
 	if (alone || !parse_unit(text, units, ARRAY_SIZE(units), &v) || v < 1 ||
 	    v > HPCCPP_T_MAX)

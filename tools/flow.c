@@ -17,7 +17,7 @@
 #include "flow.skel.h"
 
 static const char usage[] =
-"Usage: hpccpp flow [ show ] [ netns NAME ]\n"
+"Usage: hpccpp flow [ show [ netns NAME ] ]\n"
 "\n"
 "U       load of the bottleneck, 1 is full      T  base round trip time\n"
 "W, W_c  window and reference window, bytes     R  pacing rate\n"

@@ -39,7 +39,7 @@ static const char usage[] =
 "       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
 "                       [ require ]\n"
 "       hpccpp host delete [ [ cgroup ] PATH ]\n"
-"       hpccpp host [ show ] [ [ cgroup ] PATH ]\n"
+"       hpccpp host [ show [ [ cgroup ] PATH ] ]\n"
 "\n"
 "PATH     a directory of cgroup2, whose sockets and those below it are served:\n"
 "         the first word that is no keyword; behind \"cgroup\" it may be any.\n"
@@ -108,16 +108,20 @@ static bool cgroup2_of(const char *process, char *path, size_t size)
 bool find_cgroup2(char *path, size_t size)
 {
 	bool there;
-	int fd;
+	int fd, cwd;
 
 	if (cgroup2_of("self", path, size))
 		return true;
 	if (!cgroup2_of("1", path, size))
 		return false;
+	/* which takes the working directory to its root */
+	cwd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	fd = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
-	there = fd >= 0 && !setns(fd, CLONE_NEWNS);
+	there = cwd >= 0 && fd >= 0 && !setns(fd, CLONE_NEWNS) && !fchdir(cwd);
 	if (fd >= 0)
 		close(fd);
+	if (cwd >= 0)
+		close(cwd);
 	return there;
 }
 
@@ -580,9 +584,13 @@ static int host_delete(int argc, char **argv)
 	struct argument args[] = {
 		{ ARG("cgroup", arg_text, &path), .bare = true },
 	};
+	char root[HPCCPP_CGROUP_LEN];
 	int fd, prog, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	/* the lock is in /run of where that leads */
+	if (!ret)
+		find_cgroup2(root, sizeof(root));
 	if (!ret)
 		ret = lock_agents();
 	if (!ret)

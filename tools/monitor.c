@@ -203,7 +203,7 @@ static int arg_interval(const struct argument *arg, const char *text)
 	char *end;
 	double v = strtod(text, &end);
 
-	if (!isdigit((unsigned char)text[0]) || *end ||
+	if ((!isdigit((unsigned char)text[0]) && text[0] != '.') || *end ||
 	    !(v >= INTERVAL_MIN && v <= INTERVAL_MAX))
 		return usage_error("%s \"%s\" is wrong: allowed are %g to %g seconds",
 				   arg->name, text, INTERVAL_MIN, INTERVAL_MAX);
@@ -240,7 +240,7 @@ int monitor_main(int argc, char **argv)
 	live = opt.output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && count != 1;
 	for (i = 0; !ret || any; nanosleep(&pause, NULL)) {
 		ret = refresh(which, live, &any);
-		if (count && ++i == count)
+		if (ferror(stdout) || (count && ++i == count))
 			break;
 	}
 	return ret;

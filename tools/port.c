@@ -38,7 +38,7 @@ static const char usage[] =
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
 "       hpccpp port delete [ dev ] DEV [ netns NAME ]\n"
-"       hpccpp port [ show ] [ [ dev ] DEV ] [ netns NAME ]\n"
+"       hpccpp port [ show [ [ dev ] DEV ] [ netns NAME ] ]\n"
 "\n"
 "DEV        the first word that is no keyword; behind \"dev\" it may be any\n"
 "RATE       speed of the port, 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit\n"

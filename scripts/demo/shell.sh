@@ -28,7 +28,7 @@ while getopts c:I opt; do
 done
 shift $((OPTIND - 1))
 [[ $# -le 1 ]] || { echo "$usage" >&2; exit 2; }
-topo=${1:-dumbbell}
+topo=${1-dumbbell}
 [[ $topo == */* || ! -e $here/topo/$topo.sh ]] || topo=$here/topo/$topo.sh
 
 if [[ -z $inside ]]; then
@@ -37,8 +37,8 @@ if [[ -z $inside ]]; then
 	[[ -z ${HPCCPP_KO-} ]] || die "not inside a place: it goes there by itself"
 	[[ -f $topo && -r $topo ]] ||
 		bad "TOPO '$topo': no file that can be read (examples: $here/topo/*.sh)"
-	wrong=$(bash -n "$topo" 2>&1) || bad "TOPO '$topo': not bash: $wrong"
-	topo=$(realpath "$topo")
+	wrong=$(bash -n -- "$topo" 2>&1) || bad "TOPO '$topo': not bash: $wrong"
+	topo=$(realpath -- "$topo")
 	export RESULTS=${RESULTS:-$(realpath "$here/../..")/results}
 	where=$("$here/../place.sh" --where)
 	tmp=$(mktemp -d)

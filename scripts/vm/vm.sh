@@ -53,6 +53,7 @@ done
 [[ -n $serve || $# -gt 0 ]] || bad "no command; $usage"
 check_series "$series"
 [[ $memory =~ ^[0-9]{3,5}$ ]] || bad "-m '$memory': a number of MB from 100 to 99999"
+[[ -z $tty || -z $serve ]] || bad "--tty is for a command, not with --serve; $usage"
 [[ -z $tty || -t 0 ]] || bad "--tty: stdin is not a terminal"
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
@@ -279,7 +280,7 @@ fi
 left=
 answer=
 by_key=
-if [[ -n ${VM_POOL-} && -z ${RESULTS-} ]]; then
+if [[ -n ${VM_POOL-} && -z ${RESULTS-}$tty ]]; then
 	until free_vm; do :; done
 	job "$@"
 else

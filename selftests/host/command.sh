@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 273
+ktap_plan 274
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -152,7 +152,7 @@ done
 for id in -1 0 4096 x 1x; do
 	says 255 "id \"$id\" is wrong: allowed are 1 to 4095" port add "${on_box[@]}" id "$id"
 done
-for time in 100 0.1; do
+for time in 100 0.1 1e3; do
 	says 255 "base-rtt \"$time\" lacks its unit: allowed are 1us to 4s, with us, ms, s" port add "${on_box[@]}" base-rtt "$time"
 done
 for time in 0us 5s x 1m; do

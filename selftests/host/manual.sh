@@ -187,6 +187,10 @@ full=0
 "$HPCCPP" -j port show netns "$box" >/dev/full 2>"$tmp/said" || full=$?
 assert_eq "a disk that is full: status, and what is said" "$full $(<"$tmp/said")" \
 	"2 Error: cannot write the output: No space left on device."
+full=0
+timeout 20 "$HPCCPP" monitor netns "$box" interval .02 >/dev/full 2>"$tmp/said" || full=$?
+assert_eq "... and monitor ends" "$full $(<"$tmp/said")" \
+	"2 Error: cannot write the output: No space left on device."
 
 # --- Prometheus -----------------------------------------------------------------------------------
 

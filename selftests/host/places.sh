@@ -69,10 +69,11 @@ check "with --smp there are two CPUs" says out 2
 check "a kernel warning fails the run" [ "$status" -eq 99 ]
 check "... and is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$tmp/err"
 
-# splats FUNCTION...: what is a splat of a log in which each of them races
+# splats FUNCTION...: what is a splat of a log in which each of them races; its lines end
+# as those of a serial console do
 splats()
 {
-	printf "BUG: KCSAN: data-race in %s / tcp_ack\n\nread to 0xffff\n=====================\n" "$@" >"$tmp/races"
+	printf "BUG: KCSAN: data-race in %s / tcp_ack\r\n\r\nread to 0xffff\r\n=====================\r\n" "$@" >"$tmp/races"
 	bash -c '. "$0/scripts/common.sh"; splat_scan "$1"' "$top" "$tmp/races"
 }
 run splats tcp_poll sock_poll

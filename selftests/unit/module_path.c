@@ -612,6 +612,9 @@ static void probe_begins_with_one_segment(void **state)
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 	ack(1);
 	assert_int_equal(w.sk->sk_gso_max_segs, 1);
+	/* one that has not idled goes on in bursts */
+	submit(1);
+	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 }
 
 static void probe_is_off(void **state)

@@ -35,7 +35,7 @@ static const char usage[] =
 "                      [ detour PREFIX ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
 "       hpccpp cnp delete [ dev ] DEV [ netns NAME ]\n"
-"       hpccpp cnp [ show ] [ [ dev ] DEV ] [ netns NAME ]\n"
+"       hpccpp cnp [ show [ [ dev ] DEV ] [ netns NAME ] ]\n"
 "\n"
 "DEV        the first word that is no keyword; behind \"dev\" it may be any. Its\n"
 "           root qdisc, or each below it in which packets wait, has to be fq\n"
