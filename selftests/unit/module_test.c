@@ -253,7 +253,7 @@ void finish(void)
 
 void submit(u32 packets)
 {
-	if (!w.tp.packets_out) {
+	if (!tcp_packets_in_flight(&w.tp)) {
 #ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
 		if (ops()->cwnd_event_tx_start)
 			ops()->cwnd_event_tx_start(w.sk);
