@@ -86,7 +86,13 @@ objects()
 
 # --- What differs ----------------------------------------------------------------
 
-see() { "$1" 2>/dev/null | sort; } # WHAT
+# see WHAT: all of it before sort is there, which would be one of the processes
+see()
+{
+	local all
+	all=$("$1" 2>/dev/null)
+	sort <<<"$all"
+}
 
 # same WHAT: or sets "more" and "less" to the lines that came and went
 same()
