@@ -5,7 +5,8 @@
 # does; KERNEL is the VM's kernel, the last two are the lab's. The command finds
 # what make built for the place by HPCCPP_KO (the module), HPCCPP (the command), and
 # in the lab HPCCPP_LAB (its directory). Ends as vm.sh does.
-# It says where that is, but not with -q. --print says what is built for the place, --where what the place is.
+# It says where that is, but not with -q. --print says what is built for the place,
+# --where what the place is.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"

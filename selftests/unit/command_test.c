@@ -514,6 +514,17 @@ static void text_has_words_and_units(void **state)
 	opt.stats = false;
 }
 
+/* FIELD of that value, alone in a row, in text */
+static void assert_shown(const char *field, __u64 value, const char *as)
+{
+	struct json_object *row = json_object_new_object();
+	char want[64];
+
+	put_num(row, field, value);
+	snprintf(want, sizeof(want), "%s %s\n", field, as);
+	assert_string_equal(printed(OUTPUT_TEXT, row), want);
+}
+
 static void rates_and_times_are_short(void **state)
 {
 	static const struct { __u64 value; const char *rate, *time; } list[] = {
@@ -523,16 +534,11 @@ static void rates_and_times_are_short(void **state)
 		{ 1500001, "1500Kbit", "1500001us" }, { 2500000000, "2500Mbit", "2500s" },
 		{ 4000000000000, "4Tbit", "4000000s" },
 	};
-	struct json_object *row;
-	char want[128];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		row = json_object_new_object();
-		put_num(row, "rate", list[i].value);
-		put_num(row, "T", list[i].value);
-		snprintf(want, sizeof(want), "rate %s T %s\n", list[i].rate, list[i].time);
-		assert_string_equal(printed(OUTPUT_TEXT, row), want);
+		assert_shown("rate", list[i].value, list[i].rate);
+		assert_shown("T", list[i].value, list[i].time);
 	}
 }
 
@@ -546,15 +552,10 @@ static void ages_are_for_humans(void **state)
 		{ 86399999999, "23h59m" }, { 86400000000, "1d0h" }, { 8640000000000, "100d0h" },
 	};
 	struct json_object *row;
-	char want[64];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		row = json_object_new_object();
-		put_num(row, "age", list[i].us);
-		snprintf(want, sizeof(want), "age %s\n", list[i].age);
-		assert_string_equal(printed(OUTPUT_TEXT, row), want);
-	}
+	for (i = 0; i < ARRAY_SIZE(list); i++)
+		assert_shown("age", list[i].us, list[i].age);
 	row = json_object_new_object();
 	put_num(row, "age", 1500000);
 	assert_non_null(strstr(printed(OUTPUT_PROM, row), "\nx_age_seconds 1.5\n"));
