@@ -100,11 +100,13 @@ stat() { cnp ".stats.$1"; }						# NAME
 perftest() # TOOL OPTION...: sets goodput, bit/s
 {
 	local server options=(-m 1024 -F -u 14 "${@:2}")
-	run_bg "$1" -d rxe_hb -x "$(gid hb)" "${options[@]}" >"$tmp/perf.server"
+	run_bg "$1" -d rxe_hb -x "$(gid hb)" "${options[@]}" >"$tmp/perf.server" 2>&1
 	server=$!
 	busywait 10 listening_here 18515
-	"$1" -d rxe_ha -x "$(gid ha)" "${options[@]}" 127.0.0.1 >"$tmp/perf"
-	wait $server
+	if ! "$1" -d rxe_ha -x "$(gid ha)" "${options[@]}" 127.0.0.1 >"$tmp/perf" 2>&1 || ! wait $server; then
+		ktap_diag "$1 failed: $(tail -n 5 "$tmp/perf") at the other end: $(tail -n 5 "$tmp/perf.server")"
+		return 1
+	fi
 	goodput=$(awk '/^ #bytes/ { getline; printf "%.0f", $4 * 1048576 * 8 }' "$tmp/perf")
 }
 listening_here() { [[ -n $(ss -Hltn "sport = :$1") ]]; }
