@@ -280,6 +280,9 @@ cp -a "$work/tree0" "$work/orig"
 baseline "$work/tree0" "${tests[@]}"
 for ((slot = 1; slot < $(nproc); slot++)); do
 	cp -a "$work/tree0" "$work/tree$slot"
+	# what depends on a header is named by its whole path
+	find "$work/tree$slot/.build" -name '*.d' -exec \
+		sed -i "s#$work/tree0/#$work/tree$slot/#g" {} +
 done
 # what takes long first, so that none of these ends alone
 for n in "${chosen[@]}"; do
