@@ -680,7 +680,8 @@ uptime_idle()
 	echo "$up" "$((idle + iowait))e-2"
 }
 
-# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 from each of so many senders.
+# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 from each of so many senders. CC may
+# have a word for each flow; the last is that of all others.
 # Leaves $tmp/queue.csv and rtt.csv with the time since the first data, and sets
 #	mean_bytes mean_packets p99_bytes p99_packets sent_bps drops
 #	late_drops	those after the first two round trips
@@ -691,8 +692,9 @@ uptime_idle()
 #	idle		fraction of the CPUs
 measure_flows()
 {
-	local cc=$1 flows=$3 seconds=$4 address i host server=() client=() files=()
+	local congctl flows=$3 seconds=$4 address i host server=() client=() files=()
 	local up0 idle0 up1 idle1
+	read -ra congctl <<<"$1"
 
 	case $2 in
 	ipv4)	address=${addr4[r]} ;;
@@ -711,7 +713,7 @@ measure_flows()
 	for ((i = 1; i <= flows; i++)); do
 		host=h$i
 		in_ns_bg "${!host}" iperf3 -J -i 0 -c "$address" -p $((5200 + i)) \
-			-t "$seconds" -C "$cc" >"$tmp/client$i"
+			-t "$seconds" -C "${congctl[i - 1]-${congctl[-1]}}" >"$tmp/client$i"
 		client[i]=$!
 	done
 	for ((i = 1; i <= flows; i++)); do
