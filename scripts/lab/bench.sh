@@ -14,26 +14,59 @@
 # CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
 # that lines of the plan match. RESULTS_LAB is another place for the results. Ends as
 # judge.sh does: known.bounds lists the bounds that are known not to hold.
+#
+# CCS=foo runs a congestion control of somebody's own, and hpccpp beside it, in all
+# scenarios that have rivals (OWN.md):
+#
+#	CC_KO		its module, built for the lab's kernel, unless that has it
+#	CC_SYSCTLS	"KEY=VALUE ..." of its hosts
+#	CC_QUEUE	mark=K: hosts use ECN, and a queue of more than K packets marks at
+#			10 Gbit/s, in proportion at others; 1 to 100000
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$here/../common.sh"
 top=$(realpath "$here/../..")
 
+# own_setup: what it takes to run it goes to plan.sh and run.sh in OWN*
+own_setup()
+{
+	local sysctl queue=${CC_QUEUE-}
+	if [[ -z $own ]]; then
+		[[ -z ${CC_KO-}${CC_SYSCTLS-}${CC_QUEUE-} ]] ||
+			bad "CC_KO, CC_SYSCTLS, CC_QUEUE: of a CC that is none of $known"
+		return 0
+	fi
+	[[ ",$CCS," == *,hpccpp,* ]] || CCS+=,hpccpp
+	[[ -z ${CC_KO-} || (-f $CC_KO && $CC_KO == *.ko) ]] || bad "CC_KO '$CC_KO': no such file, FILE.ko"
+	[[ $queue =~ ^(mark=[1-9][0-9]{0,4}|mark=100000|)$ ]] ||
+		bad "CC_QUEUE '$queue': mark=K, K from 1 to 100000 packets"
+	for sysctl in ${CC_SYSCTLS-}; do
+		[[ $sysctl =~ ^net\.[a-z0-9_.]+=.+$ ]] || bad "CC_SYSCTLS '$sysctl': net.KEY=VALUE"
+	done
+	export OWN=$own OWN_MARK=${queue#mark=} OWN_SYSCTLS=${CC_SYSCTLS-}
+}
+
 report=
 [[ ${1-} != --report ]] || { report=1; shift; }
 CCS=${CCS-}
-known="hpccpp hpccpp-full hpccpp-rx dctcp bbr cubic"
+known="hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 bbr cubic reno"
+own=
 for cc in ${CCS//,/ }; do
-	[[ " $known " == *" $cc "* ]] || bad "unknown congestion control '$cc' (known: $known)"
+	[[ " $known " != *" $cc "* ]] || continue
+	[[ $cc =~ ^[a-z0-9_]{1,15}$ ]] ||
+		bad "CC '$cc': neither of $known, nor a name of 1 to 15 of a-z, 0-9 and _"
+	[[ -z $own ]] || bad "CC '$own' and '$cc': one of your own at a time (known: $known)"
+	own=$cc
 done
+own_setup
 [[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale ${report:+clos}
 plan=$("$here/plan.sh" "$@")
 if [[ -n $CCS ]]; then
 	# without "cc=" it is hpccpp; scale has it as a word
 	plan=$(awk -v ccs="${CCS//,/ }" 'BEGIN { n = split(ccs, list, " "); while (n) want[list[n--]] = 1 }
 		{
-			cc = $1 == "scale" ? $3 : match($0, / cc=[a-z-]+/) ? substr($0, RSTART + 4, RLENGTH - 4) : "hpccpp"
+			cc = $1 == "scale" ? $3 : match($0, / cc=[a-z0-9_-]+/) ? substr($0, RSTART + 4, RLENGTH - 4) : "hpccpp"
 			if (cc in want)
 				print
 		}' <<<"$plan")
@@ -70,14 +103,22 @@ state=$(digest "$("$here/kernel.sh")/linux" "$HPCCPP_LAB"/{tgen,testbed,link/sch
 product=$(digest "$HPCCPP_KO" "$HPCCPP")
 scale=$(digest "$HPCCPP" "$top"/.build/6.1/kmod/tcp_hpccpp.ko "$HPCCPP_LAB/many" "$here/scale.sh" \
 	"$top"/selftests/lib/{lib,wire}.sh "$top/scripts/vm/vm.sh")
+if [[ -n $own ]]; then
+	# in the lab a file in /tmp is not to be seen, but for those in the tree
+	[[ -z ${CC_KO-} ]] || { export OWN_KO=$HPCCPP_LAB/own.ko; cp "$CC_KO" "$OWN_KO"; }
+	own_state=$(cat ${OWN_KO:+"$OWN_KO"} - <<<"$OWN_SYSCTLS" | digest)
+fi
 measure=$(digest "$here/measure.sh" "$here/../flent.sh")
 
 stamp()
 {
+	local of=$state
+	[[ -z $own || ! " $* " =~ \ (cc|other)=$own\  ]] || of+=" $own_state"
 	case $* in
 	scale*)	echo "$scale $*" ;;
-	*cc=dctcp*|*cc=bbr*|*cc=cubic*) echo "$state $*" ;;
-	*)	echo "$state $product $*" ;;
+	*cc=hpccpp*) echo "$of $product $*" ;;
+	*cc=*)	echo "$of $*" ;;
+	*)	echo "$of $product $*" ;;
 	esac
 }
 
@@ -207,5 +248,7 @@ done
 started=()
 status=0
 judge || status=$?
+# known.bounds knows nothing of somebody's own, nor are its runs to be judged
+[[ -z $own ]] || status=0
 [[ ! -e $tmp/failed ]] || die "runs failed (above); what has been run stays"
 exit "$status"

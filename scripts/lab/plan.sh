@@ -6,10 +6,12 @@
 #	plan.sh --weights	of such lines, how long each takes: CPU seconds, about
 #
 # KEYs are run.sh's; "scale" is scale.sh's own. What differs between the runs of a
-# scenario is in their names.
+# scenario is in their names. OWN is one more congestion control, which is run wherever
+# another rival is; OWN_MARK is its K (bench.sh).
 set -euo pipefail
 
-ccs="hpccpp dctcp bbr cubic"
+own=${OWN-}
+ccs="hpccpp dctcp dctcp-k20 bbr cubic $own"
 
 # 1 to 64 flows to one receiver. W_ai for 64 flows, and for as many as there are. In runs
 # named *-notso the hosts cut their data themselves; in those named *-wire the links carry
@@ -20,8 +22,8 @@ plan_long()
 	for mtu in 128 242 498 1500 9000; do
 		g=25 rtt=20
 		[[ $mtu -le 1500 ]] || g=100 rtt=50
-		for cc in hpccpp dctcp; do
-			echo "long $cc-4x${g}g-${rtt}us-mtu$mtu-n64-wire" cc=$cc flows=4 mbit=${g}000 \
+		for cc in hpccpp dctcp $own; do
+			echo "long $cc-4x${g}g-${rtt}us-mtu$mtu-n64-wire" cc="$cc" flows=4 mbit=${g}000 \
 				rtt=$rtt mtu=$mtu n=64 overhead=24 ms=$((rtt == 20 ? 20 : 0))
 		done
 	done
@@ -30,8 +32,8 @@ plan_long()
 			for rtt in 8 20 50; do
 				# no bound would hold it to anything
 				[[ $g -ne 25 || $rtt -ne 8 ]] || continue
-				for cc in hpccpp dctcp; do
-					echo "long $cc-${flows}x${g}g-${rtt}us-mtu1500-n64-notso" cc=$cc flows="$flows" \
+				for cc in hpccpp dctcp $own; do
+					echo "long $cc-${flows}x${g}g-${rtt}us-mtu1500-n64-notso" cc="$cc" flows="$flows" \
 						mbit=${g}000 rtt=$rtt mtu=1500 n=64 offloads=no
 				done
 			done
@@ -63,14 +65,14 @@ plan_step()
 {
 	local link cc stage n
 	for link in 10:8 10:20 25:20 100:8 100:20; do
-		for cc in hpccpp hpccpp-rx dctcp; do
+		for cc in hpccpp hpccpp-rx dctcp $own; do
 			for stage in 5 0; do
 				[[ $cc == hpccpp || $stage == 5 ]] || continue
-				echo "step $cc-pair-${link%:*}g-${link#*:}us-stage$stage" cc=$cc flows=2 \
+				echo "step $cc-pair-${link%:*}g-${link#*:}us-stage$stage" cc="$cc" flows=2 \
 					mbit="${link%:*}000" rtt="${link#*:}" stage=$stage
 				[[ $link != 100:* ]] || for n in 16 64; do
 					[[ $cc == hpccpp || $n == 64 ]] || continue
-					echo "step $cc-sixteen-${link%:*}g-${link#*:}us-stage$stage-n$n" cc=$cc flows=16 \
+					echo "step $cc-sixteen-${link%:*}g-${link#*:}us-stage$stage-n$n" cc="$cc" flows=16 \
 						mbit="${link%:*}000" rtt="${link#*:}" stage=$stage n=$n
 				done
 			done
@@ -118,8 +120,8 @@ plan_clos()
 	local load sizes cc
 	for load in 30 50 70; do
 		for sizes in websearch fb_hadoop; do
-			for cc in hpccpp dctcp; do
-				echo "clos $cc-$sizes-$load" cc=$cc shape=clos load=$load sizes=$sizes rtt=13 ms=10
+			for cc in hpccpp dctcp $own; do
+				echo "clos $cc-$sizes-$load" cc="$cc" shape=clos load=$load sizes=$sizes rtt=13 ms=10
 			done
 		done
 	done
@@ -129,8 +131,8 @@ plan_parking()
 {
 	local shape cc
 	for shape in parking asymmetric receiver nic; do
-		for cc in hpccpp hpccpp-full dctcp; do
-			echo "parking $cc-$shape" cc=$cc shape=$shape mbit=25000 rtt=20
+		for cc in hpccpp hpccpp-full dctcp $own; do
+			echo "parking $cc-$shape" cc="$cc" shape=$shape mbit=25000 rtt=20
 		done
 	done
 }
@@ -183,8 +185,8 @@ plan_probe()
 plan_mixed()
 {
 	local other
-	for other in cubic dctcp; do
-		echo "mixed with-$other" other=$other flows=4 mbit=10000 rtt=20 ms=100 buffer=1000000
+	for other in cubic dctcp $own; do
+		echo "mixed with-$other" other="$other" flows=4 mbit=10000 rtt=20 ms=100 buffer=1000000
 	done
 }
 
@@ -234,7 +236,7 @@ plan_latency()
 	local link mbit rtt ms lag cc common
 	for link in "200 2000 4000" "10000 30 60" "100000 8 16"; do
 		read -r mbit rtt ms <<<"$link"
-		for cc in hpccpp cubic; do
+		for cc in hpccpp cubic $own; do
 			common="cc=$cc mbit=$mbit rtt=$rtt ms=$ms"
 			for lag in 10 $((rtt / 2)) "$rtt" $((3 * rtt)); do
 				echo "latency $cc-${mbit}m-${rtt}us-lag$lag $common lag=$lag"
@@ -375,4 +377,9 @@ for scenario; do
 		exit 2
 	}
 	"plan_$scenario"
-done
+done | if [[ -n ${OWN_MARK-} ]]; then
+	# the K of these runs is this one's, whoever else is in them
+	sed -E "s/ (cc|other)=$own\b/& mark=$OWN_MARK/"
+else
+	cat
+fi

@@ -31,11 +31,14 @@ shift 2
 # What a run may be told, and what it is when it is not.
 declare -A p=(
 	[cc]=hpccpp	# congestion control; hpccpp-full: with two records, all that
-			# fits: the two most loaded hops; hpccpp-rx: mode=receiver
+			# fits: the two most loaded hops; hpccpp-rx: mode=receiver;
+			# dctcp-k20: mark=20, 30 KB, as in the HPCC paper's simulations
 	[flows]=1
 	[mbit]=100000	# of the links
 	[rtt]=8		# base RTT, us
 	[mtu]=1500
+	[mark]=0	# K: packets in a queue of 10 Gbit/s above which it marks, more
+			# of them in proportion; 0: as DCTCP's authors say, for it alone
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
 	[offloads]=yes	# hosts have TSO, as Linux' do; no: they send segments
@@ -74,6 +77,7 @@ done
 cc=${p[cc]%-*}
 [[ ${p[cc]} != *-rx ]] || p[mode]=receiver
 flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
+[[ ! ${p[cc]} =~ -k([0-9]+)$ ]] || p[mark]=${BASH_REMATCH[1]}
 rtt_ns=$((rtt * 1000))
 wire=$((mtu + 14 + p[overhead]))
 lab=$HPCCPP_LAB
@@ -82,10 +86,12 @@ rm -rf "$out"
 mkdir -p "$out"
 
 # True if hosts ask for marks, and the bottleneck sets them.
-marks() { [[ $cc == dctcp || ${p[other]} == dctcp || ${p[other]} == marks ]]; }
+[[ ${p[mark]} != 0 || ! " $cc ${p[other]} " =~ " "(dctcp|marks)" " ]] || p[mark]=65
+marks() { [[ ${p[mark]} != 0 ]]; }
+mark() { echo $((p[mark] * wire * $1 / 10000)); } # MBIT
 
-# K of DCTCP's authors: 65 packets per 10 Gbit/s.
-mark() { echo $((65 * wire * $1 / 10000)); } # MBIT
+# somebody's own congestion control (bench.sh)
+is_own() { [[ -n ${OWN-} && $1 == "$OWN" ]]; }
 
 # Of a star's links: four times it, twice a packet's and an ACK's time to go out.
 star_delay()
@@ -115,6 +121,20 @@ network()
 	insmod "$lab/link/sch_lablink.ko"
 	insmod "$HPCCPP_KO"
 	"$lab/testbed" up "${shape[@]}" "${args[@]}" "$@"
+	if is_own "$cc" || is_own "${p[other]}"; then
+		[[ -z ${OWN_KO-} ]] || insmod "$OWN_KO"
+		for sysctl in ${OWN_SYSCTLS-}; do
+			args+=(sysctl "$sysctl")
+		done
+	fi
+	for congctl in "$cc" "${p[other]}"; do
+		[[ $congctl =~ ^(none|bare|marks)$ ]] ||
+			grep -qw -- "$congctl" /proc/sys/net/ipv4/tcp_available_congestion_control || {
+			echo "$name: this kernel has no congestion control '$congctl' (it has: $(
+				cat /proc/sys/net/ipv4/tcp_available_congestion_control)): CC_KO=FILE.ko" >&2
+			exit 2
+		}
+	done
 	[[ ${p[segs]} == 0 ]] || ip -n h1 link set dev eth0 gso_max_segs "${p[segs]}"
 }
 
@@ -269,10 +289,10 @@ scenario_fabric()
 	leafspine)
 		#	4 leaves of 4 hosts, 2 spines; as much up as down
 		args=(leafspine 4 2 4 rate 100g core_rate 200g)
-		[[ $cc != dctcp ]] || args+=(mark "$(mark 100000)" core_mark "$(mark 200000)") ;;
+		! marks || args+=(mark "$(mark 100000)" core_mark "$(mark 200000)") ;;
 	clos)	#	that of the HPCC paper: 320 hosts, 20 ToR, 20 aggregation, 16 core
 		args=(clos 5 4 4 4 16 rate 100g core_rate 400g)
-		[[ $cc != dctcp ]] || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
+		! marks || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
 	esac
 	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
 	agents
@@ -306,7 +326,7 @@ real()
 scenario_parking()
 {
 	local end=$((rtt * 4000 * 1000)) slow=$((mbit * 2 / 5)) i args=() lot=()
-	[[ $cc != dctcp ]] || args=(mark "$(mark "$slow")")
+	! marks || args=(mark "$(mark "$slow")")
 	args+=(rate "${mbit}m" delay_ns 1000 buffer "${p[buffer]}")
 	case ${p[shape]} in
 	parking)

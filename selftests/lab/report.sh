@@ -114,10 +114,10 @@ check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
 first_screen() { sed '/^<nav>/,$d' "$page" | tr -d '\n'; }
 tile() { grep -qF "<div class=tile><h3>$1</h3><strong>$2</strong><p>$3</div>" <(first_screen | sed 's/<p class=dim>[^<]*//g'); }
 # what the made-up runs have
-check "the first screen: load" tile "Load of the link" "95.1 %" "dctcp 95.1 % · bbr 95.1 % · cubic 95.1 %"
-check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · bbr 0 · cubic 0"
-check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · cubic 1.3"
-check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · cubic 3"
+check "the first screen: load" tile "Load of the link" "95.1 %" "dctcp 95.1 % · dctcp-k20 95.1 % · bbr 95.1 % · cubic 95.1 %"
+check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · dctcp-k20 0 · bbr 0 · cubic 0"
+check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · bbr 1.3 · cubic 1.3"
+check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · bbr 3 · cubic 3"
 check "... and the plot of the fabric" [ "$(first_screen | grep -o '<figure>' | wc -l)" -ge 1 ]
 check "the bounds that matter have names, worst figures and how many hold" grep -qE \
 	'^<tr><td class=t>long<td class=t>utilisation<td>≥ 0.93<td>0.9512<td>[0-9]+<td>[0-9]+$' "$page"

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A congestion control of somebody's own in the lab, as scripts/lab/OWN.md says: its example is
+# built by the page's commands and run beside hpccpp, with marks and without.
+#
+#	h1 .. h4 --- s1 --- r1		100 Gbit/s, 8 us
+#
+# place: host
+# timeout: 120
+# shellcheck disable=SC2016,SC2317 # what others expand; functions that check calls
+set -euo pipefail
+here=$(realpath "${BASH_SOURCE%/*}")
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "$here/../lib/lib.sh"
+bench=$top/scripts/lab/bench.sh
+page=$top/scripts/lab/OWN.md
+cd "$top"
+
+ktap_plan 21
+
+# --- What is refused ------------------------------------------------------------------
+
+refused() # SAID NAME=VALUE...
+{
+	local status=0
+	env "${@:2}" "$bench" incast >"$tmp/out" 2>&1 </dev/null || status=$?
+	check "${*:2}: $1" [ "$status $(grep -cF -- "$1" "$tmp/out")" = "2 1" ]
+}
+refused "neither of hpccpp" CCS=Gentle
+refused "one of your own at a time" CCS=gentle,other
+refused "no such file, FILE.ko" CCS=gentle CC_KO=/none.ko
+refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_QUEUE=mark=0
+refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_QUEUE=red
+refused "net.KEY=VALUE" CCS=gentle CC_SYSCTLS=kernel.panic=1
+refused "of a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
+
+export RESULTS_LAB=$top/.build/check/own
+absent() { ! CCS=absent ONLY='^incast absent-8x10k-32mb' "$bench" incast >"$tmp/out" 2>&1 </dev/null; }
+check "a name that the kernel does not have" absent
+check "... is told" grep -q "this kernel has no congestion control 'absent' (it has: .*): CC_KO=FILE.ko" "$tmp/out"
+
+# --- The page's commands ----------------------------------------------------------------
+
+commands() { sed -n '/^```$/,/^```$/p' "$page" | sed "s#/tmp/gentle#$tmp/gentle#g" | grep -E "$1"; } # REGEX
+commands '^(cp|make -C)' >"$tmp/build"
+check "two commands build the example" [ "$(wc -l <"$tmp/build")" = 2 ]
+check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
+	'said=$(bash -eu "$1" 2>&1); ! grep -iE "warning|error" <<<"$said"' - "$tmp/build"
+check "the page's words are bench.sh's" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
+	"$(grep -oE '^#.CC_(KO|QUEUE)|CCS=foo' "$bench" | sed 's/^#.//; s/S=foo//; s/$/=/' | sort | xargs)" ]
+
+run() # NAME=VALUE...: four flows of it, and an incast of it and of hpccpp
+{
+	rm -rf "$RESULTS_LAB"
+	env CCS=gentle CC_KO="$tmp/gentle/tcp_gentle.ko" "$@" \
+		ONLY='^(long gentle-4x100g-8us-mtu1500-n64 |incast (gentle|hpccpp)-8x10k-32mb)' \
+		"$bench" long incast >"$tmp/bench" 2>&1 || { ktap_diag "$(<"$tmp/bench")"; return 1; }
+}
+of() { jq -r "$2" "$RESULTS_LAB/$1.json"; } # RUN JQ
+long=long/gentle-4x100g-8us-mtu1500-n64
+
+check "runs of it and of hpccpp" run CC_QUEUE=mark=20
+check "... are there" ls "$RESULTS_LAB"/{$long,incast/{gentle,hpccpp}-8x10k-32mb}.json
+assert_eq "... its own" "$(of $long '"\(.cc) \(.params.mark)"')" "gentle 20"
+assert_ge "... share of the link" "$(of $long .metrics.utilisation)" 0.9
+# 20 packets at 10 Gbit/s
+assert_le "... queue, K and 200 packets of bursts" "$(of $long .metrics.queue_max)" 400 packets
+check "... in the report" grep -q '<td class=t>gentle' "$RESULTS_LAB/report.html"
+check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" long) == *"1 runs, 0 to do"* ]]' \
+	- "$tmp/gentle/tcp_gentle.ko" "$bench"
+check "runs with another sysctl" run CC_QUEUE=mark=20 CC_SYSCTLS=net.ipv4.tcp_ecn=0
+assert_ge "... that switches ECN off: queue" "$(of $long .metrics.queue_max)" 1000 packets
+ktap_finish
