@@ -188,15 +188,16 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 	note($m.queue_mean; "queue mean, packets, \(name)"),
 	note($m.drops; "drops, \(name)")),
 
-# Beside others and alone it is no worse than Reno would be in its place.
+# Beside others and alone it is no worse than Reno would be in its place; or CUBIC, which is
+# what it is where nothing is told of.
 (runs("harm") | select(.cc == "hpccpp") | . as $run | .metrics as $m |
 	["mbit", "rtt", "hop", "packets", "other"] as $keys |
 	def pair($cc; $other): runs("harm") | select(.cc == $cc and .params.other == $other and
 		same(.; $run; $keys - ["other"]));
 	if .params.other == "none" then
-		beside(pair("reno"; "none"); "of Reno alone";
-			check(over($m.shares_mbit; .base.metrics.shares_mbit); ">="; 0.95; "goodput alone, over Reno's, \(name)"),
-			check($m.drops; "<="; 2 * .base.metrics.drops; "drops alone, twice Reno's, \(name)"))
+		beside(pair($own; "none"); "of \($whose) alone";
+			check(over($m.shares_mbit; .base.metrics.shares_mbit); ">="; 0.95; "goodput alone, over \($whose)'s, \(name)"),
+			check($m.drops; "<="; 2 * .base.metrics.drops; "drops alone, twice \($whose)'s, \(name)"))
 	else
 		beside(pair(.params.other; .params.other); "of two \(.params.other)";
 			check(over($m.shares_mbit[0]; (.base.metrics.shares_mbit | add / 2)); "<="; 1.5;
@@ -209,6 +210,7 @@ def w_ai: .params | [.mbit * .rtt / 8 * (100 - .eta) / 100 / .n, (.mtu + 14) * 1
 (runs("latency") | select(.cc == "hpccpp") | .metrics as $m |
 	check($m.utilisation; ">="; 0.93; "utilisation, \(name)"),
 	check($m.queue_mean; "<="; 5; "queue mean, packets, \(name)"),
+	(if .params.told == "none" then ["cubic", "CUBIC"] else ["reno", "Reno"] end) as [$own, $whose] |
 	check($m.enter - 1 + $m.fallback; "<="; 2; "switches to Reno and back, \(name)"),
 	check($m.drops; "<="; 0; "drops, \(name)")),
 

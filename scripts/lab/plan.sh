@@ -199,20 +199,24 @@ plan_blind-hop()
 	done
 }
 
-harm() # MBIT RTT MS HOP PACKETS
+harm() # MBIT RTT MS HOP PACKETS [TOLD]
 {
 	local pair
-	for pair in hpccpp-{none,reno,cubic} reno-{none,reno} cubic-cubic; do
-		echo "harm $pair-${1}m-${2}us-hop$4-buffer$5 cc=${pair%-*}" \
-			"other=${pair#*-} mbit=$1 rtt=$2 ms=$3 hop=$4 packets=$5"
+	for pair in hpccpp-{none,reno,cubic} reno-{none,reno} cubic-{none,cubic} \
+		${own:+hpccpp-$own $own-none $own-$own}; do
+		# rivals do not listen
+		[[ $# -lt 6 || $pair == hpccpp-* ]] || continue
+		echo "harm $pair-${1}m-${2}us-hop$4-buffer$5${6+-$6} cc=${pair%-*}" \
+			"other=${pair#*-} mbit=$1 rtt=$2 ms=$3 hop=$4 packets=$5${6+ told=$6}"
 	done
 }
 
 # A last link that is slower and says nothing: alone, and beside others, with what Reno
-# and CUBIC make of it.
+# and CUBIC make of it. So do others of the way where only the senders' NICs are told of,
+# or nothing is.
 plan_harm()
 {
-	local link mbit rtt ms hop packets
+	local link mbit rtt ms hop packets told
 	for link in "200 20000 8000" "10000 100 60" "100000 30 16"; do
 		read -r mbit rtt ms <<<"$link"
 		for hop in 85 50; do
@@ -222,6 +226,9 @@ plan_harm()
 		done
 		for hop in 100 40; do
 			harm "$mbit" "$rtt" "$ms" $hop 30
+		done
+		for told in nics none; do
+			harm "$mbit" "$rtt" "$ms" 85 30 $told
 		done
 	done
 	# a WAN: a fast link that is told of, and a slow one that is not

@@ -415,14 +415,14 @@ def blind_hop:
 
 def harm:
 	def pair: "\(.cc)\(if .params.other == "none" then "" else " : \(.params.other)" end)";
-	["hpccpp", "reno", "hpccpp : reno", "reno : reno", "hpccpp : cubic", "cubic : cubic"] as $pairs |
+	["hpccpp", "reno", "cubic", "hpccpp : reno", "reno : reno", "hpccpp : cubic", "cubic : cubic"] as $pairs |
 	runs("harm") | select(. != []) | . as $runs |
 	section("harm"; "harm: beside others, behind a link that says nothing"),
-	p("The last link has no agent. It is slower than what telemetry tells of, and its buffer is short or of two BDP. A flow is alone or beside one that was there before it: goodput in Mbit/s, and drops. What holds a flow of hpccpp to is what Reno, or CUBIC, takes in its place."),
+	p("The last link has no agent. It is slower than what telemetry tells of, and its buffer is short or of two BDP. All other links are told of (most), the senders’ NICs alone (nics), or none. A flow is alone or beside one that was there before it: goodput in Mbit/s, and drops. What holds a flow of hpccpp to is what Reno, or CUBIC, takes in its place."),
 	"<pre class=map>h1 ---.\nh2 --- s1 --- s2 - - - r1</pre>",
-	table([]; ["link", "hop, %", "buffer"] + $pairs;
-		[$runs | by([.params.mbit, .params.rtt, -.params.hop, .params.packets]) | . as $group | .[0].params as $p |
-			["\($p.mbit) Mbit/s, \($p.rtt) µs", $p.hop, $p.packets] + [$pairs[] | . as $pair |
+	table([]; ["link", "hop, %", "buffer", "told"] + $pairs;
+		[$runs | by([.params.mbit, .params.rtt, -.params.hop, .params.packets, .params.told]) | . as $group | .[0].params as $p |
+			["\($p.mbit) Mbit/s, \($p.rtt) µs", $p.hop, $p.packets, $p.told] + [$pairs[] | . as $pair |
 				([$group[] | select(pair == $pair)][0] // {}) | .metrics |
 				if . then "\(.shares_mbit | if type == "array" then map(sig) | join(" : ") else sig end), \(.drops)" else "–" end]]);
 

@@ -57,6 +57,7 @@ declare -A p=(
 	[key]=0		# 1: echoes are signed, and have to be
 	[hop]=100	# of a last link without a port agent: rate, percent of the others'
 	[packets]=0	# ... and packets that may wait there
+	[told]=most	# ... beside a port agent at each other link, at senders' (nics), or none
 	[lag]=0		# us by which the receiver's ACKs are later
 	[steps]=1	# ... after so many steps
 	[jitter]=0	# ... and by so much more or less, evenly
@@ -76,8 +77,8 @@ done
 [[ ${p[segs]} == 0 || ${p[offloads]} == yes ]] || { echo "$name: segs needs offloads=yes" >&2; exit 2; }
 cc=${p[cc]%-*}
 [[ ${p[cc]} != *-rx ]] || p[mode]=receiver
-flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
 [[ ! ${p[cc]} =~ -k([0-9]+)$ ]] || p[mark]=${BASH_REMATCH[1]}
+flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
 rtt_ns=$((rtt * 1000))
 wire=$((mtu + 14 + p[overhead]))
 lab=$HPCCPP_LAB
@@ -120,7 +121,6 @@ network()
 	sysctl -qw net.ipv4.tcp_mem="4000000 4000000 4000000" fs.file-max=4000000 fs.nr_open=2000000
 	insmod "$lab/link/sch_lablink.ko"
 	insmod "$HPCCPP_KO"
-	"$lab/testbed" up "${shape[@]}" "${args[@]}" "$@"
 	if is_own "$cc" || is_own "${p[other]}"; then
 		[[ -z ${OWN_KO-} ]] || insmod "$OWN_KO"
 		for sysctl in ${OWN_SYSCTLS-}; do
@@ -135,6 +135,7 @@ network()
 			exit 2
 		}
 	done
+	"$lab/testbed" up "${shape[@]}" "${args[@]}" "$@"
 	[[ ${p[segs]} == 0 ]] || ip -n h1 link set dev eth0 gso_max_segs "${p[segs]}"
 }
 
@@ -375,12 +376,18 @@ scenario_layout() { scenario_parking; }
 #	h2 --- s1 --- s2 - - - r1
 scenario_harm()
 {
-	local end=$((p[ms] * 1000000)) others=() i tail=()
+	local end=$((p[ms] * 1000000)) others=() i tail=() untold=
 	network graph rate "${mbit}m" delay_ns $((rtt_ns / 6)) buffer "${p[buffer]}" \
 		link h1 s1 link h2 s1 link s1 s2 port s2 r1 rate "$((mbit * p[hop] / 100))m" \
 		buffer $((p[packets] ? p[packets] * wire : p[buffer])) link s2 r1
 	port s2 p2
-	agents "$([[ ${p[hop]} == 100 ]] || echo '^s2 p2')"
+	case ${p[told]} in
+	most)	[[ ${p[hop]} == 100 ]] || untold='^s2 p2' ;;
+	nics)	untold='^[sr]' ;;
+	none)	untold=. ;;
+	*)	echo "$name: told '${p[told]}'?" >&2; exit 2 ;;
+	esac
+	agents "$untold"
 	[[ ${p[tail]} == none ]] || tail=(distribution "${p[tail]}")
 	! ((p[lag] || p[jitter])) || for ((i = 1; i <= p[steps]; i++)); do
 		sleep "$(awk -v ns=$((end / 4)) -v i=$i -v n="${p[steps]}" 'BEGIN { print ns / 1e9 / (i == 1 ? 2 : n) }')"

@@ -38,7 +38,7 @@ part=(
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'parking hpccpp-asymmetric'
 	'blind-hop bare'
-	'harm (hpccpp|reno)-(none|reno)-200m-20000us-hop85-buffer30'
+	'harm (hpccpp|reno)-(none|reno)-200m-20000us-hop85-buffer30 '
 	'latency hpccpp-10000m-30us-(lag30|jitter15)'
 	'sparse 16x25g-20us-every-(1|rtt) '
 	'flows-n 2flows'

@@ -243,6 +243,7 @@ check "a baseline that is not there" judged 2 \
 	"unjudged  -  no run of DCTCP, long $run" 'map(select(.cc == "hpccpp"))' 0.9 Jain
 # of each scenario that has baselines
 jq 'map(. as { scenario: $s, params: $p } | select(.cc == "dctcp" or
+	$s == "harm" and .cc != "hpccpp" or
 	$s == "int-response" and $p.respond == 0 or $s == "probe" and $p.probe == 0 or
 	$s == "sparse" and $p.every == 1 or $s == "flows-n" and $p.n != 0 or
 	$s == "integrity" and $p.lie == "none" and $p.key == 0 or $s == "scale" and $p.flows != 10000 | not))' \
@@ -252,7 +253,7 @@ unjudged()
 	jq -r -L "$lab" --rawfile known /dev/null -f "$lab/bounds.jq" "$tmp/judged/runs" |
 		sed -n 's/^unjudged .*, \([a-z-]*\) [^ ]*$/\1/p' | sort -u | xargs
 }
-check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n int-response integrity probe scale sparse" ]
+check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n harm int-response integrity probe scale sparse" ]
 wrong_list() # TEXT
 {
 	printf '%s\n' "$@" >"$tmp/judged/known"
