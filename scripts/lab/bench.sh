@@ -108,7 +108,7 @@ if [[ -n $own ]]; then
 	[[ -z ${CC_KO-} ]] || { export OWN_KO=$HPCCPP_LAB/own.ko; cp "$CC_KO" "$OWN_KO"; }
 	own_state=$(cat ${OWN_KO:+"$OWN_KO"} - <<<"$OWN_SYSCTLS" | digest)
 fi
-measure=$(digest "$here/measure.sh" "$here/../flent.sh")
+measure=$(digest "$here/measure.sh" "$here/../flent.sh" "$HPCCPP_LAB/oracle")
 
 stamp()
 {

@@ -20,6 +20,7 @@ eval "$(jq -r '@sh "scenario=\(.scenario)",
 for file in "$dir"/*.gz; do
 	[[ ! -e $file ]] || gunzip -f "$file"
 done
+oracle=${HPCCPP_LAB:-$(realpath "${BASH_SOURCE%/*}/../../.build/lab")}/oracle
 wire=$((p[mtu] + 14 + p[overhead]))
 rtt=$((p[rtt] * 1000))
 mbit=${p[mbit]}
@@ -277,6 +278,37 @@ slowdown()
 	rm "$dir/sorted"
 }
 
+# By size, R and S: FCT over ideal FCT with the handshake and without; and O: FCT without it
+# over what oracle.c has for the flow, which is what the load does not explain. Sizes: one
+# packet, 10 KB, 100 KB, 1 MB, and more; and, by number, the smallest 20 % and the largest 5 %.
+classes()
+{
+	"$oracle" "${mbit}000000" "${p[mtu]}" <"$dir/flows" >"$dir/oracle"
+	awk 'FILENAME ~ /oracle$/ { oracle[$1] = $2; next }
+		!/^#/ && $6 != "-" { print $4, $6 / $7, ($6 - $11) / $7, ($6 - $11) / oracle[$1] }' \
+		"$dir/oracle" "$dir/flows" | sort -n >"$dir/sorted"
+	awk -v n="$(wc -l <"$dir/sorted")" -v packet=$((p[mtu] - 52)) '{
+		class = $1 <= packet ? "packet" : $1 <= 1e4 ? "to_10k" : $1 <= 1e5 ? "to_100k" : $1 <= 1e6 ? "to_1m" : "more"
+		print class, $2, $3, $4
+		if (NR <= .2 * n) print "smallest", $2, $3, $4
+		if (NR > .95 * n) print "largest", $2, $3, $4
+	}' "$dir/sorted" >"$dir/classes"
+	for i in 2 3 4; do
+		sort -k 1,1 -k $i,${i}n "$dir/classes" | awk -v i=$i '
+			function put() {
+				if (!n) return
+				name = class "_" substr(" RSO", i, 1)
+				print name "_p99", v[int((n - 1) * .99)]
+				print name "_gmean", exp(logs / n)
+				if (i == 2) print class "_flows", n
+			}
+			$1 != class { put(); n = logs = 0; class = $1 }
+			{ v[n++] = $i; logs += log($i) }
+			END { put() }'
+	done
+	rm "$dir/sorted" "$dir/classes" "$dir/oracle"
+}
+
 # From when they resume: the queue's peak, and until when their last byte has come.
 resume()
 {
@@ -421,7 +453,8 @@ esac
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric|clos)		slowdown; ports ;;
+	fabric)			slowdown; classes; ports ;;
+	clos)			slowdown; ports ;;
 	parking)		parking ;;
 	layout)			parking; ports ;;
 	mixed)			link; mixed ;;

@@ -12,7 +12,7 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 lab=$top/scripts/lab
-export RESULTS=$tmp
+export RESULTS=$tmp HPCCPP_LAB=${HPCCPP_LAB:-$top/.build/lab}
 
 # made_up SCENARIO [KEY VALUE]...: the directory of a run, in $dir
 made_up()
@@ -36,7 +36,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 27
+ktap_plan 36
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -102,6 +102,31 @@ is largest_p50 98
 is unfinished 1
 is flows 100
 is sizes "$(jq -nc '[range(5; 101; 5) * 100]')"
+
+# Packets of 1184 bytes and 66 of headers, a base RTT of 100 us: ten packets take 100 us.
+oracle() { "$HPCCPP_LAB/oracle" "$@" | awk '{ print $2 }' | xargs; }
+alone() { echo $((100000 + $1 * 10000)); } # PACKETS
+short() { echo "$1 $2 $3 $(($4 * 1184)) $5 - $(alone "$4") 0 0 cc 0 0 0 0"; } # ID SRC DST PACKETS START
+assert_eq "oracle: a flow alone" "$(short 0 a b 10 7 | oracle 1e9 1236)" "$(alone 10)"
+# alone for the first and the last 10 us
+assert_eq "... two of one host, one 10 us later" "$({ short 0 a b 10 0; short 1 a c 10 10000; } | oracle 1e9 1236)" \
+	"290000 290000"
+assert_eq "... two to one host" "$({ short 0 a c 10 0; short 1 b c 10 0; } | oracle 1e9 1236)" "300000 300000"
+assert_eq "... what one cannot use another has" \
+	"$({ for i in 0 1 2; do short $i a r$i 10 0; done; short 3 b r1 20 0; } | oracle 1e9 1236)" \
+	"400000 400000 400000 400000"
+assert_eq "... a flow without end is none" "$({ echo "0 a b - 0 - - 0 0 cc 0 0 0 0"; short 1 a c 10 0; } | oracle 1e9 1236)" \
+	"$(alone 10)"
+# S has no handshake, O not what the others' sharing costs
+made_up oracle
+jq '.scenario = "fabric"' "$dir/meta.json" >"$dir/meta" && mv "$dir/meta" "$dir/meta.json"
+for i in 0 1; do
+	short $i h$i r1 10 0 | awk '{ $6 = 600000; $11 = 100000; print }'
+done >"$dir/flows"
+measured oracle
+is to_100k_R_p99 3
+is to_100k_S_p99 2.5
+is to_100k_O_gmean 1.66667
 
 # A flow of 3/4 and one of 1/4: Jain's index is 1 / (2 (9/16 + 1/16)).
 made_up long
