@@ -18,8 +18,8 @@
 # CCS=foo runs a congestion control of somebody's own, and hpccpp beside it, in all
 # scenarios that have rivals (OWN.md):
 #
-#	CC_KO		its module, built for the lab's kernel, unless that has it
-#	CC_SYSCTLS	"KEY=VALUE ..." of its hosts
+#	CC_KO		its module, built for the lab's kernel; not with --report
+#	CC_SYSCTLS	"KEY=VALUE ..." of hosts and switches, values without spaces
 #	CC_QUEUE	mark=K: hosts use ECN, and a queue of more than K packets marks at
 #			10 Gbit/s, in proportion at others; 1 to 100000
 set -euo pipefail
@@ -38,7 +38,9 @@ own_setup()
 		return 0
 	fi
 	[[ ",$CCS," == *,hpccpp,* ]] || CCS+=,hpccpp
-	[[ -z ${CC_KO-} || (-f $CC_KO && $CC_KO == *.ko) ]] || bad "CC_KO '$CC_KO': no such file, FILE.ko"
+	[[ -n $report || -n ${CC_KO-} ]] ||
+		bad "unknown congestion control '$own' (known: $known; one of your own: CC_KO=FILE.ko)"
+	[[ -n $report || (-f $CC_KO && $CC_KO == *.ko) ]] || bad "CC_KO '$CC_KO': no such file, FILE.ko"
 	[[ $queue =~ ^(mark=[1-9][0-9]{0,4}|mark=100000|)$ ]] ||
 		bad "CC_QUEUE '$queue': mark=K, K from 1 to 100000 packets"
 	for sysctl in ${CC_SYSCTLS-}; do
@@ -62,6 +64,11 @@ done
 own_setup
 [[ $# -gt 0 ]] || set -- long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale ${report:+clos}
 plan=$("$here/plan.sh" "$@")
+# of the scenarios that have none of it, nothing
+[[ -z $own ]] || plan=$(awk -v own="$own" '
+	{ line[NR] = $0; scenario[NR] = $1 }
+	$0 ~ " (cc|other)=" own "( |$)" { has[$1] = 1 }
+	END { for (i = 1; i <= NR; i++) if (has[scenario[i]]) print line[i] }' <<<"$plan")
 if [[ -n $CCS ]]; then
 	# without "cc=" it is hpccpp; scale has it as a word
 	plan=$(awk -v ccs="${CCS//,/ }" 'BEGIN { n = split(ccs, list, " "); while (n) want[list[n--]] = 1 }
@@ -105,8 +112,10 @@ scale=$(digest "$HPCCPP" "$top"/.build/6.1/kmod/tcp_hpccpp.ko "$HPCCPP_LAB/many"
 	"$top"/selftests/lib/{lib,wire}.sh "$top/scripts/vm/vm.sh")
 if [[ -n $own ]]; then
 	# in the lab a file in /tmp is not to be seen, but for those in the tree
-	[[ -z ${CC_KO-} ]] || { export OWN_KO=$HPCCPP_LAB/own.ko; cp "$CC_KO" "$OWN_KO"; }
-	own_state=$(cat ${OWN_KO:+"$OWN_KO"} - <<<"$OWN_SYSCTLS" | digest)
+	OWN_KO=$HPCCPP_LAB/own-$(digest "$CC_KO").ko
+	export OWN_KO
+	cp "$CC_KO" "$OWN_KO"
+	own_state=$(cat "$OWN_KO" - <<<"$OWN_SYSCTLS" | digest)
 fi
 measure=$(digest "$here/measure.sh" "$here/../flent.sh" "$HPCCPP_LAB/oracle")
 
@@ -247,8 +256,9 @@ for pid in "${started[@]}"; do
 done
 started=()
 status=0
+rm -f "$results/report.html"
 judge || status=$?
 # known.bounds knows nothing of somebody's own, nor are its runs to be judged
-[[ -z $own ]] || status=0
+[[ -z $own || ! -s $results/report.html ]] || status=0
 [[ ! -e $tmp/failed ]] || die "runs failed (above); what has been run stays"
 exit "$status"

@@ -122,7 +122,7 @@ network()
 	insmod "$lab/link/sch_lablink.ko"
 	insmod "$HPCCPP_KO"
 	if is_own "$cc" || is_own "${p[other]}"; then
-		[[ -z ${OWN_KO-} ]] || insmod "$OWN_KO"
+		insmod "$OWN_KO"
 		for sysctl in ${OWN_SYSCTLS-}; do
 			args+=(sysctl "$sysctl")
 		done
@@ -131,7 +131,7 @@ network()
 		[[ $congctl =~ ^(none|bare|marks)$ ]] ||
 			grep -qw -- "$congctl" /proc/sys/net/ipv4/tcp_available_congestion_control || {
 			echo "$name: this kernel has no congestion control '$congctl' (it has: $(
-				cat /proc/sys/net/ipv4/tcp_available_congestion_control)): CC_KO=FILE.ko" >&2
+				cat /proc/sys/net/ipv4/tcp_available_congestion_control))" >&2
 			exit 2
 		}
 	done
@@ -376,10 +376,11 @@ scenario_layout() { scenario_parking; }
 #	h2 --- s1 --- s2 - - - r1
 scenario_harm()
 {
-	local end=$((p[ms] * 1000000)) others=() i tail=() untold=
+	local end=$((p[ms] * 1000000)) others=() i tail=() untold='' k=() hop=$((mbit * p[hop] / 100))
+	! marks || k=(mark "$(mark $hop)")
 	network graph rate "${mbit}m" delay_ns $((rtt_ns / 6)) buffer "${p[buffer]}" \
-		link h1 s1 link h2 s1 link s1 s2 port s2 r1 rate "$((mbit * p[hop] / 100))m" \
-		buffer $((p[packets] ? p[packets] * wire : p[buffer])) link s2 r1
+		link h1 s1 link h2 s1 link s1 s2 port s2 r1 rate "${hop}m" \
+		buffer $((p[packets] ? p[packets] * wire : p[buffer])) "${k[@]}" link s2 r1
 	port s2 p2
 	case ${p[told]} in
 	most)	[[ ${p[hop]} == 100 ]] || untold='^s2 p2' ;;

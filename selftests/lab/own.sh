@@ -15,8 +15,10 @@ here=$(realpath "${BASH_SOURCE%/*}")
 bench=$top/scripts/lab/bench.sh
 page=$top/scripts/lab/OWN.md
 cd "$top"
+# any module does for what is refused
+ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 21
+ktap_plan 25
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -28,16 +30,12 @@ refused() # SAID NAME=VALUE...
 }
 refused "neither of hpccpp" CCS=Gentle
 refused "one of your own at a time" CCS=gentle,other
+refused "unknown congestion control 'vegas'" CCS=vegas
 refused "no such file, FILE.ko" CCS=gentle CC_KO=/none.ko
-refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_QUEUE=mark=0
-refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_QUEUE=red
-refused "net.KEY=VALUE" CCS=gentle CC_SYSCTLS=kernel.panic=1
+refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=mark=0
+refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=red
+refused "net.KEY=VALUE" CCS=gentle CC_KO="$ko" CC_SYSCTLS=kernel.panic=1
 refused "of a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
-
-export RESULTS_LAB=$top/.build/check/own
-absent() { ! CCS=absent ONLY='^incast absent-8x10k-32mb' "$bench" incast >"$tmp/out" 2>&1 </dev/null; }
-check "a name that the kernel does not have" absent
-check "... is told" grep -q "this kernel has no congestion control 'absent' (it has: .*): CC_KO=FILE.ko" "$tmp/out"
 
 # --- The page's commands ----------------------------------------------------------------
 
@@ -49,25 +47,38 @@ check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
 check "the page's words are bench.sh's" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
 	"$(grep -oE '^#.CC_(KO|QUEUE)|CCS=foo' "$bench" | sed 's/^#.//; s/S=foo//; s/$/=/' | sort | xargs)" ]
 
+export RESULTS_LAB=$top/.build/check/own
+absent()
+{
+	! CCS=absent CC_KO=$tmp/gentle/tcp_gentle.ko ONLY='^incast absent-8x10k-32mb' \
+		"$bench" incast >"$tmp/out" 2>&1 </dev/null
+}
+check "a name that the module does not have" absent
+check "... is told" grep -q "this kernel has no congestion control 'absent' (it has: .*gentle.*)$" "$tmp/out"
+
 run() # NAME=VALUE...: four flows of it, and an incast of it and of hpccpp
 {
-	rm -rf "$RESULTS_LAB"
 	env CCS=gentle CC_KO="$tmp/gentle/tcp_gentle.ko" "$@" \
-		ONLY='^(long gentle-4x100g-8us-mtu1500-n64 |incast (gentle|hpccpp)-8x10k-32mb)' \
-		"$bench" long incast >"$tmp/bench" 2>&1 || { ktap_diag "$(<"$tmp/bench")"; return 1; }
+		ONLY='^(long gentle-4x100g-8us-mtu1500-n64 |incast (gentle|hpccpp)-8x10k-32mb|harm gentle-none-10000m-100us-hop85-buffer165)' \
+		"$bench" long incast harm >"$tmp/bench" 2>&1 || { ktap_diag "$(<"$tmp/bench")"; return 1; }
 }
 of() { jq -r "$2" "$RESULTS_LAB/$1.json"; } # RUN JQ
 long=long/gentle-4x100g-8us-mtu1500-n64
 
+rm -rf "$RESULTS_LAB"
 check "runs of it and of hpccpp" run CC_QUEUE=mark=20
 check "... are there" ls "$RESULTS_LAB"/{$long,incast/{gentle,hpccpp}-8x10k-32mb}.json
 assert_eq "... its own" "$(of $long '"\(.cc) \(.params.mark)"')" "gentle 20"
 assert_ge "... share of the link" "$(of $long .metrics.utilisation)" 0.9
 # 20 packets at 10 Gbit/s
 assert_le "... queue, K and 200 packets of bursts" "$(of $long .metrics.queue_max)" 400 packets
+# K is 17 packets of the 165 that may wait there
+assert_eq "... behind a link that says nothing: drops" "$(of harm/gentle-none-10000m-100us-hop85-buffer165 .metrics.drops)" 0
 check "... in the report" grep -q '<td class=t>gentle' "$RESULTS_LAB/report.html"
 check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" long) == *"1 runs, 0 to do"* ]]' \
 	- "$tmp/gentle/tcp_gentle.ko" "$bench"
 check "runs with another sysctl" run CC_QUEUE=mark=20 CC_SYSCTLS=net.ipv4.tcp_ecn=0
+check "... but hpccpp's" grep -q '^4 runs, 3 to do$' "$tmp/bench"
 assert_ge "... that switches ECN off: queue" "$(of $long .metrics.queue_max)" 1000 packets
+assert_ge "... drops" "$(of harm/gentle-none-10000m-100us-hop85-buffer165 .metrics.drops)" 1
 ktap_finish

@@ -47,7 +47,7 @@ flows()
 # in a few seconds: of the means of up to three rounds, if they have to be.
 row()
 {
-	local name="$1 % of $link Mbit/s, $2 packets" other=$3 round
+	local name="$1 % of $link Mbit/s, $2 packets, $3" other=$3 round
 	tc -n "$s2" qdisc del dev next root
 	tc -n "$s2" qdisc add dev next root netem limit "$2" rate "$((link * $1 * 10))kbit"
 	sums=()
@@ -61,7 +61,7 @@ row()
 	ktap_diag "rounds: $round"
 	assert_ge "$name: alone, of Reno's goodput" "$alone" 0.95
 	assert_le "... drops, of twice Reno's" "$drops_alone" 1
-	assert_le "$name: beside $other, of a twin's goodput" "$ours" 1.5
+	assert_le "$name: beside it, of a twin's goodput" "$ours" 1.5
 	assert_ge "... and $other's, of that beside its twin" "$theirs" 0.67
 }
 held()
