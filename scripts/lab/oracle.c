@@ -7,9 +7,9 @@
  *
  * FLOWS is what tgen prints. RATE (bit/s) is that of each host's link in either direction,
  * MTU that of packets; the core is never the bottleneck. Of each flow with a size, in the
- * same order, a line "id oracle_ns": the base RTT, as in ideal_ns, and the time in which its
- * bytes with headers flow. They begin to a base RTT after START_NS, when a handshake through
- * empty queues is over. A flow alone has its ideal_ns.
+ * same order, a line "id oracle_ns rtt_ns": the base RTT, as in ideal_ns, and the time in
+ * which its bytes with headers flow; and that RTT. They begin to a base RTT after START_NS,
+ * when a handshake through empty queues is over. A flow alone has its ideal_ns.
  */
 #include <errno.h>
 #include <error.h>
@@ -196,6 +196,7 @@ int main(int argc, char **argv)
 	run();
 	qsort(flows, n_flows, sizeof(*flows), by_id);
 	for (i = 0; i < n_flows; i++)
-		printf("%u %.0f\n", flows[i].id, flows[i].rtt + flows[i].end - flows[i].begin);
+		printf("%u %.0f %.0f\n", flows[i].id,
+		       flows[i].rtt + flows[i].end - flows[i].begin, flows[i].rtt);
 	return 0;
 }
