@@ -296,6 +296,8 @@ classes()
 		class = $1 <= packet ? "packet" : $1 <= 1e4 ? "to_10k" : $1 <= 1e5 ? "to_100k" : $1 <= 1e6 ? "to_1m" : "more"
 		print class, $2, $3, $4
 		if (NR <= .2 * n) print "smallest", $2, $3, $4
+		if ($1 <= 7e3) print "to_7k", $2, $3, $4
+		if ($1 >= 46e3 && $1 <= 12e4) print "from_46k_to_120k", $2, $3, $4
 		if (NR > .95 * n) print "largest", $2, $3, $4
 	}' "$dir/sorted" >"$dir/classes"
 	for i in 2 3 4; do
@@ -458,7 +460,7 @@ esac
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric)			slowdown; classes; ports ;;
+	fabric|star32)		slowdown; classes; ports ;;
 	clos)			slowdown; ports ;;
 	parking)		parking ;;
 	layout)			parking; ports ;;

@@ -114,6 +114,15 @@ plan_fabric()
 	done
 }
 
+# The same between 32 hosts of one switch, as in Bolt's paper.
+plan_star32()
+{
+	local cc
+	for cc in $ccs; do
+		echo "star32 $cc-fb_hadoop-80" cc="$cc" load=80 sizes=fb_hadoop rtt=5 mtu=5000 ms=6
+	done
+}
+
 # The same between the 320 hosts of the HPCC paper's Clos.
 plan_clos()
 {
@@ -362,8 +371,8 @@ weights()
 				n = hosts * p["size"] / p["mtu"]
 			} else if ($1 == "probe")
 				hosts += p["busy"]
-			else if ($1 == "fabric" || $1 == "clos") {
-				hosts = $1 == "clos" ? 320 : 16
+			else if ($1 == "fabric" || $1 == "star32" || $1 == "clos") {
+				hosts = $1 == "clos" ? 320 : $1 == "star32" ? 32 : 16
 				n = packets(us) * hosts * p["load"] / 100 * ($1 == "clos" ? 2 : 1.2)
 			} else if ($1 == "parking" || $1 == "layout") {
 				hosts = 12

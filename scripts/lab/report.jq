@@ -195,7 +195,7 @@ def sign: gsub("<="; "≤") | gsub(">="; "≥");
 def summary:
 	[$bounds | split("\n")[] | select(. != "") |
 		capture("^(?<word>\\w+) +(?<figure>.*?)(?: \\((?<bound>[<>]=? [^,)]*)?(?:, )?(?:listed (?<listed>[^)]*))?\\))?  (?<what>.*)$") |
-		. + (.what | capture("^(?<name>.*), (?<scenario>[a-z-]+) [^ ]+$") // {})] as $all_lines |
+		. + (.what | capture("^(?<name>.*), (?<scenario>[a-z0-9-]+) [^ ]+$") // {})] as $all_lines |
 	[$all_lines[] | [.word, { n: (.figure | tonumber? // .) | sig }, { n: (.bound // "") | sign },
 		 { n: (.listed // "") }, .what]] as $lines |
 	def of($words): [$lines[] | select(.[0] as $w | $words | index($w))];
@@ -365,6 +365,15 @@ def workloads($scenario; $title; $text; $topology):
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
 			 .drops, .retransmissions, .timeouts, .unfinished]]);
+
+# p99 of slowdown without a handshake, of ns-3, by the authors' notebooks (bolt_cc_ns3, analysis/)
+def star32_published:
+	runs("star32") | select(. != []) | sort_by(.cc | rank) |
+	p("Bolt’s classes of sizes, p99 of S. What is published (serhatarslan-hub/bolt_cc_ns3, the notebooks of Bolt’s authors) is of the same rate, base RTT, MTU, sizes and load in ns-3. Its hosts serve their flows in turn, these are FIFOs; its p99 are of the bins of 5 % of flows in the class, these of all in it."),
+	table([]; ["", "≤ 7 KB", "46 to 120 KB", "largest"];
+		[.[] | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]] +
+		[["Bolt, published", { n: "2.7" }, { n: "2.8 to 4.3" }, { n: "11" }], ["HPCC, published", { n: "3.3" }, { n: "12 to 20" }, { n: "45" }],
+		 ["Swift, published", { n: "10" }, { n: "8.5 to 10" }, { n: "37" }]]);
 
 def parking:
 	# of what flows get of their bottleneck, each; on a parking lot a cross flow has
@@ -541,7 +550,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "star32", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -550,6 +559,9 @@ what_was_run, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
+workloads("star32"; "star32: the star of Bolt’s paper";
+	"Poisson arrivals between 32 hosts of one switch, FB_Hadoop at 80 % of their links.";
+	"h1 ---.\n...    s1 --- h32\t all links 100 Gbit/s, base RTT 5 us, MTU 5000"), star32_published,
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),

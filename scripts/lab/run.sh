@@ -296,6 +296,11 @@ scenario_fabric()
 		! marks || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
 	esac
 	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
+	poisson
+}
+
+poisson()
+{
 	agents
 	"$lab/testbed" paths >/tmp/paths
 	echo "poisson 0 $((p[ms] * 1000000)) ${p[load]} ${p[sizes]} ${p[seed]} $cc" |
@@ -303,6 +308,12 @@ scenario_fabric()
 }
 
 scenario_clos() { scenario_fabric; }
+
+scenario_star32()
+{
+	star 31
+	poisson
+}
 
 # real HOST NETNS DEV...: the links that hold HOST's flows back. A line in "real" is
 # HOST's address and their ids.

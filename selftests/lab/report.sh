@@ -18,7 +18,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric star32 parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 /' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -41,6 +41,8 @@ runs()
 		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
 			smallest_p99: 1.3, largest_p99: 3, unfinished: 0 },
+		star32: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3], unfinished: 0,
+			to_7k_S_p99: 2, from_46k_to_120k_S_p99: 3, largest_S_p99: 4 },
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
@@ -104,8 +106,8 @@ all_runs()
 	done < <(jq -r '.[].name' "$tmp/all.json")
 }
 check "every run is in it" all_runs
-check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
+check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z0-9-]+' "$page" | cut -d= -f2 | xargs)" = \
+	"run bounds long step incast int-response probe fabric star32 parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
