@@ -223,12 +223,17 @@ tty_size() { stty size <&"$stdin"; }
 # relayed: until the guest's command has ended, or we were told to by Ctrl-]
 relayed()
 {
-	local process
+	local process size='' now changed
 	socat -,rawer,escape=0x1d "UNIX-CONNECT:$vm/tty" <&"$stdin" &
 	relay=$!
-	trap 'tty_size 1<>"$vm/size.in"' WINCH
+	# bash forgets a signal that comes while the trap of one before it is at work
+	trap 'changed=1' WINCH
 	while kill -0 "$waiter" && kill -0 "$relay"; do
-		wait -n "$waiter" "$relay" || true
+		changed=
+		now=$(tty_size)
+		[[ $now == "$size" ]] || echo "$now" 1<>"$vm/size.in"
+		size=$now
+		[[ -n $changed ]] || wait -n "$waiter" "$relay" || true
 	done 2>/dev/null
 	trap '' WINCH
 	# where the guest ended, the relay did too
