@@ -109,6 +109,26 @@ static void the_reference_may_grow_once_in_T(void **state)
 	assert_int_equal(flow()->hpcc.W_c, W_c + 250);
 }
 
+static void a_decrease_begins_with_what_is_sent(void **state)
+{
+	struct port_node n;
+	__u64 held;
+
+	(void)state;
+	send();
+	n = port_at(100, 187500);
+	traced(&n, 1);
+	held = rate() / 2;
+	flow()->rate = held;
+	flow()->algorithm = HPCCPP_CNP_DCQCN;
+	flow()->dcqcn.R_C = held;
+	now += 2 * RTT * US;
+	n = port_at(100, 187500);
+	assert_string_equal(traced(&n, 1), "switch");
+	/* .95 / 2.5 of what is sent in T, and W_ai */
+	assert_near(flow()->hpcc.W_c, held / 100 * .95 / 2.5 + 250, .01);
+}
+
 static void nothing_told_for_T_is_less_than_the_threshold(void **state)
 {
 	struct port_node n;
@@ -238,6 +258,23 @@ static void a_trace_without_room_for_the_congested_port(void **state)
 	assert_true(before < LINE / 8);
 	assert_int_equal(flow()->algorithm, HPCCPP_CNP_DCQCN);
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_BAD], 8);
+}
+
+static void a_trace_that_lacks_a_port_is_not_known(void **state)
+{
+	struct port_node n;
+	__u64 before;
+
+	(void)state;
+	send();
+	n = port_at(100, 187500);
+	assert_string_equal(traced(&n, 1), "switch");
+	before = rate();
+	now += RTT * US;
+	n = port_at(10, 0);
+	assert_string_equal(fast_trace(a_switch, HPCCPP_IOAM_HPCC, HPCCPP_IOAM_OVERFLOW,
+				       0, &n, 1), "switch");
+	assert_true(rate() < before);
 }
 
 static void what_is_known_by_traces_is_not_told_twice(void **state)
