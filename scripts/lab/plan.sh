@@ -393,9 +393,4 @@ for scenario; do
 		exit 2
 	}
 	"plan_$scenario"
-done | if [[ -n ${OWN_MARK-} ]]; then
-	# the K of these runs is this one's, whoever else is in them
-	sed -E "s/ (cc|other)=$own\b/& mark=$OWN_MARK/"
-else
-	cat
-fi
+done | sed -E "${OWN_MARK:+s/ (cc|other)=$own\b/& mark=$OWN_MARK/}" # whoever else is in these runs

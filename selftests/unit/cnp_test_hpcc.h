@@ -10,6 +10,15 @@ static struct port_node port_at(__u32 percent, __u32 depth)
 			       .tx = now / 1000 * percent / 8 };
 }
 
+/* 125000 bytes are sent in T and one and a half times as many wait, which is news */
+static struct port_node congested(void)
+{
+	struct port_node n = port_at(100, 187500);
+
+	assert_string_equal(traced(&n, 1), "switch");
+	return n;
+}
+
 static void a_trace_sets_the_rate_by_lines_1_to_27(void **state)
 {
 	struct port_node n;
@@ -17,9 +26,7 @@ static void a_trace_sets_the_rate_by_lines_1_to_27(void **state)
 
 	(void)state;
 	send();
-	/* 100 Mbit/s are 125000 bytes in T; one and a half times as many wait */
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	n = congested();
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACED], 1);
 	assert_int_equal(flow()->algorithm, HPCCPP_CNP_HPCC);
 	assert_near(flow()->hpcc.U, 2.5 * HPCCPP_ONE, .01);
@@ -70,8 +77,7 @@ static void no_growth_of_the_reference_after_a_decrease(void **state)
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	traced(&n, 1);
+	n = congested();
 	began = now;
 	W_c = flow()->hpcc.W_c;
 	/* W follows each trace, W_c only after a T and a half */
@@ -111,34 +117,29 @@ static void the_reference_may_grow_once_in_T(void **state)
 
 static void a_decrease_begins_with_what_is_sent(void **state)
 {
-	struct port_node n;
 	__u64 held;
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	traced(&n, 1);
+	congested();
 	held = rate() / 2;
 	flow()->rate = held;
 	flow()->algorithm = HPCCPP_CNP_DCQCN;
 	flow()->dcqcn.R_C = held;
 	now += 2 * RTT * US;
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	congested();
 	/* .95 / 2.5 of what is sent in T, and W_ai */
 	assert_near(flow()->hpcc.W_c, held / 100 * .95 / 2.5 + 250, .01);
 }
 
 static void nothing_told_for_T_is_less_than_the_threshold(void **state)
 {
-	struct port_node n;
 	__u64 before;
 	__u32 W;
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	traced(&n, 1);
+	congested();
 	before = rate();
 	W = flow()->hpcc.W;
 	now += UNTOLD - 1;
@@ -163,8 +164,7 @@ static void an_old_or_repeated_trace(void **state)
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	n = congested();
 	now += RTT * US;
 	assert_string_equal(traced(&n, 1), "repeated");
 	n.at -= MS;
@@ -267,8 +267,7 @@ static void a_trace_that_lacks_a_port_is_not_known(void **state)
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	n = congested();
 	before = rate();
 	now += RTT * US;
 	n = port_at(10, 0);
@@ -279,14 +278,12 @@ static void a_trace_that_lacks_a_port_is_not_known(void **state)
 
 static void what_is_known_by_traces_is_not_told_twice(void **state)
 {
-	struct port_node n;
 	__u64 before;
 
 	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	congested();
 	before = rate();
 	/* nor do CNPs of that switch, or about packets that it marked, raise it */
 	assert_string_equal(fast(a_switch), "repeated");
@@ -308,14 +305,12 @@ static void what_is_known_by_traces_is_not_told_twice(void **state)
 
 static void the_receiver_tells_of_a_port_without_traces(void **state)
 {
-	struct port_node n;
 	__u64 before;
 
 	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
-	n = port_at(100, 187500);
-	assert_string_equal(traced(&n, 1), "switch");
+	congested();
 	before = rate();
 	now += 2 * RTT * US;
 	assert_string_equal(ordinary(OURS, NO_SUM), "repeated");
@@ -334,8 +329,7 @@ static void an_old_switch_beside_one_with_traces(void **state)
 
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	traced(&n, 1);
+	n = congested();
 	before = rate();
 	for (i = 0; i < 8; i++) {
 		now += RTT * US * 12 / 10;
@@ -364,12 +358,9 @@ static void an_old_switch_beside_one_with_traces(void **state)
 
 static void old_traces_of_another_switch_do_not_excuse_it(void **state)
 {
-	struct port_node n;
-
 	(void)state;
 	send();
-	n = port_at(100, 187500);
-	traced(&n, 1);
+	congested();
 	now += 8 * RTT * US;
 	flow()->seen = now;
 	assert_string_equal(fast(a_switch), "repeated");
