@@ -170,7 +170,9 @@ dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by tel
 END
 
 running=()
-trap '[[ ${#running[@]} -eq 0 ]] || kill "${running[@]}"; wait' EXIT
+ended=
+# what shows the progress ends with its input
+trap '[[ -z $ended ]] || exec {ended}>&-; [[ ${#running[@]} -eq 0 ]] || kill "${running[@]}" 2>/dev/null || :; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 exec {ended}> >(progress "$runs")

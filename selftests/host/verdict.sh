@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What `make demo` says at its end: the worst of hpccpp's runs is held to each bound, and
-# stands beside the rival whose own worst run is best.
+# stands beside the rival whose own worst run is best. It ends where a run fails, too.
 #
 # place: host
 # shellcheck disable=SC2317 # functions that check calls
@@ -24,7 +24,7 @@ verdict() { jq "$1" "$tmp/demo.json" | jq -r -f "$top/scripts/demo/verdict.jq"; 
 says() { verdict "$1" | grep -qE "$2"; } # FILTER PATTERN
 fails() { verdict "$1" | sed -n 's/^FAILS  \(.*[^ ]\)  .*[<>]= .*/\1/p' | sed 's/  .*//'; } # FILTER
 
-ktap_plan 12
+ktap_plan 13
 check "at the bounds: nothing fails" [ -z "$(fails .)" ]
 check "at the bounds: said in words" says . '^All bounds hold\.'
 check "the worst of the runs counts" says . '^holds  queue, mean, packets +2 +<= 2 '
@@ -41,4 +41,17 @@ jain 0.9799 Jain's index
 drops_after_2_rtt 1 late drops, packets
 END
 check "hpccpp alone has no rival" says 'del(.runs[2:])' '^All bounds hold\.$'
+
+# In a place where nothing runs
+mkdir -p "$tmp/scripts/demo"
+cp "$top/scripts/common.sh" "$tmp/scripts"
+cp "$top/scripts/demo/demo.sh" "$tmp/scripts/demo"
+cat >"$tmp/scripts/place.sh" <<'END'
+#!/bin/sh
+case $* in --print|--where) echo nowhere ;; *ipv6*) exec sleep 60 ;; *) exit 1 ;; esac
+END
+chmod +x "$tmp/scripts/place.sh"
+status=0
+RESULTS=$tmp/results timeout 20 "$tmp/scripts/demo/demo.sh" -c hpccpp >"$tmp/said" 2>&1 || status=$?
+assert_eq "a run fails: the demo ends, and says so" "$status $(tail -n 1 "$tmp/said")" "1 demo.sh: a run failed"
 ktap_finish
