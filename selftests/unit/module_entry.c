@@ -179,6 +179,20 @@ static void wan_is_no_place_for_line_rate(void **state)
 	assert_true(flow()->s.W < 2 * packets * WIRE);
 }
 
+/* The first flight of a long path is less than its floor, 1 Mbit/s. */
+static void floor_after_the_ceiling(void **state)
+{
+	knob("base_rtt_us", 400000);
+	w.rtt = 400000;
+	begin(.1);
+	assert_int_equal(flow()->s.W, 10 * WIRE);
+	round_trip(1);
+	assert_int_equal(flow()->ceiling, 0);
+	assert_int_equal(flow()->p.W_min, 50000);
+	assert_in_range(flow()->s.W, 50000, flow()->p.W_max);
+	assert_in_range(flow()->s.W_c, 50000, flow()->p.W_max);
+}
+
 /* A path is taken for a WAN's by the RTT of a delayed ACK, and turns out to be none. */
 static void no_wan_after_all(void **state)
 {
@@ -801,6 +815,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(flow_in_its_first_flight_is_new),
 	MODULE_TEST(wan_is_no_place_for_line_rate),
 	MODULE_TEST(region_is_no_wan),
+	MODULE_TEST(floor_after_the_ceiling),
 	MODULE_TEST(no_wan_after_all),
 	MODULE_TEST(wan_with_a_full_link),
 	MODULE_TEST(wan_with_a_link_that_has_room),
