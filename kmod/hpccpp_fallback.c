@@ -143,7 +143,7 @@ void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 	f->ceiling = 0;
 	f->starting = 0;
 	hpccpp_get_params(sk, f, &f->p);
-	/* a ceiling goes under the floor of a long T */
+	/* a ceiling may be less than the floor of 1 Mbit/s where T is long */
 	f->s.W = max(f->s.W, f->p.W_min);
 	f->s.W_c = max(f->s.W_c, f->p.W_min);
 	hpccpp_tell_anew(f);

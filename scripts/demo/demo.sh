@@ -171,7 +171,7 @@ END
 
 running=()
 ended=
-# what shows the progress ends with its input
+# progress() ends when nobody holds its input open
 trap '[[ -z $ended ]] || exec {ended}>&-; [[ ${#running[@]} -eq 0 ]] || kill "${running[@]}" 2>/dev/null || :; wait' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

@@ -42,7 +42,7 @@ drops_after_2_rtt 1 late drops, packets
 END
 check "hpccpp alone has no rival" says 'del(.runs[2:])' '^All bounds hold\.$'
 
-# In a place where nothing runs
+# In a place where the first run fails, and the second does not end by itself
 mkdir -p "$tmp/scripts/demo"
 cp "$top/scripts/common.sh" "$tmp/scripts"
 cp "$top/scripts/demo/demo.sh" "$tmp/scripts/demo"
