@@ -26,7 +26,7 @@
  *	2^-20 + 1/(32 b) of the rate term	(b is rounded to 1/32 byte)
  *	2^-20 + 1/bdp of the queue term	(bdp is rounded to a byte)
  * and the record's own quantisation (hpccpp_wire.h) comes on top: 64 bytes in
- * tx_bytes and in qlen, 16 ns in ts. U is rounded to 2^-20 at every update and
+ * tx_bytes, 64 or 1/64 in qlen, 16 ns in ts. U is rounded to 2^-20 at every update and
  * so comes within T / (2 tau) * 2^-20 of a steady u: 0.1 % with 2000 ACKs in T.
  * W is rounded down to a byte. Derived in selftests/unit/algo_test.c.
  *
@@ -50,6 +50,9 @@
  *  6. Where u' of all links is 0 the draft leaves tau unset (lines 6-7). It is
  *     that of the first link then: U decays by the time that has passed.
  *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
+ *  8. W goes towards the share of one flow where the most loaded link tells how
+ *     many it has, the mechanism to speed up fairness that section 6.1 leaves
+ *     open: hpccpp_pull().
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -115,33 +118,47 @@ struct hpccpp_link {
 	__u64 seen;		/* our clock when it arrived, ns; 0 = unused */
 	__u32 ts;		/* 16 ns, 24 bits */
 	__u32 tx_bytes;		/* 64 bytes, 24 bits */
-	__u16 qlen;		/* 64 bytes */
-	__u16 rate;		/* code that B was decoded from */
+	__u32 qlen;		/* 64 bytes */
+	__u16 rate;		/* code that B was decoded from, and HPCCPP_AGAIN */
 	__u16 id;		/* link id */
-	__u16 again;		/* heard of before, with this rate */
 };
+
+/* In a link's rate, whose code has 12 bits: heard of before, with this rate */
+#define HPCCPP_AGAIN	(1U << 15)
+
+static inline bool hpccpp_same_rate(__u16 a, __u16 b)
+{
+	return !((a ^ b) & ~HPCCPP_AGAIN);
+}
 
 /* What the draft calls parameters (figure 3), plus the bounds of W. */
 struct hpccpp_params {
 	__u32 T;		/* base RTT, us, 1..HPCCPP_T_MAX */
 	__u32 eta;		/* 1/2^20 */
-	__u32 max_stage;	/* additive increases before a multiplicative */
+	__u16 max_stage;	/* additive increases before a multiplicative */
+	__u16 share;		/* 1: W goes to W_f, 0: as in the draft */
 	__u32 W_ai;		/* bytes */
 	__u32 W_min;		/* bytes, not 0 */
 	__u32 W_max;		/* bytes */
 };
 
-/* What the draft calls variables (figure 2). All zero is the start. */
+/*
+ * What the draft calls variables (figure 2). All zero is the start. With it struct
+ * hpccpp_flow has 512 bytes, which is what the kernel allocates.
+ */
 struct hpccpp_state {
 	__u32 U;		/* normalised inflight bytes, 1/2^20 */
 	__u32 W;		/* window, bytes on the wire */
 	__u32 W_c;		/* reference window, bytes on the wire */
-	__u32 inc_stage;
+	__u32 W_f;		/* W of a flow's share of that link, bytes; 0: not told */
 	__u32 u;		/* largest u' of the last update, 1/2^20 */
 	__u32 tau;		/* its interval, 16 ns */
-	__u16 bottleneck;	/* link id of that u' */
-	__u16 records;		/* records in the last update */
-	__u32 hit;		/* guards that held in the last update, bits */
+	__u16 inc_stage;
+	__u16 bottleneck;	/* link id of that u', and of W_f */
+	__u8  records;		/* records in the last update */
+	__u8  hit;		/* guards that held in the last update, bits */
+	__u8  pulled;		/* W was pulled down when W_c was set */
+	__u8  vain;		/* pulls down in vain, less others; to HPCCPP_PULL_VAIN */
 	__u32 guards[HPCCPP_G_MAX];	/* records held back, by reason */
 	struct hpccpp_link L[HPCCPP_LINKS];
 };
@@ -177,7 +194,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	__u64 age = cur->seen - old->seen;
 	__u64 could, most, u;
 
-	if (cur->rate != old->rate)
+	if (!hpccpp_same_rate(cur->rate, old->rate))
 		return -HPCCPP_G_CHANGED;
 	/*
 	 * dts is the advance up to whole wraps. The one meant is the nearest
@@ -282,8 +299,8 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 	long u = -HPCCPP_G_FIRST;
 	__u64 bps;
 
-	if (known && cur.rate == old->rate) {
-		cur.again = 1;
+	if (known && hpccpp_same_rate(cur.rate, old->rate)) {
+		cur.rate |= HPCCPP_AGAIN;
 		cur.B = old->B;
 	} else {
 		bps = hpccpp_rate_decode(cur.rate);
@@ -314,6 +331,23 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 }
 
 /*
+ * W that the flows of rec's link have when they share eta of it equally; 0 where the
+ * link does not tell how many there are, or tells of one: a flow alone goes by U.
+ */
+static inline __u32 hpccpp_share(const struct hpccpp_params *p,
+				 const struct hpccpp_int *rec)
+{
+	__u64 W;
+
+	if (!p->share || rec->N <= 1)
+		return 0;
+	W = hpccpp_bdp(hpccpp_rate_decode(rec->rate) / 8, p->T);
+	W = hpccpp_div((W * p->eta >> HPCCPP_ONE_SHIFT) * 4,
+		       hpccpp_N_decode(rec->N));
+	return W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
+}
+
+/*
  * Lines 1-10. ack holds the n records that came with an ACK at our time now
  * (ns, not 0). Returns false when no record was of use; U is then unchanged.
  */
@@ -323,6 +357,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 					   __u64 now)
 {
 	const __u32 t_units = (((__u64)p->T * 1000 - 1) >> HPCCPP_TS_SHIFT) + 1;
+	struct hpccpp_int most = {};			/* of that u */
 	bool any = false;
 	__u32 u = 0;					/* line 2 */
 	__u32 tau = 0;
@@ -347,16 +382,79 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 		if (!any || u_i > u) {			/* line 6 */
 			u = u_i;			/* line 7 */
 			tau = dts;
-			s->bottleneck = ack[i].link;
+			most = ack[i];
 		}
 		any = true;
 	}
 	if (!any)
 		return false;
+	if (most.rate && most.link != s->bottleneck) {
+		s->bottleneck = most.link;
+		s->pulled = 0;		/* that U was another link's */
+	}
+	s->W_f = hpccpp_share(p, &most);
 	s->u = u;
 	s->tau = tau;
 	s->U = hpccpp_ewma(s->U, u, tau, p->T);		/* lines 8-9 */
 	return true;
+}
+
+/*
+ * Difference 8. Line 13 keeps the ratio of two windows, and W_ai moves it in hundreds of
+ * round trips. So W also goes part of the way to W_f: from W_c, which moves once in a round
+ * trip. What some flows gain others give meanwhile, so lines 12-17 go on to say what all of
+ * them together send. Up it is a quarter of the way, down a half: a flow that joins begins
+ * with all of the link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
+ * within 1.25 of its share, for good, after 23 round trips.
+ *
+ *  - Up only while U is less than eta and 1/32, down only while it is more than eta less 1/32.
+ *    Where N is less than the flows that there are, each pull up may still make a queue, which
+ *    line 13 answers: two flows that are told of 1.25 have one of 4 % of the link's BDP.
+ *  - Up by half of W at most: where most of a crowd ends at one time, W_f is many times W.
+ *  - Down to 9/8 of W_f and no further, as N is told to within 1/8.
+ *  - Flows that N counts may be held back elsewhere. A pull down is in vain where U is less than
+ *    eta less 1/32 in the next round trip: nobody took what the flow gave. Each of these makes
+ *    the next one half as long, down to 1/64 of the way, and each other one twice as long. The
+ *    flow takes back what it gave at once, by line 13 without stages.
+ */
+#define HPCCPP_PULL_BAND(eta)	((eta) / 32)
+#define HPCCPP_PULL_VAIN	5
+
+static inline __u64 hpccpp_pull(const struct hpccpp_state *s,
+				const struct hpccpp_params *p, __u64 W)
+{
+	__u64 most = s->W_f + s->W_f / 8;
+	__u64 step;
+
+	if (!s->W_f)
+		return W;
+	if (W < s->W_f && s->U < p->eta + HPCCPP_PULL_BAND(p->eta)) {
+		step = (s->W_f - W) / 4;
+		W += step < W / 2 ? step : W / 2;
+	} else if (W > most && s->U > p->eta - HPCCPP_PULL_BAND(p->eta)) {
+		W -= (W - most) >> (1 + s->vain);
+	}
+	return W;
+}
+
+/* W_c has been set, and pulled down or not. U says what became of the pull before. */
+static inline void hpccpp_pull_ends(struct hpccpp_state *s,
+				    const struct hpccpp_params *p, bool down)
+{
+	if (s->pulled && s->U < p->eta - HPCCPP_PULL_BAND(p->eta))
+		s->vain += s->vain < HPCCPP_PULL_VAIN;
+	else if (s->pulled && s->vain)
+		s->vain--;
+	s->pulled = down;
+	if (down)
+		s->inc_stage = p->max_stage;
+}
+
+static inline __u64 hpccpp_bound(const struct hpccpp_params *p, __u64 W)
+{
+	if (W > p->W_max)
+		W = p->W_max;
+	return W < p->W_min ? p->W_min : W;
 }
 
 /* Lines 11-20 */
@@ -365,19 +463,17 @@ static inline void hpccpp_compute_wind(struct hpccpp_state *s,
 				       bool update_wc)
 {
 	bool mult = s->U >= p->eta || s->inc_stage >= p->max_stage; /* 12 */
-	__u64 W = s->W_c;
+	__u64 W = s->W_c, pulled;
 
 	if (mult)					/* line 13 */
 		W = hpccpp_div(W * p->eta, s->U ? s->U : 1);
-	W += p->W_ai;					/* lines 13, 17 */
-	if (W > p->W_max)
-		W = p->W_max;
-	if (W < p->W_min)
-		W = p->W_min;
-	s->W = W;
+	W = hpccpp_bound(p, W + p->W_ai);		/* lines 13, 17 */
+	pulled = hpccpp_bound(p, hpccpp_pull(s, p, W));
+	s->W = pulled;
 	if (update_wc) {				/* lines 14, 18 */
 		s->inc_stage = mult ? 0 : s->inc_stage + 1;
-		s->W_c = W;				/* lines 15, 19 */
+		s->W_c = pulled;			/* lines 15, 19 */
+		hpccpp_pull_ends(s, p, pulled < W);
 	}
 }
 
@@ -413,6 +509,7 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 				 hpccpp_bdp(l->B, p->T));
 	s->U += own < HPCCPP_U_LIMIT ? own : HPCCPP_U_LIMIT;
 	s->inc_stage = 0;
+	s->pulled = 0;
 	hpccpp_compute_wind(s, p, true);
 	s->U = U;
 }
@@ -436,8 +533,8 @@ static inline __u64 hpccpp_known_B(const struct hpccpp_state *s,
 		const struct hpccpp_link *l = &s->L[i];
 
 		if (l->id == rec->link)
-			return l->rate == rec->rate &&
-			       (l->again || l->ts != rec->ts) ? l->B : 0;
+			return hpccpp_same_rate(l->rate, rec->rate) &&
+			       (l->rate & HPCCPP_AGAIN || l->ts != rec->ts) ? l->B : 0;
 	}
 	return 0;
 }
@@ -459,7 +556,7 @@ static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 	for (i = 0; i < HPCCPP_LINKS && s->L[i].seen; i++) {
 		const struct hpccpp_link *l = &s->L[i];
 
-		if ((before && !l->again) ||
+		if ((before && !(l->rate & HPCCPP_AGAIN)) ||
 		    now - l->seen > (__u64)T * HPCCPP_STALE_T * 1000)
 			continue;
 		if (!B || l->B < B)

@@ -58,6 +58,7 @@ static void hpccpp_begin_look(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_set_params(sk, f);
 	f->s.W = min(f->s.W, f->p.W_max);
 	f->s.W_c = f->s.W;
+	f->s.pulled = 0;
 }
 
 /* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */

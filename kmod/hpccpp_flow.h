@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* By which readers know these fields: the number is another when one moves. */
-#define HPCCPP_FLOW_LAYOUT	(3U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(4U << 16 | sizeof(struct hpccpp_flow))
 
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {

@@ -299,6 +299,8 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
 	f->s.W_c = f->s.W;
 	f->s.inc_stage = 0;
+	f->s.pulled = 0;
+	f->s.vain = 0;
 	f->last_update_seq = tp->snd_nxt;
 }
 
@@ -598,6 +600,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
 	f->s.W = min(f->s.W, half);
 	f->s.W_c = f->s.W;
+	f->s.pulled = 0;
 	f->prior_ceiling = f->ceiling;
 	f->prior_filled = f->filled;
 	f->prior_starting = f->starting;
@@ -679,6 +682,7 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 	if (!f)
 		return tcp_reno_undo_cwnd(sk);
 	if (f->prior_W) {
+		f->in_md = 0;
 		f->filled |= f->prior_filled;
 		f->starting = f->prior_starting;
 		if (f->ceiling)
@@ -687,7 +691,6 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		f->s.W = min(max(f->s.W, f->prior_W), f->p.W_max);
 		f->s.W_c = f->s.W;
 		f->prior_W = 0;
-		f->in_md = 0;
 		hpccpp_set_pacing(sk, f);
 		hpccpp_count(f->net, HPCCPP_S_UNDO);
 	}

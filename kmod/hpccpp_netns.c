@@ -66,6 +66,8 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(hold, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
 	/* T of idling after which a flow probes the path; 0: never */
 	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	/* W goes to its share of the link, where ports tell that; 0: as in the draft */
+	HPCCPP_KNOB(share, SYSCTL_ZERO, SYSCTL_ONE),
 	{ }
 };
 
@@ -132,6 +134,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	hn->max_stage = 5;
 	hn->flows = HPCCPP_FLOWS;
 	hn->hold = 50;
+	hn->share = 1;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);
 	if (!hn->stats)

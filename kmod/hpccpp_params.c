@@ -141,6 +141,8 @@ void hpccpp_get_params(const struct sock *sk,
 	p->eta = eta * HPCCPP_ONE / 100;
 	p->max_stage = READ_ONCE(hn->max_stage);
 	p->W_ai = w_ai;
+	/* a decrease is not to be made good before it has had its effect */
+	p->share = READ_ONCE(hn->share) && !f->in_md;
 	/* T may be a little small, as the SYN that measured it is shorter than a packet */
 	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
 	if (f->looking)

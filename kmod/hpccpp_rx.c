@@ -21,7 +21,8 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 
 	if (ca->mode == HPCCPP_INT) {
 		W_ai = f->p.W_ai;
-		what = hpccpp_num_encode(f->p.T) << 12 |
+		what = (READ_ONCE(f->net->share) ? HPCCPP_REQUEST_SHARE : 0) |
+		       hpccpp_num_encode(f->p.T) << 12 |
 		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
 		       READ_ONCE(f->net->eta);
 	}
@@ -87,6 +88,8 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	f->s.W = clamp_t(u64, W, f->p.W_min, f->p.W_max);
 	f->s.W_c = f->s.W;
 	/* what echoes would go on from */
+	f->s.W_f = 0;
+	f->s.pulled = 0;
 	f->s.inc_stage = 0;
 	f->s.records = f->s.records ?: 1;
 	/* more than eta: U of a bound may be as much, which is of no link */

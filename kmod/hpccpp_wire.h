@@ -16,9 +16,9 @@
  *  |        link id        |          rate         |       U       |
  *  +-----------------------+-----------------------+---------------+
  *  |                      ts                       |  qlen (high)  |
- *  +-----------------------------------------------+---------------+
- *  |                    tx_bytes                   |  qlen (low)   |
- *  +-----------------------------------------------+---------------+
+ *  +-----------------------------------------------+---+-----------+
+ *  |                    tx_bytes                   |low|     N     |
+ *  +-----------------------------------------------+---+-----------+
  *  :                    further records                            :
  *
  * A record whose rate is 0 is empty: nobody has written it yet. The first word
@@ -36,7 +36,7 @@
  *  +---------------+---------------+-------------------------------+
  *  |   Kind 253    |    Length     |             ExID              |
  *  +---+---+-------+---------------+-------+-----------------------+
- *  |kin|ser|           W or T              |         value         |
+ *  |kin|ser|        W, or share and T      |         value         |
  *  +---+---+-------------------------------+-----------------------+
  *  :               W               |             W_ai              :
  *  +-------------------------------+-------------------------------+
@@ -97,14 +97,15 @@ struct hpccpp_response {
 /* Field units, as shifts: one step of the field is 2^shift of the unit. */
 #define HPCCPP_TS_SHIFT		4	/* 16 ns, 24 bits wrap at 268 ms */
 #define HPCCPP_TX_SHIFT		6	/* 64 bytes, 24 bits wrap at 1 GiB */
-#define HPCCPP_QLEN_SHIFT	6	/* 64 bytes, 16 bits saturate at 4 MiB */
+#define HPCCPP_QLEN_SHIFT	6	/* 64 bytes, a float of 10 bits: 127 MiB */
 #define HPCCPP_U_SHIFT		6	/* 1/64, 8 bits saturate at 3.98 */
 
 #define HPCCPP_LINK_MAX		0xfff	/* 0: no port's, see hpccpp_found() */
 #define HPCCPP_LINK_0		0xfffff	/* of a record's first word: all but the link */
 #define HPCCPP_WANTED		(1U << 20)
 #define HPCCPP_MASK24		0xffffff
-#define HPCCPP_QLEN_MAX		0xffff
+#define HPCCPP_QLEN_MAX		(127U << 14)	/* the largest of its codes */
+#define HPCCPP_N_MAX		63	/* the largest code of N */
 #define HPCCPP_U_MAX		0xff
 
 /* Rates that the algorithm accepts, bit/s; outside is a record out of range */
@@ -117,9 +118,72 @@ struct hpccpp_int {
 	__u16 rate;		/* code of hpccpp_rate_decode(); 0 = empty */
 	__u32 ts;		/* time of the snapshot, 16 ns, 24 bits */
 	__u32 tx_bytes;		/* bytes sent by the port, 64 B, 24 bits */
-	__u16 qlen;		/* bytes waiting at the port, 64 B */
+	__u32 qlen;		/* bytes waiting at the port, 64 B */
 	__u8  U;		/* the port's own normalised load, 1/64 */
+	__u8  N;		/* flows at the port, code of hpccpp_N_decode() */
 };
+
+static inline __u32 hpccpp_log2(__u32 v)
+{
+	__u32 log = 0, n;
+
+	for (n = 16; n; n /= 2) {
+		if (v >> n) {
+			v >>= n;
+			log += n;
+		}
+	}
+	return log;
+}
+
+/*
+ * qlen: 4-bit exponent e of 2, then 6-bit mantissa m: m where e is 0, else
+ * (64 + m) * 2^(e - 1). So it is exact under 128, and rounded down by less than 1/64
+ * from there.
+ */
+static inline __u32 hpccpp_qlen_decode(__u16 code)
+{
+	__u32 e = code >> 6 & 0xf, m = code & 0x3f;
+
+	return e ? (64 + m) << (e - 1) : m;
+}
+
+static inline __u16 hpccpp_qlen_encode(__u32 qlen)
+{
+	__u32 e;
+
+	if (qlen < 64)
+		return qlen;
+	if (qlen > HPCCPP_QLEN_MAX)
+		qlen = HPCCPP_QLEN_MAX;
+	e = hpccpp_log2(qlen) - 5;
+	return e << 6 | (qlen >> (e - 1) & 0x3f);
+}
+
+/*
+ * N: 0 where it is not told, else 1 + 4 e + m for (4 + m) * 2^e quarters of a flow:
+ * quarters of an octave. Decoded to such quarters; the nearest code is within 1/8.
+ */
+static inline __u32 hpccpp_N_decode(__u8 code)
+{
+	__u32 n = code & HPCCPP_N_MAX;
+
+	return n ? (4 + (n - 1) % 4) << (n - 1) / 4 : 0;
+}
+
+static inline __u8 hpccpp_N_encode(__u32 flows)
+{
+	__u32 e, n;
+
+	if (!flows)
+		return 0;
+	if (flows > 0xffff)
+		flows = 0xffff;
+	n = 4 * flows + flows / 2;	/* to the nearest */
+	e = hpccpp_log2(n) - 2;
+	n = 1 + 4 * e + (n >> e & 3);
+	return n < HPCCPP_N_MAX ? n : HPCCPP_N_MAX;
+}
 
 /* A record's three words in host order to its fields, and back. */
 static inline void hpccpp_int_decode(struct hpccpp_int *r, __u32 w0, __u32 w1,
@@ -130,7 +194,8 @@ static inline void hpccpp_int_decode(struct hpccpp_int *r, __u32 w0, __u32 w1,
 	r->U = w0 & 0xff;
 	r->ts = w1 >> 8;
 	r->tx_bytes = w2 >> 8;
-	r->qlen = (w1 & 0xff) << 8 | (w2 & 0xff);
+	r->qlen = hpccpp_qlen_decode((w1 & 0xff) << 2 | (w2 >> 6 & 3));
+	r->N = w2 & HPCCPP_N_MAX;
 }
 
 static inline __u32 hpccpp_int_w0(const struct hpccpp_int *r)
@@ -140,34 +205,29 @@ static inline __u32 hpccpp_int_w0(const struct hpccpp_int *r)
 
 static inline __u32 hpccpp_int_w1(const struct hpccpp_int *r)
 {
-	return r->ts << 8 | r->qlen >> 8;
+	return r->ts << 8 | hpccpp_qlen_encode(r->qlen) >> 2;
 }
 
 static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 {
-	return r->tx_bytes << 8 | (r->qlen & 0xff);
+	return r->tx_bytes << 8 | (hpccpp_qlen_encode(r->qlen) & 3) << 6 | r->N;
 }
 
 /*
- * What a SYN has found, for the SYN-ACK: B, U and the queue in 1 KiB, rounded down. Of
- * no link, and without ts and tx_bytes: who starts needs no difference.
+ * What a SYN has found, for the SYN-ACK: B, U and the queue, as its code. Of
+ * no link, and without ts, tx_bytes and N: who starts needs no difference.
  */
-#define HPCCPP_FOUND_SHIFT	4	/* of qlen to 1 KiB, 12 bits saturate at 4 MiB */
-#define HPCCPP_FOUND_MAX	(HPCCPP_QLEN_MAX >> HPCCPP_FOUND_SHIFT)
-
 static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 {
-	return (__u32)(r->qlen >> HPCCPP_FOUND_SHIFT) << 20 |
+	return (__u32)hpccpp_qlen_encode(r->qlen) << 20 |
 	       (hpccpp_int_w0(r) & HPCCPP_LINK_0);
 }
 
 /* The record of link 0 that says as much */
 static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
 {
-	__u32 qlen = found >> 20;
-
 	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
-	r->qlen = qlen < HPCCPP_FOUND_MAX ? qlen << HPCCPP_FOUND_SHIFT : HPCCPP_QLEN_MAX;
+	r->qlen = hpccpp_qlen_decode(found >> 20);
 }
 
 /*
@@ -224,6 +284,8 @@ enum hpccpp_window_kind {
 #define HPCCPP_WINDOW_NUM(w)	((__u32)(w) >> 12 & 0xffff)
 #define HPCCPP_WINDOW_VALUE(w)	((__u32)(w) & 0xfff)
 #define HPCCPP_WINDOW_ETA	0xffU	/* of a request's value; 0: none wanted */
+#define HPCCPP_REQUEST_SHARE	(1U << 27)	/* W goes to the share that N tells */
+#define HPCCPP_REQUEST_T(w)	((__u32)(w) >> 12 & 0x7fff)	/* enough for HPCCPP_T_MAX */
 #define HPCCPP_WINDOW_SERIALS	3	/* a request has 1 to 3 */
 #define HPCCPP_WINDOW_U_SHIFT	8
 #define HPCCPP_STAGE_MAX	15
@@ -261,14 +323,14 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * the mail, and by that the module finds it. Storage of other programs does not have it, nor
  * what was written before the flow began. It is no secret from the programs that are called.
  */
-#define HPCCPP_CALL_TAKE	0x48432b02U
+#define HPCCPP_CALL_TAKE	0x48432b03U
 
 /*
  * What W depends on, as in a request for windows: args[1] is the 28 low bits of its first
  * word, args[2] the second word; with 0 the module wants no more of them. Only to an agent
  * that has receivers compute windows.
  */
-#define HPCCPP_CALL_TELL	0x48432b82U
+#define HPCCPP_CALL_TELL	0x48432b83U
 
 struct hpccpp_mail {
 	__u64 key;	/* of the flow that hpccpp governs; 0: none */

@@ -27,8 +27,9 @@ TRACE_EVENT(hpccpp_update,
 		__field(u16, rec_rate)
 		__field(u32, rec_ts)
 		__field(u32, rec_tx_bytes)
-		__field(u16, rec_qlen)
+		__field(u32, rec_qlen)
 		__field(u8, rec_U)
+		__field(u8, rec_N)
 		__field(u8, records)
 		__field(u16, bottleneck)
 		__field(bool, used)
@@ -38,6 +39,7 @@ TRACE_EVENT(hpccpp_update,
 		__field(u32, U)
 		__field(u32, W)
 		__field(u32, W_c)
+		__field(u32, W_f)
 		__field(u32, inc_stage)
 		__field(u32, T)
 		__field(u32, eta)
@@ -60,6 +62,7 @@ TRACE_EVENT(hpccpp_update,
 		__entry->rec_tx_bytes = rec->tx_bytes;
 		__entry->rec_qlen = rec->qlen;
 		__entry->rec_U = rec->U;
+		__entry->rec_N = rec->N;
 		__entry->records = f->s.records;
 		__entry->bottleneck = f->s.bottleneck;
 		__entry->used = used;
@@ -69,6 +72,7 @@ TRACE_EVENT(hpccpp_update,
 		__entry->U = f->s.U;
 		__entry->W = f->s.W;
 		__entry->W_c = f->s.W_c;
+		__entry->W_f = f->s.W_f;
 		__entry->inc_stage = f->s.inc_stage;
 		__entry->T = p->T;
 		__entry->eta = p->eta;
@@ -81,13 +85,13 @@ TRACE_EVENT(hpccpp_update,
 	),
 
 	/* first record in wire units; u, U, eta in 2^-20; tau in 16 ns */
-	TP_printk("src=%pISpc dest=%pISpc sk=%p link=%u rate=%#x ts=%u tx_bytes=%u qlen=%u port_U=%u records=%u bottleneck=%u used=%d update_wc=%d u=%u tau=%u U=%u W=%u W_c=%u inc_stage=%u T=%u eta=%u W_ai=%u W_max=%u R=%llu cwnd=%u snd_una=%u snd_nxt=%u",
+	TP_printk("src=%pISpc dest=%pISpc sk=%p link=%u rate=%#x ts=%u tx_bytes=%u qlen=%u port_U=%u N=%u records=%u bottleneck=%u used=%d update_wc=%d u=%u tau=%u U=%u W=%u W_c=%u W_f=%u inc_stage=%u T=%u eta=%u W_ai=%u W_max=%u R=%llu cwnd=%u snd_una=%u snd_nxt=%u",
 		  __entry->saddr, __entry->daddr, __entry->sk, __entry->link,
 		  __entry->rec_rate, __entry->rec_ts, __entry->rec_tx_bytes,
-		  __entry->rec_qlen, __entry->rec_U, __entry->records,
+		  __entry->rec_qlen, __entry->rec_U, __entry->rec_N, __entry->records,
 		  __entry->bottleneck, __entry->used, __entry->update_wc,
 		  __entry->u, __entry->tau, __entry->U, __entry->W,
-		  __entry->W_c, __entry->inc_stage, __entry->T, __entry->eta,
+		  __entry->W_c, __entry->W_f, __entry->inc_stage, __entry->T, __entry->eta,
 		  __entry->W_ai, __entry->W_max, __entry->R, __entry->cwnd,
 		  __entry->snd_una, __entry->snd_nxt)
 );

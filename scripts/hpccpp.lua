@@ -17,7 +17,8 @@
 --	hpccpp.u		load, 1 is full; 0 to 3.98
 --	hpccpp.ts		ns, modulo 2^28
 --	hpccpp.tx_bytes		bytes, modulo 2^30
---	hpccpp.qlen		bytes, to 4 MiB
+--	hpccpp.qlen		bytes, to 127 MiB
+--	hpccpp.n		flows that share the port, 0: not told; to 49152
 --	hpccpp.tag		keyed tag of an echo
 --	hpccpp.found.rate	and u, qlen: what the SYN has found, in a SYN-ACK
 --	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
@@ -25,11 +26,12 @@
 --	hpccpp.window.w		W in bytes
 --	hpccpp.window.n		flows, 0 to 4095
 --	hpccpp.window.t		T of a request, us
+--	hpccpp.window.share	1 where the windows go to the share that N tells
 --	hpccpp.window.w_ai	W_ai of a request, bytes
 --	hpccpp.window.stage	max_stage of a request, 0 to 15
 --	hpccpp.window.eta	eta of a request, percent; 0: no windows are wanted
 --
--- Of these, rate to qlen have a .raw in records. What is wrong with an option is said as
+-- Of these, rate to n have a .raw in records. What is wrong with an option is said as
 -- expert information: hpccpp.bad_length, bad_offset, bad_rate, bad_order; a note is
 -- said of what is at its limit: hpccpp.saturated.
 --
@@ -39,7 +41,7 @@
 --	hpccpp.response.sport	and dport, seq: TCP's, of the segment that caused it
 --	hpccpp.response.peer	and peer6: the segment's address that it is not sent to
 --
--- with hpccpp.link to hpccpp.qlen and the expert information of a record.
+-- with hpccpp.link to hpccpp.n and the expert information of a record.
 --
 -- And the destination option of Fast CNPs for RoCEv2 (tools/roce/hpccpp_roce.h), whose types
 -- are preferences, with the IOAM trace in it, if there is one:
@@ -91,8 +93,10 @@ local f = {
 	ts = ProtoField.uint32("hpccpp.ts", "Timestamp (ns)"),
 	tx_bytes_raw = ProtoField.uint24("hpccpp.tx_bytes.raw", "Sent (64 bytes)", base.DEC),
 	tx_bytes = ProtoField.uint32("hpccpp.tx_bytes", "Sent (bytes)"),
-	qlen_raw = ProtoField.uint16("hpccpp.qlen.raw", "Queue (64 bytes)"),
+	qlen_raw = ProtoField.uint16("hpccpp.qlen.raw", "Queue code", base.HEX),
 	qlen = ProtoField.uint32("hpccpp.qlen", "Queue (bytes)"),
+	n_raw = ProtoField.uint8("hpccpp.n.raw", "N code", base.DEC, nil, 0x3f),
+	n = ProtoField.double("hpccpp.n", "N (flows)"),
 	tag = ProtoField.uint32("hpccpp.tag", "Tag", base.HEX),
 	found_rate = ProtoField.uint64("hpccpp.found.rate", "Rate that the SYN found (bit/s)"),
 	found_u = ProtoField.double("hpccpp.found.u", "U that the SYN found"),
@@ -104,6 +108,7 @@ local f = {
 	window_w = ProtoField.uint64("hpccpp.window.w", "W (bytes)"),
 	window_n = ProtoField.uint32("hpccpp.window.n", "N (flows)"),
 	window_t = ProtoField.uint64("hpccpp.window.t", "T (us)"),
+	window_share = ProtoField.uint32("hpccpp.window.share", "Share", base.DEC, nil, 0x08000000),
 	window_w_ai = ProtoField.uint64("hpccpp.window.w_ai", "W_ai (bytes)"),
 	window_stage = ProtoField.uint32("hpccpp.window.stage", "max_stage", base.DEC, nil, 0xf00),
 	window_eta = ProtoField.uint32("hpccpp.window.eta", "eta (percent)", base.DEC, nil, 0xff),
@@ -147,12 +152,25 @@ local function rate_text(bps)
 	return string.format("%g %s", value, units[unit])
 end
 
+-- An exponent of two and six bits of mantissa, of which the first is not there.
+local function qlen_decode(code)
+	local e, m = math.floor(code / 64), code % 64
+	return e == 0 and m or math.floor((64 + m) * 2 ^ (e - 1))
+end
+
+-- Quarters of an octave
+local function n_decode(code)
+	local n = code - 1
+	return code == 0 and 0 or (4 + n % 4) * 2 ^ math.floor(n / 4) / 4
+end
+
 -- True when the record has been written.
 local function dissect_record(bytes, tree, after_empty)
 	local w0, ts, tx, q = bytes(0, 4), bytes(4, 3), bytes(8, 3), bytes(7, 5)
 	local rate = rate_decode(w0:bitfield(12, 12))
 	local u = w0:bitfield(24, 8)
-	local qlen = q(0, 1):uint() * 256 + q(4, 1):uint()
+	local code = q(0, 1):uint() * 4 + q(4, 1):bitfield(0, 2)
+	local qlen, n = qlen_decode(code), n_decode(q(4, 1):bitfield(2, 6))
 	local item
 
 	tree:add(f.link, w0)
@@ -185,11 +203,13 @@ local function dissect_record(bytes, tree, after_empty)
 	tree:add(f.ts, ts, ts:uint() * 16):set_generated()
 	tree:add(f.tx_bytes_raw, tx)
 	tree:add(f.tx_bytes, tx, tx:uint() * 64):set_generated()
-	tree:add(f.qlen_raw, q, qlen)
+	tree:add(f.qlen_raw, q, code)
 	item = tree:add(f.qlen, q, qlen * 64):set_generated()
-	if qlen == 0xffff then
+	if code == 0x3ff then
 		item:add_proto_expert_info(x.saturated)
 	end
+	tree:add(f.n_raw, q(4, 1))
+	tree:add(f.n, q(4, 1), n):set_generated()
 	tree:append_text(string.format(": link %d, %s, U %.3f, queue %d bytes",
 				       w0:bitfield(0, 12), rate_text(rate), u / 64, qlen * 64))
 	return true
@@ -202,13 +222,16 @@ end
 
 local function dissect_window(bytes, tree)
 	local w0, value = bytes(0, 4), bytes(0, 4):bitfield(20, 12)
-	local what, number = w0:bitfield(0, 2), number_decode(w0:bitfield(4, 16))
+	local what = w0:bitfield(0, 2)
+	-- a request's T has a bit less
+	local number = number_decode(what == request and w0:bitfield(5, 15) or w0:bitfield(4, 16))
 
 	tree:add(f.window_kind, w0)
 	tree:add(f.window_serial, w0)
 	if what == request then
 		local w = number_decode(bytes(4, 2):uint())
 
+		tree:add(f.window_share, w0)
 		tree:add(f.window_t, w0, number):set_generated()
 		tree:add(f.window_stage, w0)
 		tree:add(f.window_eta, w0)
@@ -300,7 +323,7 @@ local function dissect_option(tvb, tree, at, claims)
 
 		tree:add(f.found_rate, word, rate_decode(word:bitfield(12, 12)))
 		tree:add(f.found_u, word, word:bitfield(24, 8) / 64)
-		tree:add(f.found_qlen, word, word:bitfield(0, 12) * 1024)
+		tree:add(f.found_qlen, word, qlen_decode(word:bitfield(2, 10)) * 64)
 	end
 end
 

@@ -42,6 +42,8 @@ const struct field flow_fields[] = {
 	  "Window in bytes on the wire." },
 	{ "W_c", FORM_NUM, "W_c", NULL, "hpccpp_flow_reference_window_bytes",
 	  "Reference window in bytes on the wire." },
+	{ "W_f", FORM_NUM, "W_f", NULL, "hpccpp_flow_share_bytes",
+	  "Window of one flow's share of the bottleneck, 0 where it is not told." },
 	{ "T", FORM_TIME, "T", "T", "hpccpp_flow_base_rtt_seconds",
 	  "Base round trip time in use." },
 	{ "R", FORM_RATE, "R", "R", "hpccpp_flow_rate_bytes_per_second",
@@ -112,6 +114,7 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 		put_fixed(row, "U", r->U);
 		put_num(row, "W", r->W);
 		put_num(row, "W_c", r->W_c);
+		put_num(row, "W_f", r->W_f);
 		put_num(row, "inc_stage", r->inc_stage);
 		put_num(row, "T", r->T);
 		put_num(row, "R", r->R * 8);

@@ -44,6 +44,8 @@ const struct field port_fields[] = {
 	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
 	  "Queue as of the last stamp." },
 	{ "tx_bytes", FORM_BYTES, NULL, NULL, NULL, NULL },
+	{ "flows", FORM_NUM, "flows", "FLOWS", "hpccpp_port_flows",
+	  "Flows that share the port, as of the last stamp." },
 	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },
 	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
@@ -155,6 +157,7 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 	put_num(row, "qlen", (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
 	put_num(row, "tx_bytes",
 		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
+	put_num(row, "flows", port->flows.N);
 	if (port->last.seen)
 		put_num(row, "age", stamp_age(port));
 	if (qdisc) {

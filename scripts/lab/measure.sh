@@ -142,11 +142,16 @@ fair()
 {
 	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire -v eta="${p[eta]}" '
 		BEGIN { n = 0 }
-		FILENAME ~ /events$/ { if ($1 == "join") { at[n] = $2; id[n++] = $3 } ; next }
+		FILENAME ~ /events$/ {
+			if ($1 == "join") { at[n] = $2; id[n++] = $3 }
+			else if ($1 == "leave" && !leaves) leaves = $2
+			next
+		}
 		{ got[$2, $1] = $3; if ($1 > end) end = $1 }
 		END {
 			for (e = 0; e < n; e++) {
-				until = e + 1 < n ? at[e + 1] : at[e] + 500 * rtt
+				# until there is another share
+				until = e + 1 < n ? at[e + 1] : leaves
 				# what it received in four round trips, and in the four before
 				share = mbit / 8000 / (e + 2) * eta / 100 * (wire - 66) / wire
 				result = 0

@@ -316,7 +316,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","backlog","drops","stats"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","backlog","drops","stats"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
@@ -332,7 +332,7 @@ lines() # REGEX...: as many lines, each like its own
 }
 "$HPCCPP" -s port show netns "$box" >"$tmp/out"
 check "... what an operator has to know, and no counter of 0" lines \
-	'd0 id [0-9]+ rate 50Mbit queue qdisc base-rtt 7us' 'U 0\.000 qlen 0b backlog 0b drops 0'
+	'd0 id [0-9]+ rate 50Mbit queue qdisc base-rtt 7us' 'U 0\.000 qlen 0b flows 0 backlog 0b drops 0'
 check "... deleted" "$HPCCPP" port del d0 netns "$box"
 "$HPCCPP" port show netns "$box" >"$tmp/out"
 check "none: it is said" lines 'no port agent'

@@ -40,7 +40,7 @@ fi
 # dissect FILE: to JSON, an object for each packet, of what our dissector says:
 #	t	seconds
 #	options	of each: name, records, written, tag (of those that have one), and rec, the records: link, rate,
-#		u, ts, tx, qlen (null in an empty one)
+#		u, ts, tx, qlen, n (null in an empty one)
 #	expert	names of what is wrong with them
 # And false when Lua or tshark itself had an error.
 dissect()
@@ -62,12 +62,13 @@ dissect()
 				tag: .["hpccpp.tag"],
 				window: (if has("hpccpp.window.kind") then
 					[number("window.kind", "window.serial", "window.w", "window.t",
-						"window.stage", "window.eta", "window.w_ai", "window.n",
+						"window.share", "window.stage", "window.eta", "window.w_ai", "window.n",
 						"rate", "u")] else [] end),
 				rec: [.["hpccpp.record_tree"] | list[] | {
 					link: number("link"), rate: number("rate"),
 					u: number("u"), ts: number("ts"),
-					tx: number("tx_bytes"), qlen: number("qlen")
+					tx: number("tx_bytes"), qlen: number("qlen"),
+					n: number("n")
 				}]
 			}],
 			expert: [.. | objects | keys[] | select(test("^hpccpp\\.(bad|no|sat|res)"))] | unique
@@ -83,7 +84,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 1000 -- "$0" capture
-ktap_plan 61
+ktap_plan 62
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -127,7 +128,7 @@ packets=()
 expected=()
 
 # made NAME HEX EXPECTED: a segment with these TCP options, over IPv4 and IPv6 in
-# turn; expected is "OPTION RECORDS WRITTEN LINK:RATE:U:TS:TX:QLEN..., EXPERT..."
+# turn; expected is "OPTION RECORDS WRITTEN LINK:RATE:U:TS:TX:QLEN:N..., EXPERT..."
 made()
 {
 	local hex=${2// } doff ip
@@ -145,31 +146,31 @@ made()
 	expected+=("$1=$3")
 }
 
-r1='00761940 00001000 00002003'		# 7, 25M, 1, 256, 2048, 192
-r2='00a26480 ffffff00 00000100'		# 10, 10k, 2, 268435440, 64, 0
+r1='00761940 00001000 000020d1'		# 7, 25M, 1, 256, 2048, 192, 16
+r2='00a26480 ffffff00 00000100'		# 10, 10k, 2, 268435440, 64, 0, 0
 empty='00000000 00000000 00000000'
-made "one record" "fd104843 $r1" "collect 1 1 7:25000000:1:256:2048:192"
-made "one record over IPv6" "fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192"
-made "the second empty" "fd1c4845 $r1 $empty" "echo 2 1 7:25000000:1:256:2048:192 0:0:-:-:-:-"
+made "one record" "fd104843 $r1" "collect 1 1 7:25000000:1:256:2048:192:16"
+made "one record over IPv6" "fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192:16"
+made "the second empty" "fd1c4845 $r1 $empty" "echo 2 1 7:25000000:1:256:2048:192:16 0:0:-:-:-:-:-"
 made "three records" "fd284843 $r1 $r2 $r1" \
-	"collect 3 3 7:25000000:1:256:2048:192 10:10000:2:268435440:64:0 7:25000000:1:256:2048:192"
-made "a burst's, not its last segment" "fd104842 $r1" "burst 1 1 7:25000000:1:256:2048:192"
-made "none written" "fd104843 $empty" "collect 1 0 0:0:-:-:-:-"
+	"collect 3 3 7:25000000:1:256:2048:192:16 10:10000:2:268435440:64:0:0 7:25000000:1:256:2048:192:16"
+made "a burst's, not its last segment" "fd104842 $r1" "burst 1 1 7:25000000:1:256:2048:192:16"
+made "none written" "fd104843 $empty" "collect 1 0 0:0:-:-:-:-:-"
 made "the most of each field" "fd104843 ffffffff ffffffff ffffffff" \
-	"collect 1 1 4095:255000000000000000:3.984375:268435440:1073741760:4194240, bad_rate saturated"
-made "4 Tbit/s" "fd104843 001b2800 00000000 00000000" "collect 1 1 1:4000000000000:0:0:0:0"
-made "4.1 Tbit/s" "fd104843 001b2900 00000000 00000000" "collect 1 1 1:4100000000000:0:0:0:0, bad_rate"
-made "9.9 kbit/s" "fd104843 00126300 00000000 00000000" "collect 1 1 1:9900:0:0:0:0, bad_rate"
+	"collect 1 1 4095:255000000000000000:3.984375:268435440:1073741760:133169152:49152, bad_rate saturated"
+made "4 Tbit/s" "fd104843 001b2800 00000000 00000000" "collect 1 1 1:4000000000000:0:0:0:0:0"
+made "4.1 Tbit/s" "fd104843 001b2900 00000000 00000000" "collect 1 1 1:4100000000000:0:0:0:0:0, bad_rate"
+made "9.9 kbit/s" "fd104843 00126300 00000000 00000000" "collect 1 1 1:9900:0:0:0:0:0, bad_rate"
 made "written after empty" "fd1c4843 $empty $r1" \
-	"collect 2 1 0:0:-:-:-:- 7:25000000:1:256:2048:192, bad_order"
-made "after timestamps" "0101080a0000000100000002 fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192"
+	"collect 2 1 0:0:-:-:-:-:- 7:25000000:1:256:2048:192:16, bad_order"
+made "after timestamps" "0101080a0000000100000002 fd104845 $r1" "echo 1 1 7:25000000:1:256:2048:192:16"
 zeros=$(printf '%080d' 0)
 made "two options" "fd104843 $empty fd104845 $r1" \
-	"collect 1 0 0:0:-:-:-:-;echo 1 1 7:25000000:1:256:2048:192"
-made "with a tag" "fd144854 $r1 c0ffee11" "tag 1 1 7:25000000:1:256:2048:192 0xc0ffee11"
+	"collect 1 0 0:0:-:-:-:-:-;echo 1 1 7:25000000:1:256:2048:192:16"
+made "with a tag" "fd144854 $r1 c0ffee11" "tag 1 1 7:25000000:1:256:2048:192:16 0xc0ffee11"
 made "two with a tag" "fd204854 $r1 $empty c0ffee11" \
-	"tag 2 1 7:25000000:1:256:2048:192 0:0:-:-:-:- 0xc0ffee11"
-made "a tag is wanted" "fd104843 $empty fd044854" "collect 1 0 0:0:-:-:-:-;tag 0 -"
+	"tag 2 1 7:25000000:1:256:2048:192:16 0:0:-:-:-:-:- 0xc0ffee11"
+made "a tag is wanted" "fd104843 $empty fd044854" "collect 1 0 0:0:-:-:-:-:-;tag 0 -"
 for length in 8 16 19 28 40; do
 	made "tag, length $length" "$(printf 'fd%02x4854' $length)${zeros:0:2 * length - 8}" "tag - -, bad_length"
 done
@@ -182,12 +183,14 @@ done
 made "length 2" "fd02" ""
 made "length 3" "fd0348" ""
 made "length 0" "fd00" ""
-made "a window and the path's rate" "fd084857 12ddc664" "window - - 0 1 48000 - - - - - 100000000 -"
-made "a window and U" "fd084857 607d00f3" "window - - 1 2 2000 - - - - - - 0.94921875"
-made "a window and N" "fd084857 b07d0010" "window - - 2 3 2000 - - - - 16 - -"
+made "a window and the path's rate" "fd084857 12ddc664" "window - - 0 1 48000 - - - - - - 100000000 -"
+made "a window and U" "fd084857 607d00f3" "window - - 1 2 2000 - - - - - - - 0.94921875"
+made "a window and N" "fd084857 b07d0010" "window - - 2 3 2000 - - - - - 16 - -"
 made "a request for windows" "fd0c4857 d0c7e55f 14c40064" \
-	"window - - 3 1 4880 2300 5 95 100 - - -"
-made "a request for no windows" "fd0c4857 f0000000 00000000" "window - - 3 3 0 0 0 0 0 - - -"
+	"window - - 3 1 4880 2300 0 5 95 100 - - -"
+made "a request for windows of a share" "fd0c4857 d8c7e55f 14c40064" \
+	"window - - 3 1 4880 2300 1 5 95 100 - - -"
+made "a request for no windows" "fd0c4857 f0000000 00000000" "window - - 3 3 0 0 0 0 0 0 - - -"
 made "a window as long as records" "fd104857 $r1" "window - -, bad_length"
 made "a request as long as a window" "fd084857 d0c7e55f" "window - -, bad_length"
 made "another's ExID" "fd0cf989 0102030405060708" ""
@@ -204,7 +207,7 @@ mapfile -t got < <(jq -r '
 	def or_none: if . == null then "-" else tostring end;
 	[.options[] | "\(.name | or_none) \(.records | or_none) \(.written | or_none)" +
 		([.window[] | " " + or_none] | add // "") +
-		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen | or_none] | join(":"))] | add // "") +
+		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen, .n | or_none] | join(":"))] | add // "") +
 		(if .tag then " " + .tag else "" end)] as $o |
 	($o | join(";")) + (.expert | if . == [] then "" else ", " + (map(ltrimstr("hpccpp.")) | join(" ")) end)' \
 	"$tmp/packets")
@@ -236,13 +239,13 @@ done >"$tmp/hex"
 text2pcap -q -l 101 "$tmp/hex" "$tmp/responses.pcap" 2>"$tmp/text2pcap"
 # shellcheck disable=SC2046 # words
 mapfile -t got < <(tshark -r "$tmp/responses.pcap" -X "lua_script:$top/scripts/hpccpp.lua" -T fields -E separator=, \
-	$(printf -- '-e hpccpp.%s ' response.{id,sport,dport,seq,peer,peer6} link rate u qlen) 2>"$tmp/tshark")
+	$(printf -- '-e hpccpp.%s ' response.{id,sport,dport,seq,peer,peer6} link rate u qlen n) 2>"$tmp/tshark")
 said() { check "response: $1" [ "${got[$2]}" = "$3" ]; } # NAME NUMBER FIELDS
-said "to a sender" 0 0x4852,1000,2000,7,10.0.0.2,,7,25000000,1,192
-said "to a receiver" 1 0x4844,1000,2000,4294967295,10.0.0.2,,7,25000000,1,192
-said "over IPv6" 2 0x4844,1000,2000,7,,fd00::2,7,25000000,1,192
-said "another's ID" 3 ,,,,,,,,,
-said "another length" 4 ,,,,,,,,,
+said "to a sender" 0 0x4852,1000,2000,7,10.0.0.2,,7,25000000,1,192,16
+said "to a receiver" 1 0x4844,1000,2000,4294967295,10.0.0.2,,7,25000000,1,192,16
+said "over IPv6" 2 0x4844,1000,2000,7,,fd00::2,7,25000000,1,192,16
+said "another's ID" 3 ,,,,,,,,,,
+said "another length" 4 ,,,,,,,,,,
 
 # What a snap length cuts off is not an error of ours.
 editcap -s 52 "$tmp/made.pcap" "$tmp/cut.pcap"

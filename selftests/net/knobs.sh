@@ -15,7 +15,7 @@ RATE=50mbit
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 81
+ktap_plan 88
 topo_line 1 1
 agents_on
 
@@ -54,6 +54,7 @@ w_ai 0 0 1048576
 base_rtt_us 0 0 4000000
 hold 50 0 100
 probe 0 0 1000
+share 1 0 1
 END
 set_knob eta 50
 assert_eq "eta of another namespace" \
@@ -137,8 +138,8 @@ set_knob eta 95
 # --- What is shown -----------------------------------------------------------
 
 missing=
-for name in src dest sk link rate ts tx_bytes qlen port_U records bottleneck used \
-	update_wc u tau U W W_c inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
+for name in src dest sk link rate ts tx_bytes qlen port_U N records bottleneck used \
+	update_wc u tau U W W_c W_f inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
 	[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/events") == $(wc -l <"$tmp/events") ]] ||
 		missing+=" $name"
 done
@@ -169,7 +170,7 @@ ss_and_flow_show()
 	assert_le "ss: cwnd_gain is W / W_max, to 1/256; difference" \
 		"$(jq -n "$(flow '.W * 8e6 / .B / .T / 1.125') - ${W:-9} | fabs")" 0.006
 	"$HPCCPP" flow show netns "$h1" >"$tmp/text"
-	check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) T $(flow .T)us" "$tmp/text"
+	check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) W_f $(flow .W_f) T $(flow .T)us" "$tmp/text"
 	kill -CONT "$sender"
 }
 flow_tests 5 ss_and_flow_show

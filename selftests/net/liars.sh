@@ -28,8 +28,9 @@ rewrite()
 	local at=$1 statement=
 	[[ -z $word0 ]] || statement+=" @th,$((at + 32)),32 set $word0"
 	[[ -z $U ]] || statement+=" @th,$((at + 56)),8 set $U"
-	[[ -z $qlen ]] || statement+=" @th,$((at + 88)),8 set $qlen @th,$((at + 120)),8 set $qlen"
+	[[ -z $qlen ]] || statement+=" @th,$((at + 88)),8 set $qlen @th,$((at + 120)),2 set $((qlen & 3))"
 	[[ -z $tx ]] || statement+=" @th,$((at + 96)),24 set $tx"
+	[[ -z $N ]] || statement+=" @th,$((at + 122)),6 set $N"
 	nft_s1 "add rule inet box forward $liar @th,$at,32 0xfd104845$statement"
 }
 
@@ -37,7 +38,7 @@ rewrite()
 # SYN-ACK; sets honest and lying (Mbit/s) and what measure_flows does
 lie()
 {
-	local word0='' U='' qlen='' tx='' client=() server=() ns i
+	local word0='' U='' qlen='' tx='' N='' client=() server=() ns i
 	name=$1
 	shift
 	nft_s1 flush ruleset
@@ -99,14 +100,22 @@ lie "B = 4 Tbit/s and U = 0" word0="$(word 0xb28 0)" qlen=0 tx=0x123456
 nsenter --net="/run/netns/$h2" sysctl -qw net.ipv4.tcp_wmem="4096 262144 262144"
 assert_ge "$name: honest" "$honest" 1 Mbit/s
 
-# Twice the T, twice the W and the share
+# Twice the T and W_max: the share is of the rate, which N tells
 tc -n "$s1" qdisc add dev h2 root netem delay 2ms limit 100000
 lie "ACKs late by 2 ms"
 tc -n "$s1" qdisc del dev h2 root
-assert_ge "$name: honest" "$honest" 50 Mbit/s
+assert_ge "$name: honest" "$honest" 75 Mbit/s
+assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
+
+# It goes to 4/5 of the link and the other to a half, each as fast: 8 : 5 at most
+lie "N = 1.25" N=2
+assert_ge "$name: honest" "$honest" 60 Mbit/s
+assert_ge "$name: second" "$lying" 100 Mbit/s
 assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
 
 # The liar slows itself alone
+lie "N = 49152" N=63
+assert_ge "$name: honest" "$honest" 120 Mbit/s
 lie "U = max" U=0xff qlen=0xff
 assert_ge "$name: honest" "$honest" 170 Mbit/s
 assert_ge "$name: second" "$lying" 1 Mbit/s

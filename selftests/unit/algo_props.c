@@ -10,6 +10,7 @@ static void random_params(struct hpccpp_params *p)
 	p->W_ai = rnd_log(0, HPCCPP_W_LIMIT);
 	p->W_min = rnd_log(1, HPCCPP_W_LIMIT);
 	p->W_max = p->W_min + rnd_below(HPCCPP_W_LIMIT + 1ULL - p->W_min);
+	p->share = rnd_below(2);
 }
 
 static void prop_W_does_not_grow_with_U(void **state)
@@ -358,6 +359,7 @@ static void model_step(struct model *m)
 		.ts = (now >> HPCCPP_TS_SHIFT) & HPCCPP_MASK24,
 		.tx_bytes = (__u64)(m->tx / 64) & HPCCPP_MASK24,
 		.qlen = fmin(m->q / 64, HPCCPP_QLEN_MAX),
+		.N = hpccpp_N_encode(m->flows),
 		.U = fmin(255, 64 * (m->q / (m->B * m->p.T * US) +
 				     out / (m->B * dt))),
 	};
@@ -433,6 +435,35 @@ static void model_two_flows_share_fairly(void **state)
 	assert_true(m.q < 1000);
 }
 
+/* Difference 8: one flow has half the link, 15 the rest of it unevenly. */
+static void model_shares_are_had_soon(void **state)
+{
+	static const struct { __u64 gbit; __u32 T; } cases[] = {
+		{ 100, 8 }, { 25, 20 }, { 10, 50 },
+	};
+	struct model m;
+	size_t c;
+	int i;
+
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		__u32 bdp = cases[c].gbit * 125 * cases[c].T;
+
+		model_init(&m, 16, cases[c].gbit * G1, cases[c].T, 60);
+		m.p.share = 1;
+		model_set_W(&m, 0, bdp / 2);
+		for (i = 1; i < 16; i++)
+			model_set_W(&m, i, bdp / 2 * i / 120);
+		model_run(&m, 20);
+		for (i = 0; i < 16; i++)
+			if (m.s[i].W * 16.0 > 1.25 * bdp || m.s[i].W * 16.0 < bdp / 1.25)
+				fail_msg("case %zu, flow %d: %u of %u", c, i, m.s[i].W, bdp / 16);
+		model_run(&m, 100);
+		assert_true(model_jain(&m) > 0.99);
+		assert_near(m.s[0].U * STEP, 0.95, 0.03);
+		assert_true(m.q < 0.02 * bdp);
+	}
+}
+
 static void model_room_is_taken(void **state)
 {
 	struct model m;
@@ -457,6 +488,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(prop_garbage_stays_in_bounds),
 	cmocka_unit_test(model_incast_settles),
 	cmocka_unit_test(model_two_flows_share_fairly),
+	cmocka_unit_test(model_shares_are_had_soon),
 	cmocka_unit_test(model_room_is_taken),
 };
 

@@ -242,7 +242,7 @@ const struct hpccpp_params params_95 = {
 int main(void)
 {
 	static const struct tests * const files[] = {
-		&lines_tests, &guards_tests, &props_tests, &wire_tests,
+		&lines_tests, &share_tests, &guards_tests, &props_tests, &wire_tests,
 	};
 	struct CMUnitTest all[100];
 	size_t n = 0;

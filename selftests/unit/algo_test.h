@@ -94,6 +94,6 @@ struct tests {
 	size_t n;
 };
 
-extern const struct tests lines_tests, guards_tests, props_tests, wire_tests;
+extern const struct tests lines_tests, share_tests, guards_tests, props_tests, wire_tests;
 
 #endif /* HPCCPP_ALGO_TEST_H */

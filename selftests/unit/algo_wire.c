@@ -92,6 +92,58 @@ static void wire_num_error(void **state)
 	}
 }
 
+static void wire_qlen_of_every_code(void **state)
+{
+	__u32 code, before = 0;
+
+	for (code = 0; code <= 0x3ff; code++) {
+		__u32 qlen = hpccpp_qlen_decode(code);
+
+		assert_int_equal(hpccpp_qlen_encode(qlen), code);
+		assert_true(!code || qlen > before);
+		/* all between two codes are rounded down */
+		if (code)
+			assert_int_equal(hpccpp_qlen_encode(qlen - 1), code - 1);
+		if (qlen > 128)
+			assert_true((qlen - 1 - before) * 64 < qlen);
+		else
+			assert_int_equal(qlen, code);
+		before = qlen;
+	}
+	assert_int_equal(before, HPCCPP_QLEN_MAX);
+	assert_int_equal(hpccpp_qlen_encode(HPCCPP_QLEN_MAX + 1), 0x3ff);
+	assert_int_equal(hpccpp_qlen_encode(~0U), 0x3ff);
+}
+
+static void wire_N_of_every_code(void **state)
+{
+	__u32 code;
+
+	assert_int_equal(hpccpp_N_decode(0), 0);
+	assert_int_equal(hpccpp_N_decode(1), 4);
+	assert_int_equal(hpccpp_N_decode(HPCCPP_N_MAX), 4 * 49152);
+	/* from 4 on they are of whole flows; 1.25 and 1.75 are not told */
+	for (code = 1; code <= HPCCPP_N_MAX; code++)
+		if (!(hpccpp_N_decode(code) % 4))
+			assert_int_equal(hpccpp_N_encode(hpccpp_N_decode(code) / 4), code);
+	assert_int_equal(hpccpp_N_encode(0), 0);
+	assert_int_equal(hpccpp_N_encode(0x10000), HPCCPP_N_MAX);
+	assert_int_equal(hpccpp_N_encode(~0U), HPCCPP_N_MAX);
+}
+
+static void wire_N_error(void **state)
+{
+	__u32 flows;
+
+	for (flows = 1; flows <= 53000; flows++) {
+		double told = hpccpp_N_decode(hpccpp_N_encode(flows)) / 4.0;
+
+		if (flows <= 8)
+			assert_true(told == flows);
+		assert_true(fabs(told - flows) <= flows / 8.0);
+	}
+}
+
 static void wire_record_round_trip(void **state)
 {
 	int n;
@@ -114,11 +166,15 @@ static void wire_record_layout(void **state)
 {
 	struct hpccpp_int r = { .link = 0xabc, .rate = 0x1a2, .U = 0x9d,
 				.ts = 0x123456, .tx_bytes = 0x789abc,
-				.qlen = 0xdef0 };
+				.qlen = (64 + 0x15) << 11, .N = 0x2d };
 
 	assert_int_equal(hpccpp_int_w0(&r), 0xabc1a29d);
-	assert_int_equal(hpccpp_int_w1(&r), 0x123456de);
-	assert_int_equal(hpccpp_int_w2(&r), 0x789abcf0);
+	assert_int_equal(hpccpp_int_w1(&r), 0x123456c5);
+	assert_int_equal(hpccpp_int_w2(&r), 0x789abc6d);
+	/* what a SYN has found: neither link nor N */
+	assert_int_equal(hpccpp_found(&r), 0x3151a29d);
+	r.qlen = HPCCPP_QLEN_MAX;
+	assert_int_equal(hpccpp_found(&r), 0x3ff1a29d);
 	assert_int_equal(HPCCPP_OPT_LEN(1), 16);
 	assert_int_equal(HPCCPP_OPT_LEN(2), 28);
 	assert_int_equal(HPCCPP_OPT_LEN(HPCCPP_REC_MAX), 40);
@@ -254,6 +310,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(wire_rate_error),
 	cmocka_unit_test(wire_rate_codes_are_ordered),
 	cmocka_unit_test(wire_num_error),
+	cmocka_unit_test(wire_qlen_of_every_code),
+	cmocka_unit_test(wire_N_of_every_code),
+	cmocka_unit_test(wire_N_error),
 	cmocka_unit_test(wire_record_round_trip),
 	cmocka_unit_test(wire_record_layout),
 	cmocka_unit_test(icrc_changes_as_a_crc_of_all),

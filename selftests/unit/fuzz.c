@@ -110,6 +110,7 @@ static void take_params(void)
 	params.W_ai = take_range(0, 1 << 20);
 	params.W_min = take_range(1, HPCCPP_W_LIMIT);
 	params.W_max = take_range(params.W_min, HPCCPP_W_LIMIT);
+	params.share = params.max_stage & 1;
 	__builtin_memset(&state, 0, sizeof(state));
 }
 

@@ -20,8 +20,8 @@ static void syn_ack_asks_back(void **state)
 	assert_int_equal(word(1), HPCCPP_WANTED);
 	assert_int_equal(word(2), 0);
 	assert_int_equal(word(3), 0);
-	/* 0x1234 of 64 bytes are 0x123 KiB; rate and U are the record's */
-	assert_int_equal(word(4), 0x12361428);
+	/* 0x1240 of 64 bytes are code 0x1c9; rate and U are the record's */
+	assert_int_equal(word(4), 0x1c961428);
 	assert_int_equal(stat(HPCCPP_HS_COLLECTED), 1);
 	assert_int_equal(stat(HPCCPP_HS_ECHOED), 1);
 	assert_int_equal(stat(HPCCPP_HS_ASKED), 1);
@@ -93,9 +93,9 @@ static void asked_back(__u32 found)
 
 static void third_ack_answers(void **state)
 {
-	const struct hpccpp_int found = { .rate = 0x614, .U = 40, .qlen = 0x1230 };
+	const struct hpccpp_int found = { .rate = 0x614, .U = 40, .qlen = 0x1240 };
 
-	asked_back(0x12361428);
+	asked_back(0x1c961428);
 	assert_mail(&found, 1);
 	assert_int_equal(the_flow.mail.gen, 1);
 	assert_int_equal(stat(HPCCPP_HS_ECHOES), 1);
@@ -118,18 +118,18 @@ static void syn_ack_with_a_cookie(void **state)
 /* It has waited for the application, which is no part of the round trip. */
 static void data_in_place_of_the_third_ack(void **state)
 {
-	asked_back(0x12361428);
+	asked_back(0x1c961428);
 	module_has_it();
 	assert_int_equal(send_data(), HPCCPP_EXID_COLLECT);
 	assert_int_equal(send_ack(), 0);
 }
 
-/* A queue that is longer than the word can say is as long as a record can. */
+/* The most that a record can say is the most that the word can. */
 static void syn_found_a_long_queue(void **state)
 {
 	const struct hpccpp_int found = { .rate = 0x614, .U = 255, .qlen = HPCCPP_QLEN_MAX };
 
-	asked_back(0xfff614ff);
+	asked_back(0x3ff614ff);
 	assert_mail(&found, 1);
 }
 
@@ -150,7 +150,7 @@ static void syn_found_a_bound(void **state)
 /* hpccpp takes a flow that is older: a handshake's record is not news to it */
 static void found_long_ago(void **state)
 {
-	asked_back(0x12361428);
+	asked_back(0x1c961428);
 	skops.data_segs_out = HPCCPP_FIRST_FLIGHT;
 	module_has_it();
 	assert_int_equal(the_flow.mail.gen, 1);
@@ -204,7 +204,7 @@ static void fallback_until_an_echo(void **state)
 
 static void no_fallback_with_telemetry(void **state)
 {
-	asked_back(0x12361428);
+	asked_back(0x1c961428);
 	assert_stood_in("", 0, 0);
 }
 
@@ -299,7 +299,7 @@ static void connects_again(void **state)
 	assert_stood_in("cubic", 1, 0);
 	send_syn();
 	assert_int_equal(exid(), HPCCPP_EXID_COLLECT);
-	put_asked_back(three, 0x12361428);
+	put_asked_back(three, 0x1c961428);
 	connected();
 	assert_stood_in("hpccpp", 1, 1);
 }
@@ -319,7 +319,7 @@ static void connects_again_by_another_route(void **state)
 	peer_is_silent();
 	connects();
 	__builtin_memcpy(cc_set, "bbr", 4);
-	put_asked_back(three, 0x12361428);
+	put_asked_back(three, 0x1c961428);
 	connected();
 	assert_stood_in("bbr", 1, 0);
 }
@@ -382,7 +382,7 @@ static void syn_ack_has_the_most_loaded(void **state)
 {
 	answer_syn(three, 3);
 	assert_int_equal(stored, HPCCPP_SYNACK_LEN);
-	assert_int_equal(word(4), hpccpp_int_w0(&three[1]) & HPCCPP_LINK_0);
+	assert_int_equal(word(4), 4 << 20 | (hpccpp_int_w0(&three[1]) & HPCCPP_LINK_0));
 }
 
 static void syn_ack_without_a_question(void **state)

@@ -126,7 +126,7 @@ static void found_is_an_echo_without_a_tag(void **state)
 	use_keys(1);
 	the_keys.require = 1;
 	open_active();
-	put_asked_back(three, 0x12361428);
+	put_asked_back(three, 0x1c961428);
 	connected();
 	assert_int_equal(stat(HPCCPP_HS_TAG_NONE), 1);
 	assert_int_equal(the_flow.mail.gen, 0);

@@ -262,7 +262,7 @@ static void put_asked_back(const struct hpccpp_int *rec, __u32 found)
 
 /* Links of 200 Mbit/s; the second is the most loaded, the third the least */
 static const struct hpccpp_int three[] = {
-	{ .link = 1, .rate = 0x614, .U = 40, .ts = 0x123456, .tx_bytes = 0x9abcde, .qlen = 0x1234 },
+	{ .link = 1, .rate = 0x614, .U = 40, .ts = 0x123456, .tx_bytes = 0x9abcde, .qlen = 0x1240 },
 	{ .link = 2, .rate = 0x714, .U = 60, .ts = 2, .tx_bytes = 3, .qlen = 4 },
 	{ .link = 3, .rate = 0x714, .U = 20, .ts = 5, .tx_bytes = 6, .qlen = 7 },
 };

@@ -17,17 +17,22 @@
 
 static __u32 window_serial = 1;
 
-static void put_request(__u32 T, __u32 stage, __u32 eta, __u32 W, __u32 W_ai)
+static void put_request_of(__u16 T, __u32 stage, __u32 eta, __u32 W, __u32 W_ai)
 {
 	__be32 w[2] = {
 		bpf_htonl(HPCCPP_WINDOW(HPCCPP_WINDOW_REQUEST, window_serial,
-					hpccpp_num_encode(T), stage << 8 | eta)),
+					T, stage << 8 | eta)),
 		bpf_htonl((__u32)hpccpp_num_encode(W) << 16 | hpccpp_num_encode(W_ai)),
 	};
 
 	no_options();
 	put_option(HPCCPP_EXID_WINDOW, w, sizeof(w));
 	parse_it();
+}
+
+static void put_request(__u32 T, __u32 stage, __u32 eta, __u32 W, __u32 W_ai)
+{
+	put_request_of(hpccpp_num_encode(T), stage, eta, W, W_ai);
 }
 
 /* A sender's data has been seen, and it wants windows. */
@@ -44,10 +49,11 @@ static void grant(void)
 static double port_tx;
 static __u32 port_qlen;
 static __u16 port_link;
+static __u8 port_N;
 
 static void collect_from_port(double load, __u64 dt)
 {
-	struct hpccpp_int rec = { .link = port_link, .rate = RATE_10G, .U = 30 };
+	struct hpccpp_int rec = { .link = port_link, .rate = RATE_10G, .U = 30, .N = port_N };
 
 	now += dt;
 	port_tx += load * B_10G * dt / 1e9;
@@ -130,6 +136,7 @@ static void begin_draft(void)
 	port_tx = 0;
 	port_qlen = 0;
 	port_link = 7;
+	port_N = 0;
 	grant();
 }
 
@@ -162,6 +169,63 @@ static void lines_28_34_increase(void **state)
 	/* 40 T, and a window in a quarter of each */
 	assert_true(told >= 120 && told <= 160);
 	assert_true(draft.W_c > W0 * 1.5);
+}
+
+/* W after 40 T at eta, of a request with this T and what stands beside it */
+static double window_of_sixteen(__u16 T)
+{
+	double W = 0;
+	int i;
+
+	begin_draft();
+	port_N = hpccpp_N_encode(16);
+	put_request_of(T, STAGE, 95, W0, W_AI);
+	for (i = 0; i < 400; i++) {
+		collect_from_port(.95, T_NS / 10);
+		send_ack();
+		if (stored)
+			W = window();
+	}
+	return W;
+}
+
+/* Difference 8 is the sender's to choose: 16 flows have 7422 bytes each. */
+static void share_where_the_sender_wants_it(void **state)
+{
+	__u16 T = hpccpp_num_encode(T_US);
+
+	assert_in_range(window_of_sixteen(T | HPCCPP_REQUEST_SHARE >> 12), 7400, W0 / 4);
+}
+
+/* A decrease is not made good before it has had its effect: not for a T. */
+static void share_after_a_decrease(void **state)
+{
+	__u16 T = hpccpp_num_encode(T_US) | HPCCPP_REQUEST_SHARE >> 12;
+	double W;
+	int i;
+
+	window_of_sixteen(T);
+	window_serial = 2;
+	put_request_of(T, STAGE, 95, 2000, W_AI);
+	for (i = 0; i < 9; i++) {
+		collect_from_port(.95, T_NS / 10);
+		send_ack();
+		if (stored)
+			assert_in_range(window(), 1900, 2200);
+	}
+	/* then it goes there: by half of W at most in each round trip */
+	for (W = 0; i < 100; i++) {
+		collect_from_port(.95, T_NS / 10);
+		send_ack();
+		if (stored)
+			W = window();
+	}
+	assert_in_range(W, 5000, 12500);
+}
+
+static void share_of_a_sender_that_does_not(void **state)
+{
+	assert_in_range(window_of_sixteen(hpccpp_num_encode(T_US)), W0 - 1000, W0 * 2);
 }
 
 /* Over eta, and with a queue: W divides by U, and waits for what comes of it. */
@@ -762,6 +826,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(lines_28_34_increase),
+		TEST(share_where_the_sender_wants_it),
+		TEST(share_of_a_sender_that_does_not),
+		TEST(share_after_a_decrease),
 		TEST(lines_28_34_decrease),
 		TEST(window_in_a_quarter_of_T),
 		TEST(window_follows_the_path),

@@ -88,7 +88,7 @@ static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
 	submit(TCP_INIT_CWND);
 	w.tp.snd_cwnd = 19;
 	pass(RTT);
-	rec = stamp(&w.port, .5, 0xffff << 6);
+	rec = stamp(&w.port, .5, HPCCPP_QLEN_MAX << HPCCPP_QLEN_SHIFT);
 	news_of(&rec, 1);
 	ack(1);
 	assert_int_equal(flow()->s.W_c, 19 * WIRE);
@@ -661,6 +661,7 @@ static void knobs_have_ranges(void **state)
 		{ "base_rtt_us", 0, 4000000 },
 		{ "hold", 0, 100 },
 		{ "probe", 0, 1000 },
+		{ "share", 0, 1 },
 	};
 
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
@@ -691,6 +692,7 @@ static void knobs_have_defaults(void **state)
 	assert_int_equal(knob_is("base_rtt_us"), 0);
 	assert_int_equal(knob_is("hold"), 50);
 	assert_int_equal(knob_is("probe"), 0);
+	assert_int_equal(knob_is("share"), 1);
 }
 
 /* Counters are of all CPUs. What each counts is asserted where that happens. */

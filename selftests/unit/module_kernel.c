@@ -60,7 +60,7 @@ void *kernel_alloc_percpu(size_t size)
 
 struct net init_net;
 static struct pernet_operations *subsys;
-const int kernel_sysctl[3] = { 0, 100, 1000 };
+const int kernel_sysctl[4] = { 0, 100, 1000, 1 };
 struct ctl_table_header *kernel_knobs;
 int (*kernel_proc_show)(struct seq_file *seq, void *v);
 bool kernel_no_proc;

@@ -183,7 +183,8 @@ int proc_dointvec_minmax(const struct ctl_table *table, s64 value);
 #define SYSCTL_ZERO		((void *)&kernel_sysctl[0])
 #define SYSCTL_ONE_HUNDRED	((void *)&kernel_sysctl[1])
 #define SYSCTL_ONE_THOUSAND	((void *)&kernel_sysctl[2])
-extern const int kernel_sysctl[3];
+#define SYSCTL_ONE		((void *)&kernel_sysctl[3])
+extern const int kernel_sysctl[4];
 extern struct ctl_table_header *kernel_knobs;
 
 struct ctl_table_header *register_net_sysctl_sz(struct net *net, const char *path,

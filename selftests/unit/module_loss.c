@@ -52,6 +52,33 @@ static void loss_halves_W(void **state)
 	assert_halved("md_loss");
 }
 
+/* W does not go to its share before the decrease has had its effect. */
+static void loss_is_not_made_good(void **state)
+{
+	struct hpccpp_int rec;
+
+	begin_full();
+	flow()->s.pulled = 1;
+	lose(1);
+	assert_int_equal(flow()->s.pulled, 0);
+	pass(10);
+	rec = stamp(&w.port, .95, 0);
+	rec.N = hpccpp_N_encode(2);
+	news_of(&rec, 1);
+	ack(1);
+	assert_int_equal(flow()->s.W_f, 0);
+	/* what was in flight is acked, and a round trip more */
+	recovered();
+	round_trip(.95);
+	fill();
+	pass(T_BASE);
+	rec = stamp(&w.port, .95, 0);
+	rec.N = hpccpp_N_encode(2);
+	news_of(&rec, 1);
+	ack(w.tp.packets_out);
+	assert_int_not_equal(flow()->s.W_f, 0);
+}
+
 static void mark_halves_W(void **state)
 {
 	begin_full();
@@ -525,6 +552,7 @@ static void undo_gives_back_the_ceiling(void **state)
 
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(loss_halves_W),
+	MODULE_TEST(loss_is_not_made_good),
 	MODULE_TEST(mark_halves_W),
 	MODULE_TEST(timeout_halves_W),
 	MODULE_TEST(W_is_halved_from_W_c),

@@ -5,10 +5,10 @@
 #define RATE_10G	hpccpp_rate_encode(10000000000)
 #define RATE_1G		hpccpp_rate_encode(1000000000)
 
-/* The first word of a request: T, stages and eta */
+/* The first word of a request: the share, T, stages and eta */
 static u32 request(void)
 {
-	return hpccpp_num_encode(T_BASE) << 12 | 5 << 8 | 95;
+	return HPCCPP_REQUEST_SHARE | hpccpp_num_encode(T_BASE) << 12 | 5 << 8 | 95;
 }
 
 static void assert_told(u32 what, u32 W, u32 W_ai)
@@ -60,7 +60,7 @@ static void agent_is_told_what_W_depends_on(void **state)
 	w.tp.rtt_min = 200;
 	round_trip(.5);
 	assert_int_equal(w.calls, calls + 3);
-	assert_int_equal(w.told[1] >> 12, 205);
+	assert_int_equal(HPCCPP_REQUEST_T(w.told[1]), 205);
 	/* an eighth of W_ai, and no more */
 	knob("w_ai", 800);
 	round_trip(.5);
@@ -219,7 +219,7 @@ static void flow_enters_with_its_cwnd(void **state)
 	/* Reno had let it grow by one */
 	assert_int_equal(flow()->s.W, 13 * WIRE);
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
-	assert_int_equal(flow()->told >> 12, T_BASE);
+	assert_int_equal(HPCCPP_REQUEST_T(flow()->told), T_BASE);
 	assert_int_equal(flow()->s.records, 1);
 }
 

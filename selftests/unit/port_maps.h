@@ -5,6 +5,7 @@
 static struct hpccpp_port_roce the_roce;
 static struct roce_space the_space;
 static __u32 answered_bits[HPCCPP_ANSWERED];
+static __u32 seen_epochs[HPCCPP_SEEN];
 
 /* Entries of "port_accept" and of "port_capable": most that a test has */
 #define PREFIXES	4
@@ -42,6 +43,10 @@ static void *port_lookup(const void *map, const void *key)
 	if (map == &port_answered) {
 		TRUE_OR_TRAP(*index < HPCCPP_ANSWERED);
 		return &answered_bits[*index];
+	}
+	if (map == &port_seen) {
+		TRUE_OR_TRAP(*index < HPCCPP_SEEN);
+		return &seen_epochs[*index];
 	}
 	if (map != &port_accept && map != &port_capable)
 		return NULL;

@@ -32,6 +32,8 @@ static void *map_lookup(void *map, const void *key)
 	return port_lookup(map, key);
 }
 
+static __u32 flow_hash;		/* of the packets that are put */
+
 /* 200 Mbit/s, T 1 ms; responds, and takes responses from ADDR4 and ADDR6 */
 #define ADDR4		{ 10, 9, 9, 1 }
 #define ADDR6		{ 0xfd, 9, [15] = 1 }
@@ -44,6 +46,8 @@ static int reset(void **state)
 	now = 6 * SECOND;
 	memset(stats, 0, sizeof(stats));
 	memset(answered_bits, 0, sizeof(answered_bits));
+	memset(seen_epochs, 0, sizeof(seen_epochs));
+	flow_hash = 0x1234567;
 	memset(&copy, 0, sizeof(copy));
 	memcpy(prefixes, from, sizeof(from));
 	n_prefixes = ROOM(from);
@@ -221,7 +225,7 @@ static void put_packet(const struct frame *f)
 	packet_len = f->len;
 	skb = (struct __sk_buff) {
 		.len = f->len, .wire_len = f->len, .ingress_ifindex = 1,
-		.hash = 0x1234567,
+		.hash = flow_hash,
 	};
 	memcpy(&skb.protocol, packet + 12, 2);
 }
@@ -302,7 +306,7 @@ static void load_is_averaged_over_T(void **state)
 	assert_in_range(load_link(40, 200).U, 66, 71);
 	r = load_link(40, 200);
 	assert_in_range(r.U, 124, 132);
-	assert_int_equal(r.qlen, (80 * 625 - 1250) / 64);
+	assert_int_equal(r.qlen, (80 * 625 - 1250) / 128 * 2);
 	assert_int_equal(load_link(200, 50).qlen, 0);
 }
 
@@ -337,6 +341,205 @@ static void load_takes_no_step_back(void **state)
 	now -= 100000;
 	assert_in_range(stamped(1250).U, 31, 32);
 	assert_memory_equal(&last, &the_port.last, sizeof(last));
+}
+
+/* --- How many flows a port has ------------------------------------------------ */
+
+#define EPOCH_NS	(HPCCPP_COUNT_T * T_NS)
+
+/* Packets of so many flows in each of so many epochs, one of each in "every" of them */
+static void crowd(__u32 flows, __u32 epochs, __u32 every)
+{
+	__u32 n;
+
+	while (epochs--) {
+		now += EPOCH_NS;
+		for (n = 0; n < flows; n++) {
+			flow_hash = 5 * n + 3 * HPCCPP_SEEN;
+			if (!((n + now / EPOCH_NS) % every))
+				stamped(100);
+		}
+	}
+}
+
+static __u32 flows_told(void)
+{
+	return hpccpp_N_decode(stamped(100).N) / 4;
+}
+
+static void flows_are_counted(void **state)
+{
+	static const __u32 flows[] = { 1, 2, 3, 8, 16, 64, 256, 1024, 3072 };
+	size_t i;
+
+	for (i = 0; i < ROOM(flows); i++) {
+		reset(state);
+		crowd(flows[i], 3, 1);
+		assert_int_equal(the_port.flows.N, flows[i]);
+		assert_int_equal(flows_told(), flows[i]);
+	}
+}
+
+/* A flow of one packet, or of many that come at one time, is none. */
+static void flow_counts_from_its_second_epoch(void **state)
+{
+	crowd(8, 1, 1);
+	now -= EPOCH_NS - 1;
+	crowd(8, 1, 1);			/* in the same epoch */
+	assert_int_equal(flows_told(), 1);
+	now -= 1;
+	crowd(8, 1, 1);
+	assert_int_equal(flows_told(), 8);
+}
+
+static void flow_counts_once_in_an_epoch(void **state)
+{
+	int n;
+
+	crowd(2, 3, 1);
+	for (n = 0; n < 20; n++)
+		assert_int_equal(flows_told(), 2);
+}
+
+/* What does not ask is no packet of a flow here: ACKs, and flows of others. */
+static void flow_counts_that_asks(void **state)
+{
+	struct frame f;
+	__u32 n;
+
+	for (n = 0; n < 40; n++) {
+		if (!(n % 10))
+			crowd(2, 1, 1);
+		flow_hash = 1000 + n % 10;
+		collect(&f, false, 1, 20);
+		f.b[f.tcp + TCP_LEN] = 77;
+		put_packet(&f);
+		assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
+	}
+	assert_int_equal(the_port.flows.N, 2);
+}
+
+static void flows_of_one_hash_are_one(void **state)
+{
+	for (int n = 0; n < 6; n++) {
+		now += EPOCH_NS;
+		flow_hash = 7;
+		stamped(100);
+		flow_hash = 7 + HPCCPP_SEEN;
+		stamped(100);
+	}
+	assert_int_equal(flows_told(), 1);
+}
+
+/* An eighth goes in each epoch: 64 to 29 in six. */
+static void crowd_is_forgotten(void **state)
+{
+	__u32 left = 64;
+
+	crowd(64, 3, 1);
+	for (int n = 0; n < 40; n++) {
+		crowd(1, 1, 1);
+		assert_int_equal(the_port.flows.N, left);
+		left -= (left + 7) / 8;
+		if (!left)
+			left = 1;
+	}
+	assert_int_equal(left, 1);
+}
+
+static void crowd_of_long_ago_is_none(void **state)
+{
+	/* half in five epochs: a quarter in ten */
+	crowd(64, 3, 1);
+	now += 10 * EPOCH_NS;
+	crowd(1, 1, 1);
+	assert_int_equal(the_port.flows.N, 16);
+	crowd(64, 20, 1);
+	now += 64 * EPOCH_NS;
+	crowd(1, 1, 1);
+	assert_int_equal(the_port.flows.N, 1);
+	/* nor does it count as the one that it was */
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 1);
+}
+
+/* All pause together, or all but one: they are as many as before. */
+static void crowd_returns_from_a_pause(void **state)
+{
+	crowd(64, 3, 1);
+	now += 20 * EPOCH_NS;
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 64);
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 64);
+	crowd(1, 8, 1);
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 64);
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 64);
+	/* half of them in the next epoch: a long pause is none of their epochs */
+	crowd(1, 30, 1);
+	crowd(32, 1, 1);
+	crowd(64, 1, 1);
+	assert_int_equal(the_port.flows.N, 64);
+}
+
+/* Epochs are numbered modulo 2^32. */
+static void flows_are_counted_over_a_wrap(void **state)
+{
+	now = ((1ULL << 32) - 3) * EPOCH_NS;
+	crowd(8, 3, 1);
+	for (int n = 0; n < 6; n++) {
+		crowd(8, 1, 1);
+		assert_int_equal(the_port.flows.N, 8);
+	}
+	/* and where half of them have passed since a slot was used */
+	now += (1ULL << 31) * EPOCH_NS;
+	crowd(8, 3, 1);
+	assert_int_equal(the_port.flows.N, 8);
+}
+
+/* Its packet in a queue whose epoch is ahead came first. */
+static void flow_counts_once_in_two_queues(void **state)
+{
+	crowd(2, 3, 1);
+	seen_epochs[5] = the_port.flows.epoch + 2;
+	crowd(2, 1, 1);
+	assert_int_equal(seen_epochs[5], the_port.flows.epoch + 1);
+	crowd(2, 1, 1);
+	assert_int_equal(the_port.flows.now, 1);
+	crowd(2, 1, 1);
+	assert_int_equal(the_port.flows.now, 2);
+}
+
+/* One that asks rarely is no crowd. */
+static void flow_that_asks_rarely(void **state)
+{
+	__u32 n;
+
+	crowd(1, 3, 1);
+	for (n = 0; n < 100; n++) {
+		now += n * EPOCH_NS;
+		crowd(1, 1, 1);
+		assert_int_equal(the_port.flows.N, 1);
+	}
+}
+
+/* A flow that asks in each eighth epoch counts eight times then. */
+static void flows_that_ask_rarely(void **state)
+{
+	static const __u32 flows[] = { 8, 16, 24, 64, 128 };
+	size_t i;
+	__u32 n;
+
+	for (i = 0; i < ROOM(flows); i++) {
+		reset(state);
+		crowd(flows[i], 20, 8);
+		for (n = 0; n < 50; n++) {
+			crowd(flows[i], 1, 8);
+			assert_int_equal(the_port.flows.N, flows[i]);
+		}
+	}
 }
 
 /* --- Whom a port answers, and how often -------------------------------------- */
@@ -514,6 +717,18 @@ int main(void)
 		cmocka_unit_test_setup(load_is_averaged_over_T, reset),
 		cmocka_unit_test_setup(load_is_none_after_a_pause, reset),
 		cmocka_unit_test_setup(load_takes_no_step_back, reset),
+		cmocka_unit_test_setup(flows_are_counted, reset),
+		cmocka_unit_test_setup(flow_counts_from_its_second_epoch, reset),
+		cmocka_unit_test_setup(flow_counts_once_in_an_epoch, reset),
+		cmocka_unit_test_setup(flow_counts_that_asks, reset),
+		cmocka_unit_test_setup(flows_of_one_hash_are_one, reset),
+		cmocka_unit_test_setup(crowd_is_forgotten, reset),
+		cmocka_unit_test_setup(crowd_of_long_ago_is_none, reset),
+		cmocka_unit_test_setup(crowd_returns_from_a_pause, reset),
+		cmocka_unit_test_setup(flows_are_counted_over_a_wrap, reset),
+		cmocka_unit_test_setup(flow_counts_once_in_two_queues, reset),
+		cmocka_unit_test_setup(flow_that_asks_rarely, reset),
+		cmocka_unit_test_setup(flows_that_ask_rarely, reset),
 		cmocka_unit_test_setup(each_flow_once_in_a_period, reset),
 		cmocka_unit_test_setup(as_many_as_the_limit, reset),
 		cmocka_unit_test_setup(answer_counts_why_not, reset),

@@ -90,7 +90,7 @@ static struct hpccpp_int record(void)
 {
 	return (struct hpccpp_int) {
 		.link = 0x123, .rate = port.cfg.rate_code, .U = 3,
-		.tx_bytes = 7, .qlen = 5,
+		.tx_bytes = 7, .qlen = 5, .N = 1,
 	};
 }
 
@@ -708,7 +708,7 @@ static void fields_saturate_and_wrap(void **state)
 	struct frame f, out;
 
 	port.U = HPCCPP_U_LIMIT;
-	port.v_qlen = 1ULL << 40;
+	port.v_qlen = 1ULL << 46;
 	port.v_in = port.v_qlen +
 		    ((HPCCPP_MASK24 + 9ULL) << (HPCCPP_TX_SHIFT + 8));
 	want.U = HPCCPP_U_MAX;

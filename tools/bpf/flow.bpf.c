@@ -54,6 +54,7 @@ static __always_inline void read_flow(struct scratch *s,
 	rec->U = f->s.U;
 	rec->W = f->s.W;
 	rec->W_c = f->s.W_c;
+	rec->W_f = f->s.W_f;
 	rec->inc_stage = f->s.inc_stage;
 	rec->acks = f->acks;
 	rec->updates = f->updates;

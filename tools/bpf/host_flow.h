@@ -40,6 +40,8 @@ struct rx {
 	__u8 serial;		/* of the request that the parameters are from */
 	__u8 value;		/* kind of the next window: B, U, N in turn */
 	__u8 hold;		/* the last commit was a decrease */
+	__u8 share;		/* the sender wants W to go to W_f ... */
+	__u64 share_at;		/* ... from then on, ns */
 };
 
 /* State of a socket */

@@ -64,7 +64,7 @@ static __always_inline void measure(struct bpf_sock_ops *skops, struct flow *f)
 {
 	const struct opt *o = &f->collected;
 	int n = written(o->rec, records_of(o)), i;
-	struct hpccpp_int rec[HPCCPP_REC_MAX];
+	struct hpccpp_int rec[HPCCPP_REC_MAX] = {};
 	struct rx *rx;
 	__u64 now;
 
@@ -89,13 +89,26 @@ static __always_inline void measure(struct bpf_sock_ops *skops, struct flow *f)
 }
 
 /*
+ * The sender has reduced W. W does not go to the share for a T, which would make that good
+ * before it has had its effect.
+ */
+static __always_inline void lose_part(struct rx *rx, __u64 W, __u32 W_sent)
+{
+	rx->s.W_c = hpccpp_div(rx->s.W_c * W, W_sent);
+	rx->s.W_f = 0;
+	rx->s.pulled = 0;
+	rx->p.share = 0;
+	rx->share_at = bpf_ktime_get_ns() + (__u64)rx->p.T * 1000;
+}
+
+/*
  * A sender requests windows: start to compute them with its parameters, or go on with
  * new ones. An eta of 0 asks for echoes instead.
  */
 static __always_inline void take_request(struct bpf_sock_ops *skops,
 					 struct flow *f, __u32 w0, __u32 w1)
 {
-	__u64 T = hpccpp_num_decode(HPCCPP_WINDOW_NUM(w0));
+	__u64 T = hpccpp_num_decode(HPCCPP_REQUEST_T(w0));
 	__u64 W = hpccpp_num_decode(w1 >> 16);
 	__u64 W_ai = hpccpp_num_decode(w1);
 	__u32 eta = w0 & HPCCPP_WINDOW_ETA;
@@ -123,6 +136,7 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	rx->p.eta = eta * HPCCPP_ONE / 100;
 	rx->p.max_stage = w0 >> 8 & HPCCPP_STAGE_MAX;
 	rx->p.W_ai = W_ai;
+	rx->share = !!(w0 & HPCCPP_REQUEST_SHARE);
 	rx->next = 0;		/* the sender waits for the answer */
 	/*
 	 * The sender has the W that we sent last. If it has reduced that since, W_c
@@ -132,7 +146,7 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	if (!rx->s.W_c)
 		rx->s.W_c = W;
 	else if (rx->serial != serial && W < W_sent)
-		rx->s.W_c = hpccpp_div(rx->s.W_c * W, W_sent);
+		lose_part(rx, W, W_sent);
 	rx->serial = serial;
 	f->rx = 1;
 	f->unmeasured = 0;
@@ -254,6 +268,7 @@ static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 		rx->committed = now;
 		rx->hold = rx->s.U >= rx->p.eta;
 	}
+	rx->p.share = rx->share && now >= rx->share_at;
 	rx->next = now + T * (1000ULL / HPCCPP_TELL_T);
 
 	N = count_flows(rx, now);

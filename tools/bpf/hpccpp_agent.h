@@ -120,6 +120,29 @@ struct hpccpp_port_roce {
  */
 #define HPCCPP_ANSWERED		4096
 
+/*
+ * Flows of a port, counted in epochs of so many T: whole multiples of that on its clock, so
+ * that all queues of a device have the same. A flow asks once in a round trip, which is
+ * longer than T where there is a queue.
+ */
+#define HPCCPP_COUNT_T		2
+/* One that last asked more epochs ago than this is new. */
+#define HPCCPP_COUNT_OLD	64U
+/* The floor of W, a packet in 16 T, is a question in so many. */
+#define HPCCPP_COUNT_RARE	8U
+struct hpccpp_flows {
+	__u64 ends;		/* of this epoch, ns */
+	__u32 epoch;		/* its number */
+	__u32 now;		/* flows that have asked in it */
+	__u32 sum;		/* epochs since they last did, HPCCPP_COUNT_RARE at most */
+	__u32 before;		/* the sum of the epoch before */
+	__u32 last;		/* N of epochs before, falls by 1/8 with each */
+	__u32 N;		/* as told */
+};
+
+/* Map "port_seen", by a flow's hash: the epoch in which one last asked; 0: none has */
+#define HPCCPP_SEEN		16384
+
 struct hpccpp_port {
 	struct bpf_spin_lock lock;
 	__u32 U;		/* 1/2^20, averaged over base_rtt */
@@ -129,6 +152,7 @@ struct hpccpp_port {
 	__u64 v_qlen;		/* 1/256 bytes in it then, or in service */
 	__u64 v_in;		/* 1/256 bytes that entered so far */
 	__u64 v_last;		/* 1/256 bytes of the last packet in */
+	struct hpccpp_flows flows;
 };
 
 /* Map "port_stats", per-CPU array indexed by this. Packets. */
@@ -248,7 +272,7 @@ struct hpccpp_flow_rec {
 	__u32 srtt_us;
 	__u32 layout;		/* of the module's struct hpccpp_flow; 0: no flow */
 	__u32 T;		/* us */
-	__u32 U, W, W_c;	/* as in struct hpccpp_state */
+	__u32 U, W, W_c, W_f;	/* as in struct hpccpp_state */
 	__u32 inc_stage;
 	__u32 acks, updates, fallbacks;
 	__u64 R;		/* bytes/s */

@@ -71,6 +71,13 @@ struct {
 	__type(value, __u32);
 } port_answered SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, HPCCPP_SEEN);
+	__type(key, __u32);
+	__type(value, __u32);
+} port_seen SEC(".maps");
+
 struct prefix_map port_accept SEC(".maps");
 
 /*
@@ -339,9 +346,69 @@ struct load {
 	__u64 qlen;		/* bytes */
 };
 
-/* The port's load now, as a record. Adds this packet to a virtual queue. */
+/* Flows of this epoch: those that have asked, or what their epochs add up to. */
+static __always_inline __u32 flows_counted(const struct hpccpp_flows *f)
+{
+	__u32 sum = f->sum < f->before ? f->sum : f->before;
+
+	return f->now > sum ? f->now : sum;
+}
+
+/* An epoch of count_flow() has ended, or many have in which nobody asked. */
+static __always_inline void end_epoch(struct hpccpp_flows *f, __u64 now, __u64 epoch_ns)
+{
+	__u32 epoch = now / epoch_ns;
+	__u32 passed = epoch - f->epoch, N = flows_counted(f);
+
+	f->last -= (f->last + 7) / 8;
+	if (f->last < N)
+		f->last = N;
+	f->last = passed < HPCCPP_COUNT_OLD ? f->last >> passed / 5 : 0;
+	f->before = passed == 1 ? f->sum : 0;
+	f->sum = 0;
+	f->now = 0;
+	f->epoch = epoch;
+	f->ends = now + epoch_ns - now % epoch_ns;
+}
+
+/*
+ * N, as of a packet that asks. *seen is the epoch in which its flow last did. A flow counts
+ * once in an epoch, from its second on, so that a flow of one packet is none. Flows that ask
+ * more rarely, in one epoch of 8 at least, count by the epochs between: what these add up to
+ * in this epoch and in the one before, whichever is less. A crowd that returns from so short a
+ * pause has a large sum once. It has two where it returns over the end of an epoch, and is
+ * told as up to 8 times as many then. Two flows of one hash are one.
+ */
+static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, __u32 *seen)
+{
+	__u64 epoch_ns = (__u64)p->cfg.base_rtt * (HPCCPP_COUNT_T * 1000);
+	struct hpccpp_flows *f = &p->flows;
+	__u32 gap, N;
+
+	if (now >= f->ends && epoch_ns)
+		end_epoch(f, now, epoch_ns);
+	gap = f->epoch - *seen;
+	/* another queue of the device may be ahead by a few */
+	if (!*seen || (gap && gap < -HPCCPP_COUNT_OLD)) {
+		if (*seen && gap <= HPCCPP_COUNT_OLD) {
+			f->now++;
+			f->sum += gap <= HPCCPP_COUNT_RARE ? gap : 1;
+		}
+		*seen = f->epoch;
+	}
+	N = flows_counted(f);
+	if (N < f->last)
+		N = f->last;
+	f->N = N ?: 1;
+	return f->N;
+}
+
+/*
+ * The port's load now, as a record. Adds this packet to a virtual queue, and counts its
+ * flow where seen is not NULL.
+ */
 static __always_inline void snapshot(struct __sk_buff *skb,
-				     struct hpccpp_port *p, __u32 queue,
+				     struct hpccpp_port *p, __u32 queue, __u32 *seen,
 				     struct hpccpp_int *r, struct load *l)
 {
 	__u64 B = p->cfg.rate / 8;
@@ -350,6 +417,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 		.rate = p->cfg.rate_code,
 	};
 	__u64 tx = 0, qlen = 0, now;
+	__u32 N = 0;
 	__u32 segs = segments(skb), wire_len = link_bytes(skb, segs, &p->cfg);
 	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
 	long u;
@@ -377,6 +445,8 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 		if (u != -HPCCPP_G_NOT_NEW)
 			p->last = cur;
 	}
+	if (seen)
+		N = count_flow(p, now, seen);
 	r->U = p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) < HPCCPP_U_MAX ?
 	       p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) : HPCCPP_U_MAX;
 	bpf_spin_unlock(&p->lock);
@@ -386,6 +456,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	r->ts = cur.ts;
 	r->tx_bytes = cur.tx_bytes;
 	r->qlen = cur.qlen;
+	r->N = hpccpp_N_encode(N);
 }
 
 /* True when record a of the packet is to give way before record b. */
@@ -523,7 +594,8 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	struct hpccpp_int r = {};
 	struct load l = {};
 	struct walk *w = NULL;
-	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0;
+	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0, hash;
+	__u32 *seen = NULL;
 	struct hpccpp_port *p;
 	__u16 proto;
 	__u8 ds = 0;
@@ -564,7 +636,11 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		    !(w && w->ours))
 			return TC_ACT_UNSPEC;
 	}
-	snapshot(skb, p, queue, &r, &l);
+	if (off) {
+		hash = bpf_get_hash_recalc(skb) % HPCCPP_SEEN;
+		seen = bpf_map_lookup_elem(&port_seen, &hash);
+	}
+	snapshot(skb, p, queue, seen, &r, &l);
 	if (roce && w)
 		tell_roce(skb, ip, qpn, w, c, p, &l, &r);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
