@@ -142,10 +142,7 @@ struct hpccpp_params {
 	__u32 W_max;		/* bytes */
 };
 
-/*
- * What the draft calls variables (figure 2). All zero is the start. With it struct
- * hpccpp_flow has 512 bytes, which is what the kernel allocates.
- */
+/* What the draft calls variables (figure 2). All zero is the start. */
 struct hpccpp_state {
 	__u32 U;		/* normalised inflight bytes, 1/2^20 */
 	__u32 W;		/* window, bytes on the wire */
@@ -407,13 +404,13 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  * with all of the link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
  * within 1.25 of its share, for good, after 23 round trips.
  *
- *  - Up only while U is less than eta and 1/32, down only while it is more than eta less 1/32.
+ *  - Up only while U is less than 33/32 of eta, down only while it is more than 31/32.
  *    Where N is less than the flows that there are, each pull up may still make a queue, which
  *    line 13 answers: two flows that are told of 1.25 have one of 4 % of the link's BDP.
  *  - Up by half of W at most: where most of a crowd ends at one time, W_f is many times W.
  *  - Down to 9/8 of W_f and no further, as N is told to within 1/8.
  *  - Flows that N counts may be held back elsewhere. A pull down is in vain where U is less than
- *    eta less 1/32 in the next round trip: nobody took what the flow gave. Each of these makes
+ *    31/32 of eta in the next round trip: nobody took what the flow gave. Each of these makes
  *    the next one half as long, down to 1/64 of the way, and each other one twice as long. The
  *    flow takes back what it gave at once, by line 13 without stages.
  */

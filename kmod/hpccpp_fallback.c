@@ -56,9 +56,7 @@ static void hpccpp_begin_look(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->looking = 1;
 	hpccpp_set_params(sk, f);
-	f->s.W = min(f->s.W, f->p.W_max);
-	f->s.W_c = f->s.W;
-	f->s.pulled = 0;
+	hpccpp_set_W(f, min(f->s.W, f->p.W_max));
 }
 
 /* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
@@ -103,8 +101,7 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 		f->ceiling = 0;
 	if (!at_ceiling)
 		return;
-	f->s.W = f->p.W_max;
-	f->s.W_c = f->s.W;
+	hpccpp_set_W(f, f->p.W_max);
 }
 
 /*

@@ -296,10 +296,8 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
 	w_init = hpccpp_start(sk, f, w_init, rec);
-	f->s.W = clamp(w_init, f->p.W_min, f->p.W_max);
-	f->s.W_c = f->s.W;
+	hpccpp_set_W(f, clamp(w_init, f->p.W_min, f->p.W_max));
 	f->s.inc_stage = 0;
-	f->s.pulled = 0;
 	f->s.vain = 0;
 	f->last_update_seq = tp->snd_nxt;
 }
@@ -598,9 +596,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->md_seq = tp->snd_nxt;
 	/* as Reno's ssthresh, loss does not ask for less than two packets */
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
-	f->s.W = min(f->s.W, half);
-	f->s.W_c = f->s.W;
-	f->s.pulled = 0;
+	hpccpp_set_W(f, min(f->s.W, half));
 	f->prior_ceiling = f->ceiling;
 	f->prior_filled = f->filled;
 	f->prior_starting = f->starting;
@@ -688,8 +684,7 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		if (f->ceiling)
 			f->ceiling = f->prior_ceiling ? max(f->ceiling, f->prior_ceiling) : 0;
 		hpccpp_get_params(sk, f, &f->p);
-		f->s.W = min(max(f->s.W, f->prior_W), f->p.W_max);
-		f->s.W_c = f->s.W;
+		hpccpp_set_W(f, min(max(f->s.W, f->prior_W), f->p.W_max));
 		f->prior_W = 0;
 		hpccpp_set_pacing(sk, f);
 		hpccpp_count(f->net, HPCCPP_S_UNDO);

@@ -128,6 +128,8 @@ static int __net_init hpccpp_net_init(struct net *net)
 	int err;
 
 	BUILD_BUG_ON(ARRAY_SIZE(hpccpp_guard_names) != HPCCPP_G_MAX);
+	/* a byte more, and the kernel allocates twice as much for each flow */
+	BUILD_BUG_ON(sizeof(struct hpccpp_flow) > 512);
 
 	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
 	hn->eta = 95;

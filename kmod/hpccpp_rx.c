@@ -85,11 +85,9 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	}
 	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
 		W = min_t(u64, W, f->s.W);
-	f->s.W = clamp_t(u64, W, f->p.W_min, f->p.W_max);
-	f->s.W_c = f->s.W;
+	hpccpp_set_W(f, clamp_t(u64, W, f->p.W_min, f->p.W_max));
 	/* what echoes would go on from */
 	f->s.W_f = 0;
-	f->s.pulled = 0;
 	f->s.inc_stage = 0;
 	f->s.records = f->s.records ?: 1;
 	/* more than eta: U of a bound may be as much, which is of no link */

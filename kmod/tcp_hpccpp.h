@@ -152,6 +152,14 @@ static inline u32 hpccpp_first_flight(struct sock *sk)
 	return (dst ? dst_metric(dst, RTAX_INITCWND) : 0) ?: TCP_INIT_CWND;
 }
 
+/* W, by another rule than lines 12-20: U says nothing of the last pull then. */
+static inline void hpccpp_set_W(struct hpccpp_flow *f, u32 W)
+{
+	f->s.W = W;
+	f->s.W_c = W;
+	f->s.pulled = 0;
+}
+
 /* hpccpp_main.c */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);

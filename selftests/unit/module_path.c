@@ -30,27 +30,16 @@ static void T_is_of_the_slowest_link(void **state)
 /* A port that tells of 16 flows: T is 105 us, and eta of B T / 16 is 7792 bytes. */
 static void share_is_told(void **state)
 {
-	struct hpccpp_int rec;
-
 	begin_known(.95);
 	assert_int_equal(flow()->s.W_f, 0);
-	fill();
-	pass(T_BASE);
-	rec = stamp(&w.port, .95, 0);
-	rec.N = hpccpp_N_encode(16);
-	news_of(&rec, 1);
-	ack(w.tp.packets_out);
+	w.port.N = hpccpp_N_encode(16);
+	round_trip(.95);
 	assert_in_range(flow()->s.W_f, 7785, 7795);
 	assert_int_equal(w.trace.W_f, flow()->s.W_f);
 	/* the draft's, from the next round trip on */
 	knob("share", 0);
 	round_trip(.95);
-	fill();
-	pass(T_BASE);
-	rec = stamp(&w.port, .95, 0);
-	rec.N = hpccpp_N_encode(16);
-	news_of(&rec, 1);
-	ack(w.tp.packets_out);
+	round_trip(.95);
 	assert_int_equal(flow()->s.W_f, 0);
 }
 

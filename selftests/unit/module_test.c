@@ -77,6 +77,7 @@ struct hpccpp_int stamp(struct port *port, double load, u32 qlen)
 		.tx_bytes = port->bytes >> HPCCPP_TX_SHIFT & HPCCPP_MASK24,
 		.qlen = qlen >> HPCCPP_QLEN_SHIFT,
 		.U = min_t(u32, load * 64, HPCCPP_U_MAX),
+		.N = port->N,
 	};
 }
 

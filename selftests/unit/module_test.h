@@ -30,6 +30,7 @@
 struct port {
 	u16 id;
 	u16 rate;		/* code */
+	u8 N;			/* code; 0: not told */
 	u64 bytes;		/* sent */
 	u64 stamped;		/* when, ns */
 };
