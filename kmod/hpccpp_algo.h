@@ -53,6 +53,8 @@
  *  8. W goes towards the share of one flow where the most loaded link tells how
  *     many it has, the mechanism to speed up fairness that section 6.1 leaves
  *     open: hpccpp_pull().
+ *  9. A flow does not begin at line rate where the handshake found a load, but with
+ *     what would be its part beside that: hpccpp_first_W().
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -136,7 +138,7 @@ struct hpccpp_params {
 	__u32 T;		/* base RTT, us, 1..HPCCPP_T_MAX */
 	__u32 eta;		/* 1/2^20 */
 	__u16 max_stage;	/* additive increases before a multiplicative */
-	__u16 share;		/* 1: W goes to W_f, 0: as in the draft */
+	__u16 share;		/* 1: W goes to W_f; 0: as in the draft */
 	__u32 W_ai;		/* bytes */
 	__u32 W_min;		/* bytes, not 0 */
 	__u32 W_max;		/* bytes */
@@ -401,8 +403,8 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  * round trips. So W also goes part of the way to W_f: from W_c, which moves once in a round
  * trip. What some flows gain others give meanwhile, so lines 12-17 go on to say what all of
  * them together send. Up it is a quarter of the way, down a half: a flow that joins begins
- * with all of the link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
- * within 1.25 of its share, for good, after 23 round trips.
+ * with half of the link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
+ * within 1.25 of its share, for good, after 17 round trips.
  *
  *  - Up only while U is less than 33/32 of eta, down only while it is more than 31/32.
  *    Where N is less than the flows that there are, each pull up may still make a queue, which
@@ -509,6 +511,22 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 	s->pulled = 0;
 	hpccpp_compute_wind(s, p, true);
 	s->U = U;
+}
+
+/*
+ * Difference 9. What the handshake has found is the load without this flow: W_c is W_init, and
+ * the flow begins as one that resumes. Its N is of flows that begin at the same time, of which
+ * U knows nothing yet, where that is a crowd.
+ */
+static inline void hpccpp_first_W(struct hpccpp_state *s,
+				  const struct hpccpp_params *p)
+{
+	hpccpp_resume(s, p);
+	if (s->W_f && s->W > s->W_f)
+		s->W = hpccpp_bound(p, s->W_f);
+	s->W_c = s->W;
+	s->pulled = 0;
+	s->inc_stage = 0;
 }
 
 /* Line 27: R = W/T, bytes/s */

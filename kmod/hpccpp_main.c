@@ -276,8 +276,8 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 /*
  * The flow's first record, or the first after silence: where W and W_c start. A flow whose
  * handshake or first flight brought telemetry, however long ago, starts at line rate, min(B)
- * T. One that comes from a fallback or another congestion control starts with its cwnd.
- * hpccpp_start() may lower either.
+ * T, or with less by what a handshake found: hpccpp_first_W(). One that comes from a fallback
+ * or another congestion control starts with its cwnd. hpccpp_start() may lower either.
  */
 static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -311,7 +311,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache;
 	unsigned long hit;
-	bool update_wc, used;
+	bool update_wc, used, first = false;
 	unsigned int g;
 	u64 queue_us;
 
@@ -323,6 +323,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		return false;
 	if (ca->mode != HPCCPP_INT) {
 		hpccpp_enter(sk, f, rec, n);
+		first = p->share && !tp->data_segs_out;
 		update_wc = false;
 	}
 	if (f->probing)
@@ -331,6 +332,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
+	if (used && first)
+		hpccpp_first_W(&f->s, p);
 	/* a bound is no load, and what was in the probe adds none: they slow no flow */
 	if (used && f->probing && rec->rate && tcp_send_head(sk)) {
 		hpccpp_resume(&f->s, p);

@@ -66,7 +66,7 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(hold, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
 	/* T of idling after which a flow probes the path; 0: never */
 	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* W goes to its share of the link, where ports tell that; 0: as in the draft */
+	/* W begins with and goes to its part of the link, where ports tell; 0: as in the draft */
 	HPCCPP_KNOB(share, SYSCTL_ZERO, SYSCTL_ONE),
 	{ }
 };

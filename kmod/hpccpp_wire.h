@@ -214,20 +214,24 @@ static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 }
 
 /*
- * What a SYN has found, for the SYN-ACK: B, U and the queue, as its code. Of
- * no link, and without ts, tx_bytes and N: who starts needs no difference.
+ * What a SYN has found, for the SYN-ACK: B, U and the queue, as its code, and N in 2 bits, 1 to 3
+ * for 4, 12 and 24 flows and more. Of no link, and without ts and tx_bytes: who starts needs no
+ * difference.
  */
 static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 {
-	return (__u32)hpccpp_qlen_encode(r->qlen) << 20 |
+	__u32 N = (r->N >= 9) + (r->N >= 15) + (r->N >= 19);
+
+	return N << 30 | (__u32)hpccpp_qlen_encode(r->qlen) << 20 |
 	       (hpccpp_int_w0(r) & HPCCPP_LINK_0);
 }
 
-/* The record of link 0 that says as much */
+/* The record of link 0 that says as much; N is 4, 16 or 64, and 0 else */
 static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
 {
 	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
-	r->qlen = hpccpp_qlen_decode(found >> 20);
+	r->qlen = hpccpp_qlen_decode(found >> 20 & 0x3ff);
+	r->N = found >> 30 ? 1 + 8 * (found >> 30) : 0;
 }
 
 /*

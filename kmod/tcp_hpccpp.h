@@ -113,7 +113,7 @@ struct hpccpp_net {
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
 	int hold;			/* percent of W: difference 9 */
 	int probe;			/* T of idling; 0: never: difference 10 */
-	int share;			/* 1: difference 8 of hpccpp_algo.h */
+	int share;			/* 1: differences 8 and 9 of hpccpp_algo.h */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
 };

@@ -20,7 +20,7 @@
 --	hpccpp.qlen		bytes, to 127 MiB
 --	hpccpp.n		flows that share the port, 0: not told; to 49152
 --	hpccpp.tag		keyed tag of an echo
---	hpccpp.found.rate	and u, qlen: what the SYN has found, in a SYN-ACK
+--	hpccpp.found.rate	and u, qlen, n: what the SYN has found, in a SYN-ACK
 --	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
 --	hpccpp.window.serial	of the request, 1 to 3
 --	hpccpp.window.w		W in bytes
@@ -101,6 +101,7 @@ local f = {
 	found_rate = ProtoField.uint64("hpccpp.found.rate", "Rate that the SYN found (bit/s)"),
 	found_u = ProtoField.double("hpccpp.found.u", "U that the SYN found"),
 	found_qlen = ProtoField.uint32("hpccpp.found.qlen", "Queue that the SYN found (bytes)"),
+	found_n = ProtoField.uint32("hpccpp.found.n", "Flows that begin with the SYN's, about"),
 	window_kind = ProtoField.uint32("hpccpp.window.kind", "Kind of window", base.DEC,
 		{ [0] = "with the path's rate", "with U", "with N", "request" }, 0xc0000000),
 	window_serial = ProtoField.uint32("hpccpp.window.serial", "Serial", base.DEC, nil,
@@ -324,6 +325,9 @@ local function dissect_option(tvb, tree, at, claims)
 		tree:add(f.found_rate, word, rate_decode(word:bitfield(12, 12)))
 		tree:add(f.found_u, word, word:bitfield(24, 8) / 64)
 		tree:add(f.found_qlen, word, qlen_decode(word:bitfield(2, 10)) * 64)
+		if word:bitfield(0, 2) > 0 then
+			tree:add(f.found_n, word, 4 ^ word:bitfield(0, 2))
+		end
 	end
 end
 

@@ -292,7 +292,7 @@ def step:
 def incast:
 	runs("incast") | select(. != []) | . as $runs |
 	section("incast"; "incast: all send at once"),
-	p("8 to 200 senders start within 20 µs and send 500 KB or 10 KB each at 100 Gbit/s, 8 µs, into a buffer of 32, 4 or 1 MB. Every flow may start with a full BDP, so the first round trip fills the queue whatever congestion control does. Ideal is the handshake, the base RTT and all bytes with headers at line rate. Stall is the longest time in which a flow that has begun received nothing."),
+	p("8 to 200 senders start within 20 µs and send 500 KB or 10 KB each at 100 Gbit/s, 8 µs, into a buffer of 32, 4 or 1 MB. Where every flow starts with a full BDP the first round trip fills the queue; under hpccpp a port tells the SYNs of a crowd that they are one. Ideal is the handshake, the base RTT and all bytes with headers at line rate. Stall is the longest time in which a flow that has begun received nothing."),
 	star,
 	plots([$runs[] | select(.params.flows == 60 and .params.size == 500000 and .params.buffer == 32000000)] | sort_by(.cc | rank) |
 		(map(.metrics.ideal_us | numbers) | max // 2500 | . * 1.4 | floor) as $until |

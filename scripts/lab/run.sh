@@ -41,6 +41,7 @@ declare -A p=(
 			# of them in proportion; 0: as DCTCP's authors say, for it alone
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
+	[share]=1	# net.hpccpp.share
 	[offloads]=yes	# hosts have TSO, as Linux' do; no: they send segments
 	[segs]=0	# of a packet of the first host, at most; 0: as many as of others
 	[overhead]=0	# bytes that the wire carries with each frame
@@ -115,7 +116,8 @@ network()
 	! marks || args+=(ecn 1)
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
-			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}")
+			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}"
+			sysctl "net.hpccpp.share=${p[share]}")
 	fi
 	# A limit of all namespaces together, made for a machine that is one host.
 	sysctl -qw net.ipv4.tcp_mem="4000000 4000000 4000000" fs.file-max=4000000 fs.nr_open=2000000

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What INT responses are for: flows that begin at line rate into one link hear of the
-# queue from its port, not after it by their ACKs. An incast without and with them, each
-# in a lab of its own, in exact time.
+# What INT responses are for: flows that begin at line rate into one link, as the draft has
+# them do, hear of the queue from its port, not after it by their ACKs. An incast without and
+# with them, each in a lab of its own, in exact time.
 #
 #	h1 .. h32 --- s1 --- r1		100 Gbit/s, 8 us; 300 KB each
 #	accept        responds
@@ -15,7 +15,7 @@ flows=32
 
 # guest KEY=VALUE...: in the lab; what modules and ports have counted
 if [[ ${1-} == guest ]]; then
-	"$top/scripts/lab/run.sh" incast "${@:2}" flows=$flows size=300000
+	"$top/scripts/lab/run.sh" incast "${@:2}" flows=$flows size=300000 share=0
 	for ((i = 1; i <= flows; i++)); do
 		nsenter --net="/run/netns/h$i" cat /proc/net/hpccpp
 		"$HPCCPP" -j port show netns h$i | jq -r '"accepted \(.[0].stats.accepted)"'

@@ -220,6 +220,53 @@ static void pull_down_only_where_the_link_is_full(void **state)
 	assert_int_equal(pulled(212500, 100000, room + 1), 162500);
 }
 
+/* Of 125,000 bytes, on a link of that load and with so many that begin */
+static __u32 first_W(__u32 U, __u32 N)
+{
+	struct hpccpp_params p = shared;
+	struct hpccpp_state s = { .W = 125000, .W_c = 125000, .inc_stage = 3 };
+	struct hpccpp_int rec = told(N);
+
+	rec.U = U;
+	p.W_ai = 80;
+	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1000, false));
+	hpccpp_first_W(&s, &p);
+	assert_int_equal(s.U, U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT));
+	assert_int_equal(s.W_c, s.W);
+	assert_int_equal(s.inc_stage, 0);
+	assert_int_equal(s.pulled, 0);
+	return s.W;
+}
+
+static void first_W_is_a_part_of_the_link(void **state)
+{
+	assert_in_range(first_W(0, 0), 118829, 118830);		/* eta, and W_ai */
+	assert_in_range(first_W(32, 0), 79246, 79247);		/* 1 + 1/2 */
+	assert_in_range(first_W(64, 0), 59454, 59455);
+	assert_in_range(first_W(255, 0), 23900, 23980);		/* 1 + 255/64 */
+}
+
+/* The share of one of them, unless the load leaves less */
+static void first_W_in_a_crowd(void **state)
+{
+	assert_in_range(first_W(0, 4), 29687, 29688);
+	assert_in_range(first_W(32, 64), 1855, 1856);
+	assert_in_range(first_W(255, 8), 14843, 14844);
+	assert_in_range(first_W(255, 4), 23900, 23980);
+}
+
+static void first_W_is_bounded(void **state)
+{
+	struct hpccpp_params p = shared;
+	struct hpccpp_state s = { .W = 125000, .W_c = 125000 };
+	struct hpccpp_int rec = told(64);
+
+	p.W_min = 5000;
+	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1000, false));
+	hpccpp_first_W(&s, &p);
+	assert_int_equal(s.W, 5000);
+}
+
 static void pull_of_none(void **state)
 {
 	assert_int_equal(pulled(80000, 0, ETA_95), 80000);
@@ -271,6 +318,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pull_down_in_vain),
 	cmocka_unit_test(room_without_a_pull),
 	cmocka_unit_test(resumed_is_not_pulled),
+	cmocka_unit_test(first_W_is_a_part_of_the_link),
+	cmocka_unit_test(first_W_in_a_crowd),
+	cmocka_unit_test(first_W_is_bounded),
 	cmocka_unit_test(bounded_is_not_pulled),
 	cmocka_unit_test(pull_of_another_link),
 	cmocka_unit_test(pull_of_none),

@@ -171,13 +171,37 @@ static void wire_record_layout(void **state)
 	assert_int_equal(hpccpp_int_w0(&r), 0xabc1a29d);
 	assert_int_equal(hpccpp_int_w1(&r), 0x123456c5);
 	assert_int_equal(hpccpp_int_w2(&r), 0x789abc6d);
-	/* what a SYN has found: neither link nor N */
+	/* what a SYN has found: no link, and a crowd in two bits */
+	r.N = 0;
 	assert_int_equal(hpccpp_found(&r), 0x3151a29d);
 	r.qlen = HPCCPP_QLEN_MAX;
 	assert_int_equal(hpccpp_found(&r), 0x3ff1a29d);
+	r.N = hpccpp_N_encode(24);
+	assert_int_equal(hpccpp_found(&r), 0xfff1a29d);
 	assert_int_equal(HPCCPP_OPT_LEN(1), 16);
 	assert_int_equal(HPCCPP_OPT_LEN(2), 28);
 	assert_int_equal(HPCCPP_OPT_LEN(HPCCPP_REC_MAX), 40);
+}
+
+/* Crowds that a SYN has found, and what they are taken for */
+static void wire_found_crowd(void **state)
+{
+	static const struct { __u32 N, taken; } cases[] = {
+		{ 0, 0 }, { 1, 0 }, { 3, 0 }, { 4, 4 }, { 10, 4 }, { 12, 16 }, { 20, 16 },
+		{ 24, 64 }, { 64, 64 }, { 65535, 64 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hpccpp_int r = { .rate = 0x1a2, .U = 0x9d, .qlen = 0x40 }, back;
+
+		r.N = hpccpp_N_encode(cases[i].N);
+		hpccpp_found_decode(&back, hpccpp_found(&r));
+		assert_int_equal(hpccpp_N_decode(back.N), 4 * cases[i].taken);
+		/* and nothing else of the word is another's */
+		assert_int_equal(hpccpp_int_w0(&back), hpccpp_int_w0(&r));
+		assert_int_equal(back.qlen, r.qlen);
+	}
 }
 
 /* --- ICRC --- */
@@ -315,6 +339,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(wire_N_error),
 	cmocka_unit_test(wire_record_round_trip),
 	cmocka_unit_test(wire_record_layout),
+	cmocka_unit_test(wire_found_crowd),
 	cmocka_unit_test(icrc_changes_as_a_crc_of_all),
 	cmocka_unit_test(icrc_of_a_cnp),
 	cmocka_unit_test(roce_opcodes_of_data),

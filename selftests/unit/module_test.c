@@ -376,7 +376,7 @@ int main(void)
 	static const struct tests * const groups[] = {
 		&entry_tests, &path_tests, &loss_tests, &silence_tests, &rx_tests,
 	};
-	struct CMUnitTest all[200];
+	struct CMUnitTest all[256];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {

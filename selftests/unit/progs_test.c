@@ -233,6 +233,7 @@ static bool writes_in(const struct shape *s, const struct layout *l,
 		      const struct layout *tail, int n)
 {
 	int len = l->len + HPCCPP_OPT_LEN(n) + tail->len;
+	struct hpccpp_int want = record();
 	struct frame f, out;
 	__u8 opts[40] = {};
 
@@ -243,8 +244,9 @@ static bool writes_in(const struct shape *s, const struct layout *l,
 	memcpy(opts + len - tail->len, tail->b, tail->len);
 	segment(&f, s, l->flags, opts, len, rnd() % 7);
 	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
-	assert_wrote(&f, &out, f.tcp + TCP_LEN + l->len + HPCCPP_OPT_HDR,
-		     record());
+	if (l->flags & 0x02)
+		want.N = 0;		/* of a crowd that begins: there is none */
+	assert_wrote(&f, &out, f.tcp + TCP_LEN + l->len + HPCCPP_OPT_HDR, want);
 	return true;
 }
 

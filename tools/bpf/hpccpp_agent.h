@@ -130,8 +130,17 @@ struct hpccpp_port_roce {
 #define HPCCPP_COUNT_OLD	64U
 /* The floor of W, a packet in 16 T, is a question in so many. */
 #define HPCCPP_COUNT_RARE	8U
+/*
+ * Flows that begin are a crowd from this many on, less so many in each T: most flows of a
+ * datacenter have a few packets. More than this limit are told as it.
+ */
+#define HPCCPP_CROWD		4
+#define HPCCPP_CROWD_T		8
+#define HPCCPP_CROWD_MAX	64
+
 struct hpccpp_flows {
 	__u64 ends;		/* of this epoch, ns */
+	__u64 begun;		/* when the flows that have begun count no more, ns */
 	__u32 epoch;		/* its number */
 	__u32 now;		/* flows that have asked in it */
 	__u32 sum;		/* epochs since they last did, HPCCPP_COUNT_RARE at most */

@@ -166,14 +166,14 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u32 off,
 }
 
 /*
- * Offset of the collect option from the TCP header, and its length. Both are 0 when
- * there is none; a malformed option has only a length. The kernel writes sock_ops
+ * Offset of the collect option from the TCP header, its length, and if it is a SYN's. All are
+ * 0 when there is none; a malformed option has only a length. The kernel writes sock_ops
  * options behind its own, and its own have one of few layouts, in words. Bytes that
  * look like the option at any other place belong to a time stamp or a SACK block. A burst
  * without PSH is none: the segment that has it is behind.
  */
 static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
-					 __u32 *len)
+					 __u32 *len, bool *syn)
 {
 	__be32 hdr[15] = {};
 	__u32 doff, n, i = 5;
@@ -227,6 +227,7 @@ static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 		*len = HPCCPP_OPT_HDR;
 		return 0;
 	}
+	*syn = ((__u8 *)hdr)[13] & TCPHDR_SYN;
 	return i * 4;
 }
 
@@ -403,13 +404,25 @@ static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, __u32 
 	return f->N;
 }
 
+/* Flows that have begun shortly before this SYN, where they are a crowd; else 0 */
+static __always_inline __u32 count_begun(struct hpccpp_port *p, __u64 now)
+{
+	__u64 each = (__u64)p->cfg.base_rtt * (1000 / HPCCPP_CROWD_T);
+	__u64 left = p->flows.begun > now ? p->flows.begun - now : 0;
+
+	if (left > HPCCPP_CROWD_MAX * each)
+		left = HPCCPP_CROWD_MAX * each;
+	p->flows.begun = now + left + each;
+	return left >= HPCCPP_CROWD * each ? left / each : 0;
+}
+
 /*
  * The port's load now, as a record. Adds this packet to a virtual queue, and counts its
- * flow where seen is not NULL.
+ * flow where seen is not NULL. N of a SYN is the flows that have begun shortly before it.
  */
 static __always_inline void snapshot(struct __sk_buff *skb,
 				     struct hpccpp_port *p, __u32 queue, __u32 *seen,
-				     struct hpccpp_int *r, struct load *l)
+				     bool syn, struct hpccpp_int *r, struct load *l)
 {
 	__u64 B = p->cfg.rate / 8;
 	struct hpccpp_link cur = {
@@ -447,6 +460,8 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	}
 	if (seen)
 		N = count_flow(p, now, seen);
+	if (syn)
+		N = count_begun(p, now);
 	r->U = p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) < HPCCPP_U_MAX ?
 	       p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) : HPCCPP_U_MAX;
 	bpf_spin_unlock(&p->lock);
@@ -492,9 +507,20 @@ static __always_inline bool quiet(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	return true;
 }
 
-/* Writes the record; false when it is not in the packet then. */
+/* The third word of a record, with N of another where that is more */
+static __always_inline __be32 most_flows(__be32 w2, __be32 other)
+{
+	__u32 w = bpf_ntohl(w2), N = bpf_ntohl(other) & HPCCPP_N_MAX;
+
+	return (w & HPCCPP_N_MAX) < N ? bpf_htonl((w & ~HPCCPP_N_MAX) | N) : w2;
+}
+
+/*
+ * Writes the record; false when it is not in the packet then. A SYN's is told of the largest
+ * crowd of the path, whichever port the rest is of.
+ */
 static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
-				  __u32 len, const struct hpccpp_int *r)
+				  __u32 len, bool syn, const struct hpccpp_int *r)
 {
 	struct rec rec[HPCCPP_REC_MAX] = {}, old, new = {
 		.w[0] = bpf_htonl(hpccpp_int_w0(r)),
@@ -504,7 +530,7 @@ static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	__u32 at = tcp + off + HPCCPP_OPT_HDR;
 	__u32 least = hpccpp_int_w0(r);
 	int i, n = 1, victim = -1;
-	bool empty = false;
+	bool empty = false, kept = false;
 	__s64 diff;
 
 	/* the length is a constant in each branch, for the verifier */
@@ -536,9 +562,17 @@ static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 		victim = i;
 		old = rec[i];
 	}
+	if (syn)
+		new.w[2] = most_flows(new.w[2], rec[0].w[2]);
 	if (victim < 0) {
 		count(HPCCPP_PS_KEPT);
-		return false;
+		if (!syn || most_flows(rec[0].w[2], new.w[2]) == rec[0].w[2])
+			return false;
+		kept = true;
+		victim = 0;
+		old = rec[0];
+		rec[0].w[2] = most_flows(rec[0].w[2], new.w[2]);
+		new = rec[0];
 	}
 	diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
 	if (diff < 0 ||
@@ -546,8 +580,9 @@ static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 				sizeof(new), 0) ||
 	    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
 		goto error;
-	count(empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
-	return true;
+	if (!kept)
+		count(empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
+	return !kept;
 error:
 	count(HPCCPP_PS_ERROR);
 	return false;
@@ -597,6 +632,7 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0, hash;
 	__u32 *seen = NULL;
 	struct hpccpp_port *p;
+	bool syn = false;
 	__u16 proto;
 	__u8 ds = 0;
 
@@ -622,11 +658,12 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		if (w)
 			qpn = data_qpn(skb, ip, w);
 	}
-	off = tcp ? find_option(skb, tcp, &len) : 0;
+	off = tcp ? find_option(skb, tcp, &len, &syn) : 0;
 	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
 		count(HPCCPP_PS_UNSUBSCRIBED);
 		tcp = 0;
 		off = 0;
+		syn = false;
 	}
 	if (!off) {
 		if (tcp)
@@ -640,12 +677,12 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		hash = bpf_get_hash_recalc(skb) % HPCCPP_SEEN;
 		seen = bpf_map_lookup_elem(&port_seen, &hash);
 	}
-	snapshot(skb, p, queue, seen, &r, &l);
+	snapshot(skb, p, queue, seen, syn, &r, &l);
 	if (roce && w)
 		tell_roce(skb, ip, qpn, w, c, p, &l, &r);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))
 		return TC_ACT_UNSPEC;
-	if (stamp(skb, tcp, off, len, &r) && extras && p->cfg.respond &&
+	if (stamp(skb, tcp, off, len, syn, &r) && extras && p->cfg.respond &&
 	    r.U >= p->cfg.respond)
 		respond(skb, tcp, p, &r);
 	return TC_ACT_UNSPEC;
