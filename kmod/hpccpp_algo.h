@@ -515,8 +515,8 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 
 /*
  * Difference 9. What the handshake has found is the load without this flow: W_c is W_init, and
- * the flow begins as one that resumes. Its N is of flows that begin at the same time, of which
- * U knows nothing yet, where that is a crowd.
+ * the flow begins as one that resumes. N counts a crowd of flows that begin at the same time: U
+ * cannot, as they have not sent yet.
  */
 static inline void hpccpp_first_W(struct hpccpp_state *s,
 				  const struct hpccpp_params *p)

@@ -230,7 +230,7 @@ static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
 {
 	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
-	r->qlen = hpccpp_qlen_decode(found >> 20 & 0x3ff);
+	r->qlen = hpccpp_qlen_decode(found >> 20);
 	r->N = found >> 30 ? 1 + 8 * (found >> 30) : 0;
 }
 

@@ -230,19 +230,34 @@ static void put_packet(const struct frame *f)
 	memcpy(&skb.protocol, packet + 12, 2);
 }
 
+/* A SYN's options: the MSS, and a collect behind it */
+#define SYN_MSS_LEN	4
+static const __u8 syn_options[SYN_MSS_LEN + HPCCPP_OPT_LEN(1)] = {
+	2, SYN_MSS_LEN, 5, 0xb4, HPCCPP_OPT_KIND, HPCCPP_OPT_LEN(1), 'H', 'C',
+};
+
+/* The record of the packet that has been put, whose option is behind so many bytes of others */
+static struct hpccpp_int record_behind(const struct frame *f, __u32 others)
+{
+	struct hpccpp_int r;
+	__be32 w[3];
+
+	memcpy(w, packet + f->tcp + TCP_LEN + others + HPCCPP_OPT_HDR, sizeof(w));
+	hpccpp_int_decode(&r, bpf_ntohl(w[0]), bpf_ntohl(w[1]), bpf_ntohl(w[2]));
+	return r;
+}
+
 /* A packet of so many bytes passes: the record that it brings home */
 static struct hpccpp_int stamped(__u32 wire_len)
 {
 	struct hpccpp_int r;
 	struct frame f;
-	__be32 w[3];
 
 	collect(&f, false, 1, 20);
 	put_packet(&f);
 	skb.wire_len = wire_len;
 	assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
-	memcpy(w, packet + f.tcp + TCP_LEN + HPCCPP_OPT_HDR, sizeof(w));
-	hpccpp_int_decode(&r, bpf_ntohl(w[0]), bpf_ntohl(w[1]), bpf_ntohl(w[2]));
+	r = record_behind(&f, 0);
 	assert_int_equal(r.link, 0x123);
 	assert_int_equal(r.rate, the_port.cfg.rate_code);
 	assert_int_equal(r.ts, now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24);
@@ -463,19 +478,6 @@ static void crowd_of_long_ago_is_none(void **state)
 	assert_int_equal(the_port.flows.N, 1);
 }
 
-static const __u8 syn_options[20] = { 2, 4, 5, 0xb4, HPCCPP_OPT_KIND, 16, 'H', 'C' };
-
-/* The record of the packet that has been put, which has the options of a SYN */
-static struct hpccpp_int syn_record(const struct frame *f)
-{
-	struct hpccpp_int r;
-	__be32 w[3];
-
-	memcpy(w, packet + f->tcp + TCP_LEN + 4 + HPCCPP_OPT_HDR, sizeof(w));
-	hpccpp_int_decode(&r, bpf_ntohl(w[0]), bpf_ntohl(w[1]), bpf_ntohl(w[2]));
-	return r;
-}
-
 /* What the next SYN is told: flows that begin with it */
 static __u32 told_to_syn(bool v6)
 {
@@ -486,7 +488,7 @@ static __u32 told_to_syn(bool v6)
 	segment(&f, &shapes[v6], TCPHDR_SYN, syn_options, sizeof(syn_options), 0);
 	put_packet(&f);
 	assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
-	r = syn_record(&f);
+	r = record_behind(&f, SYN_MSS_LEN);
 	assert_int_equal(r.link, 0x123);
 	return hpccpp_N_decode(r.N) / 4;
 }
@@ -551,10 +553,10 @@ static void crowd_is_told_with_the_record_of_another(void **state)
 		w[0] = bpf_htonl(hpccpp_int_w0(&other));
 		w[1] = bpf_htonl(hpccpp_int_w1(&other));
 		w[2] = bpf_htonl(hpccpp_int_w2(&other));
-		memcpy(f.b + f.tcp + TCP_LEN + 4 + HPCCPP_OPT_HDR, w, sizeof(w));
+		memcpy(f.b + f.tcp + TCP_LEN + SYN_MSS_LEN + HPCCPP_OPT_HDR, w, sizeof(w));
 		put_packet(&f);
 		assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
-		r = syn_record(&f);
+		r = record_behind(&f, SYN_MSS_LEN);
 		assert_int_equal(r.link, cases[i].link);
 		assert_int_equal(r.N, cases[i].told);
 		assert_int_equal(stats[HPCCPP_PS_KEPT], r.link == 0x777);

@@ -21,7 +21,6 @@ static bool is_answered(const struct frame *f)
 static void answers_data_that_it_forwards(void **state)
 {
 	static const __u8 opts[16] = { HPCCPP_OPT_KIND, 16, 'H', 'C' };
-	static const __u8 syn[20] = { 2, 4, 5, 0xb4, HPCCPP_OPT_KIND, 16, 'H', 'C' };
 	struct frame f;
 	int v6, i;
 
@@ -35,7 +34,7 @@ static void answers_data_that_it_forwards(void **state)
 		/* without data, in a SYN, behind a tag or options of IP */
 		collect(&f, v6, 1, 0);
 		assert_false(is_answered(&f));
-		segment(&f, &shapes[v6], TCPHDR_SYN, syn, sizeof(syn), 100);
+		segment(&f, &shapes[v6], TCPHDR_SYN, syn_options, sizeof(syn_options), 100);
 		assert_false(is_answered(&f));
 		for (i = 2; i < 8; i++) {
 			segment(&f, &shapes[i], 0x10, opts, sizeof(opts), 100);

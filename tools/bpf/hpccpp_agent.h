@@ -131,8 +131,9 @@ struct hpccpp_port_roce {
 /* The floor of W, a packet in 16 T, is a question in so many. */
 #define HPCCPP_COUNT_RARE	8U
 /*
- * Flows that begin are a crowd from this many on, less so many in each T: most flows of a
- * datacenter have a few packets. More than this limit are told as it.
+ * Flows that have begun are a crowd from HPCCPP_CROWD on. The port forgets HPCCPP_CROWD_T of
+ * them in each T, as most flows of a datacenter have a few packets, and counts no more than
+ * HPCCPP_CROWD_MAX.
  */
 #define HPCCPP_CROWD		4
 #define HPCCPP_CROWD_T		8

@@ -531,6 +531,7 @@ static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	__u32 least = hpccpp_int_w0(r);
 	int i, n = 1, victim = -1;
 	bool empty = false, kept = false;
+	__be32 other;
 	__s64 diff;
 
 	/* the length is a constant in each branch, for the verifier */
@@ -562,18 +563,19 @@ static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 		victim = i;
 		old = rec[i];
 	}
-	if (syn)
-		new.w[2] = most_flows(new.w[2], rec[0].w[2]);
+	other = rec[0].w[2];
 	if (victim < 0) {
 		count(HPCCPP_PS_KEPT);
-		if (!syn || most_flows(rec[0].w[2], new.w[2]) == rec[0].w[2])
-			return false;
 		kept = true;
 		victim = 0;
+		other = new.w[2];
 		old = rec[0];
-		rec[0].w[2] = most_flows(rec[0].w[2], new.w[2]);
-		new = rec[0];
+		new = old;
 	}
+	if (syn)
+		new.w[2] = most_flows(new.w[2], other);
+	if (kept && new.w[2] == old.w[2])
+		return false;
 	diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
 	if (diff < 0 ||
 	    bpf_skb_store_bytes(skb, at + victim * HPCCPP_REC_LEN, &new,
