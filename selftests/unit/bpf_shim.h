@@ -75,13 +75,15 @@ static long load_bytes(const void *skb, __u32 off, void *to, __u32 len)
 	return 0;
 }
 
+static bool no_stores;		/* a packet cannot be written into */
+
 static long store_bytes(void *skb, __u32 off, const void *from, __u32 len,
 			__u64 flags)
 {
 	(void)skb;
 	TRUE_OR_TRAP(!flags || flags == BPF_F_RECOMPUTE_CSUM ||
 		     flags == BPF_F_INVALIDATE_HASH);
-	if (off > packet_len || len > packet_len - off)
+	if (no_stores || off > packet_len || len > packet_len - off)
 		return -EFAULT;
 	__builtin_memcpy(packet + off, from, len);
 	return 0;

@@ -743,6 +743,8 @@ int main(void)
 		cmocka_unit_test_setup(crowd_is_told_to_a_syn, reset),
 		cmocka_unit_test_setup(crowd_that_has_begun_is_none, reset),
 		cmocka_unit_test_setup(crowd_is_told_with_the_record_of_another, reset),
+		cmocka_unit_test_setup(crowd_of_a_record_that_gives_way, reset),
+		cmocka_unit_test_setup(crowd_that_cannot_be_told, reset),
 		cmocka_unit_test_setup(crowd_is_of_subscribers, reset),
 		cmocka_unit_test_setup(crowd_returns_from_a_pause, reset),
 		cmocka_unit_test_setup(flows_are_counted_over_a_wrap, reset),

@@ -507,83 +507,117 @@ static __always_inline bool quiet(struct __sk_buff *skb, __u32 tcp, __u32 off,
 	return true;
 }
 
-/* The third word of a record, with N of another where that is more */
-static __always_inline __be32 most_flows(__be32 w2, __be32 other)
+static __always_inline __u16 rate_of(const struct rec *r)
 {
-	__u32 w = bpf_ntohl(w2), N = bpf_ntohl(other) & HPCCPP_N_MAX;
-
-	return (w & HPCCPP_N_MAX) < N ? bpf_htonl((w & ~HPCCPP_N_MAX) | N) : w2;
+	return bpf_ntohl(r->w[0]) >> 8 & 0xfff;
 }
 
 /*
- * Writes the record; false when it is not in the packet then. A SYN's is told of the largest
- * crowd of the path, whichever port the rest is of.
+ * N of a crowd at a link of the rate from, for a record that has the rate to: as many flows as
+ * have the same share of that, to the nearest. 0 if fewer than are told. Rates that the sender
+ * takes keep the product in 64 bits.
  */
-static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
-				  __u32 len, bool syn, const struct hpccpp_int *r)
+static __always_inline __u32 crowd_at(__u32 N, __u16 from, __u16 to)
 {
-	struct rec rec[HPCCPP_REC_MAX] = {}, old, new = {
-		.w[0] = bpf_htonl(hpccpp_int_w0(r)),
-		.w[1] = bpf_htonl(hpccpp_int_w1(r)),
-		.w[2] = bpf_htonl(hpccpp_int_w2(r)),
-	};
-	__u32 at = tcp + off + HPCCPP_OPT_HDR;
-	__u32 least = hpccpp_int_w0(r);
-	int i, n = 1, victim = -1;
-	bool empty = false, kept = false;
-	__be32 other;
-	__s64 diff;
+	__u64 B = hpccpp_rate_decode(from), B_to = hpccpp_rate_decode(to), flows;
 
+	if (!hpccpp_rate_ok(B) || !hpccpp_rate_ok(B_to))
+		return 0;
+	flows = (hpccpp_N_decode(N) * B_to + 2 * B) / (4 * B);
+	if (flows < HPCCPP_CROWD)
+		return 0;
+	return hpccpp_N_encode(flows < 0xffff ? flows : 0xffff);
+}
+
+/* The third word of a SYN's record, with the crowd of another where that leaves less */
+static __always_inline __be32 most_flows(const struct rec *r, const struct rec *other)
+{
+	__u32 w = bpf_ntohl(r->w[2]), N = bpf_ntohl(other->w[2]) & HPCCPP_N_MAX;
+
+	if (N)
+		N = crowd_at(N, rate_of(other), rate_of(r));
+	return (w & HPCCPP_N_MAX) < N ? bpf_htonl((w & ~HPCCPP_N_MAX) | N) : r->w[2];
+}
+
+/* The records of an option of this length, and how many these are; 0: they are not there. */
+static __always_inline int load_records(struct __sk_buff *skb, __u32 at, __u32 len,
+					struct rec *rec)
+{
 	/* the length is a constant in each branch, for the verifier */
-	if (len == HPCCPP_OPT_LEN(3)) {
-		n = 3;
-		if (bpf_skb_load_bytes(skb, at, rec, 3 * HPCCPP_REC_LEN))
-			goto error;
-	} else if (len == HPCCPP_OPT_LEN(2)) {
-		n = 2;
-		if (bpf_skb_load_bytes(skb, at, rec, 2 * HPCCPP_REC_LEN))
-			goto error;
-	} else if (bpf_skb_load_bytes(skb, at, rec, HPCCPP_REC_LEN)) {
-		goto error;
-	}
+	if (len == HPCCPP_OPT_LEN(3))
+		return bpf_skb_load_bytes(skb, at, rec, 3 * HPCCPP_REC_LEN) ? 0 : 3;
+	if (len == HPCCPP_OPT_LEN(2))
+		return bpf_skb_load_bytes(skb, at, rec, 2 * HPCCPP_REC_LEN) ? 0 : 2;
+	return bpf_skb_load_bytes(skb, at, rec, HPCCPP_REC_LEN) ? 0 : 1;
+}
+
+/*
+ * Which of n records gives way to the one whose first word is least, and what it is: the first
+ * empty one, or else the least loaded. -1: none.
+ */
+static __always_inline int find_victim(const struct rec *rec, int n, __u32 least,
+				       struct rec *old, bool *empty)
+{
+	int i, victim = -1;
 
 #pragma unroll
 	for (i = 0; i < HPCCPP_REC_MAX; i++) {
 		__u32 w0 = bpf_ntohl(rec[i].w[0]);
 
-		if (i >= n || empty)
+		if (i >= n || *empty)
 			continue;
 		if (!(w0 >> 8 & 0xfff)) {
-			empty = true;
+			*empty = true;
 		} else {
 			if (!less_loaded(w0, least))
 				continue;
 			least = w0;
 		}
 		victim = i;
-		old = rec[i];
+		*old = rec[i];
 	}
-	other = rec[0].w[2];
-	if (victim < 0) {
-		count(HPCCPP_PS_KEPT);
-		kept = true;
+	return victim;
+}
+
+/*
+ * Writes the record; false when it is not in the packet then. A SYN's is told of the crowd of
+ * the path that leaves a flow least, whichever port the rest is of.
+ */
+static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
+				  __u32 len, bool syn, const struct hpccpp_int *r)
+{
+	struct rec rec[HPCCPP_REC_MAX] = {}, old, other, new = {
+		.w[0] = bpf_htonl(hpccpp_int_w0(r)),
+		.w[1] = bpf_htonl(hpccpp_int_w1(r)),
+		.w[2] = bpf_htonl(hpccpp_int_w2(r)),
+	};
+	__u32 at = tcp + off + HPCCPP_OPT_HDR;
+	int n = load_records(skb, at, len, rec), victim;
+	bool empty = false, kept;
+	__s64 diff;
+
+	if (!n)
+		goto error;
+	victim = find_victim(rec, n, hpccpp_int_w0(r), &old, &empty);
+	kept = victim < 0;
+	other = rec[0];
+	if (kept) {
 		victim = 0;
-		other = new.w[2];
+		other = new;
 		old = rec[0];
 		new = old;
 	}
 	if (syn)
-		new.w[2] = most_flows(new.w[2], other);
-	if (kept && new.w[2] == old.w[2])
-		return false;
-	diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
-	if (diff < 0 ||
-	    bpf_skb_store_bytes(skb, at + victim * HPCCPP_REC_LEN, &new,
-				sizeof(new), 0) ||
-	    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
-		goto error;
-	if (!kept)
-		count(empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
+		new.w[2] = most_flows(&new, &other);
+	if (!kept || new.w[2] != old.w[2]) {
+		diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
+		if (diff < 0 ||
+		    bpf_skb_store_bytes(skb, at + victim * HPCCPP_REC_LEN, &new,
+					sizeof(new), 0) ||
+		    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
+			goto error;
+	}
+	count(kept ? HPCCPP_PS_KEPT : empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
 	return !kept;
 error:
 	count(HPCCPP_PS_ERROR);
