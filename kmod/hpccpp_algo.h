@@ -53,8 +53,9 @@
  *  8. W goes towards the share of one flow where the most loaded link tells how
  *     many it has, the mechanism to speed up fairness that section 6.1 leaves
  *     open: hpccpp_pull().
- *  9. A flow does not begin at line rate where the handshake found a load, but with
- *     what would be its part beside that: hpccpp_first_W().
+ *  9. A flow does not begin at line rate, but with its part of the link beside the
+ *     load that its handshake found, which is eta of an idle one, and with its share
+ *     at most where it begins in a crowd: hpccpp_first_W().
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -403,7 +404,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  * round trips. So W also goes part of the way to W_f: from W_c, which moves once in a round
  * trip. What some flows gain others give meanwhile, so lines 12-17 go on to say what all of
  * them together send. Up it is a quarter of the way, down a half: a flow that joins begins
- * with half of the link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
+ * with half of a full link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
  * within 1.25 of its share, for good, after 17 round trips.
  *
  *  - Up only while U is less than 33/32 of eta, down only while it is more than 31/32.
@@ -514,18 +515,22 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 }
 
 /*
- * Difference 9. What the handshake has found is the load without this flow: W_c is W_init, and
- * the flow begins as one that resumes. N counts a crowd of flows that begin at the same time: U
- * cannot, as they have not sent yet.
+ * Difference 9. The handshake has found the load without this flow, which begins as one that
+ * resumes, from W_c: W_init, or less where it is not to begin at line rate. N counts a crowd of
+ * flows that begin at the same time: U cannot, as they have not sent yet. Their share bounds W;
+ * hpccpp_pull() is for flows that have sent.
  */
 static inline void hpccpp_first_W(struct hpccpp_state *s,
 				  const struct hpccpp_params *p)
 {
+	__u32 W_f = s->W_f;
+
+	s->W_f = 0;
 	hpccpp_resume(s, p);
-	if (s->W_f && s->W > s->W_f)
-		s->W = hpccpp_bound(p, s->W_f);
+	s->W_f = W_f;
+	if (W_f && s->W > W_f)
+		s->W = hpccpp_bound(p, W_f);
 	s->W_c = s->W;
-	s->pulled = 0;
 	s->inc_stage = 0;
 }
 

@@ -255,6 +255,33 @@ static void first_W_in_a_crowd(void **state)
 	assert_in_range(first_W(255, 4), 23900, 23980);
 }
 
+/* A flow that comes with less than W_init has no more in a crowd than alone. */
+static void first_W_of_few_packets(void **state)
+{
+	static const __u32 crowds[] = { 2, 4, 8, 16, 64 };
+	struct hpccpp_params p = shared;
+	__u32 alone = 0;
+	size_t i;
+
+	for (i = 0; i <= ARRAY_SIZE(crowds); i++) {
+		struct hpccpp_state s = { .W = 15140, .W_c = 15140 };
+		struct hpccpp_int rec = told(i ? crowds[i - 1] : 1);
+
+		p.T = 1000;
+		p.W_ai = 9765;
+		p.W_max = 14000000;
+		rec.U = 0;
+		assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1000, false));
+		hpccpp_first_W(&s, &p);
+		if (!i)
+			alone = s.W;
+		assert_int_equal(s.W, alone);
+		/* nor is the share forgotten */
+		if (i)
+			assert_in_range(s.W_f, 11874980 / crowds[i - 1], 11875000 / crowds[i - 1]);
+	}
+}
+
 static void first_W_is_bounded(void **state)
 {
 	struct hpccpp_params p = shared;
@@ -320,6 +347,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(resumed_is_not_pulled),
 	cmocka_unit_test(first_W_is_a_part_of_the_link),
 	cmocka_unit_test(first_W_in_a_crowd),
+	cmocka_unit_test(first_W_of_few_packets),
 	cmocka_unit_test(first_W_is_bounded),
 	cmocka_unit_test(bounded_is_not_pulled),
 	cmocka_unit_test(pull_of_another_link),

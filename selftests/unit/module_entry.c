@@ -32,38 +32,6 @@ static void begins_with_telemetry_of_the_handshake(void **state)
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
 }
 
-/* ... and with what would be its part of that link. A SYN's record has no link and no N. */
-static void begins_beside_what_the_handshake_found(void **state)
-{
-	begin(.5);
-	assert_near(flow()->s.W, RTT * 1250 * .95 / 1.5, 50);
-	assert_int_equal(flow()->s.W_c, flow()->s.W);
-	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
-	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
-}
-
-/* Of 16 that begin, as the SYN has found */
-static void begins_in_a_crowd(void **state)
-{
-	w.port.N = hpccpp_N_encode(16);
-	begin(.5);
-	assert_near(flow()->s.W, RTT * 1250 * .95 / 16, 50);
-	assert_int_equal(flow()->s.W_c, flow()->s.W);
-}
-
-static void begins_alone(void **state)
-{
-	begin(0);
-	assert_near(flow()->s.W, RTT * 1250 * .95, 50);
-}
-
-static void begins_at_line_rate_as_in_the_draft(void **state)
-{
-	knob("share", 0);
-	begin(.5);
-	assert_int_equal(flow()->s.W_c, RTT * 1250);
-}
-
 static void begins_with_the_first_record(void **state)
 {
 	begin(-1);
@@ -840,10 +808,6 @@ static void registered_name(void **state)
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(begins_without_telemetry),
 	MODULE_TEST(begins_with_telemetry_of_the_handshake),
-	MODULE_TEST(begins_beside_what_the_handshake_found),
-	MODULE_TEST(begins_in_a_crowd),
-	MODULE_TEST(begins_alone),
-	MODULE_TEST(begins_at_line_rate_as_in_the_draft),
 	MODULE_TEST(begins_with_the_first_record),
 	MODULE_TEST(flow_past_its_first_flight_is_not_new),
 	MODULE_TEST(flow_that_has_lost_is_not_new),

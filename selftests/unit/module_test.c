@@ -374,7 +374,7 @@ void assert_near(u64 a, u64 b, u64 part)
 int main(void)
 {
 	static const struct tests * const groups[] = {
-		&entry_tests, &path_tests, &loss_tests, &silence_tests, &rx_tests,
+		&entry_tests, &first_tests, &path_tests, &loss_tests, &silence_tests, &rx_tests,
 	};
 	struct CMUnitTest all[256];
 	size_t n = 0;

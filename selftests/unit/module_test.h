@@ -105,6 +105,6 @@ struct tests {
 	size_t n;
 };
 
-extern const struct tests entry_tests, path_tests, loss_tests, silence_tests, rx_tests;
+extern const struct tests entry_tests, first_tests, path_tests, loss_tests, silence_tests, rx_tests;
 
 #endif /* HPCCPP_MODULE_TEST_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Part of port_test.c: what a port tells a SYN, the flows that begin at the same time.
+ * Part of port_test.c: the flows that begin at the same time, of which a port tells a SYN.
  */
 
 /* What the next SYN is told: flows that begin with it */
@@ -66,7 +66,7 @@ static void put_syn_with(struct frame *f, const struct hpccpp_int *r)
 	put_packet(f);
 }
 
-/* What it leaves with */
+/* The record that it leaves with */
 static struct hpccpp_int syn_passes_with(const struct hpccpp_int *r)
 {
 	struct frame f;
@@ -149,7 +149,7 @@ static void crowd_of_a_record_that_gives_way(void **state)
 	}
 }
 
-/* What cannot be written is an error, and no record that was kept. */
+/* A record that cannot be written is an error, and does not count as kept. */
 static void crowd_that_cannot_be_told(void **state)
 {
 	struct hpccpp_int other = record_of_another(the_port.cfg.rate_code, 200, 0);
