@@ -135,6 +135,30 @@ u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
 	return W;
 }
 
+/*
+ * A flow begins to send so long after its handshake that the load and the crowd of then are of
+ * another time, as a link's record would be: it begins as if it had heard of an idle path. A port
+ * has forgotten the largest crowd by then. False: it is no such flow.
+ */
+bool hpccpp_start_late(struct sock *sk, struct hpccpp_flow *f)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 W = hpccpp_w_init(f);
+
+	if (!f->p.share || tp->data_segs_out ||
+	    tp->tcp_clock_cache - f->last_int <= (u64)f->T * HPCCPP_STALE_T * 1000)
+		return false;
+	/* cwnd is that of W; as hpccpp_enter() has it, without a window to go on from */
+	tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		W = min_t(u64, W, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk));
+	W = hpccpp_start(sk, f, W, NULL);
+	hpccpp_set_W(f, clamp(W, f->p.W_min, f->p.W_max));
+	f->s.W_f = 0;
+	f->s.U = 0;
+	return true;
+}
+
 /* A link that is told of is loaded, or the path turns out to be no WAN's. */
 void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 {

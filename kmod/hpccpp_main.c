@@ -276,8 +276,9 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 /*
  * The flow's first record, or the first after silence: where W and W_c start. A flow whose
  * handshake or first flight brought telemetry, however long ago, starts at line rate, min(B)
- * T, or with less by what a handshake found: hpccpp_first_W(). One that comes from a fallback
- * or another congestion control starts with its cwnd. hpccpp_start() may lower either.
+ * T, or with less by the load that a handshake found not long ago: hpccpp_first_W(). One that
+ * comes from a fallback or another congestion control starts with its cwnd. hpccpp_start() may
+ * lower either.
  */
 static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -653,10 +654,16 @@ static void hpccpp_tx_start(struct sock *sk)
 		return;
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
-	} else if (hpccpp_has_idled(sk, f)) {
-		f->probing = 1;
-		hpccpp_count(f->net, HPCCPP_S_PROBES);
-		tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
+	} else {
+		if (hpccpp_start_late(sk, f)) {
+			hpccpp_set_pacing(sk, f);
+			hpccpp_set_cwnd(sk, f, 0);
+		}
+		if (hpccpp_has_idled(sk, f)) {
+			f->probing = 1;
+			hpccpp_count(f->net, HPCCPP_S_PROBES);
+			tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
+		}
 	}
 	if (!f->probing)
 		hpccpp_limit_burst(sk, f, false);

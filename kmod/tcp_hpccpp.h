@@ -196,6 +196,7 @@ void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f);
 u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
 		 const struct hpccpp_int *rec);
+bool hpccpp_start_late(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f);

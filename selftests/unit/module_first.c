@@ -47,12 +47,137 @@ static void begins_in_a_crowd_with_less(void **state)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
+/* A pool of connections: 64 begin at once, and the data comes that many T later. */
+static void begin_and_wait(double load, u32 T)
+{
+	w.port.N = hpccpp_N_encode(64);
+	begin(load);
+	pass(T * flow()->T);
+}
+
+static void handshake_of_long_ago_says_nothing(void **state)
+{
+	begin_and_wait(.5, HPCCPP_STALE_T);
+	pass(1);
+	submit(1);
+	assert_int_equal(flow()->s.W, RTT * 1250);
+	assert_int_equal(flow()->s.W_c, RTT * 1250);
+	assert_int_equal(flow()->s.W_f, 0);
+	assert_int_equal(flow()->s.U, 0);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(RTT * 1250, WIRE) + 1);
+	assert_int_equal(ca()->R, 1250000000);
+	assert_true(w.sk->sk_pacing_rate > 1100000000);
+	/* once: what comes then is answered */
+	round_trip(1);
+	submit(1);
+	assert_true(flow()->s.W < RTT * 1250);
+}
+
+static void handshake_of_now_says_all(void **state)
+{
+	begin_and_wait(.5, HPCCPP_STALE_T);
+	submit(1);
+	assert_near(flow()->s.W, RTT * 1250 * .95 / 64, 50);
+}
+
+/* A flow that has sent goes on from its W: there is the probe for that. */
+static void pause_of_a_flow_that_has_sent(void **state)
+{
+	begin_and_wait(.5, 1);
+	submit(1);
+	ack(1);
+	pass(1000 * RTT);
+	submit(1);
+	assert_near(flow()->s.W, RTT * 1250 * .95 / 64, 50);
+}
+
+/* Data of the peer has brought telemetry since. */
+static void telemetry_of_now(void **state)
+{
+	begin_and_wait(.5, 1000);
+	news(.5, 0);
+	submit(1);
+	assert_true(flow()->s.W < RTT * 1250 / 32);
+}
+
+static void handshake_of_long_ago_and_a_probe(void **state)
+{
+	knob("probe", 10);
+	begin_and_wait(.5, 12);
+	submit(1);
+	assert_int_equal(counter("probes"), 1);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+	assert_int_equal(flow()->s.W_c, RTT * 1250);
+}
+
+static void handshake_of_long_ago_and_a_threshold(void **state)
+{
+	w.tp.snd_ssthresh = 100;
+	begin_and_wait(0, 10);
+	assert_true(flow()->s.W < 2 * WIRE);
+	submit(1);
+	assert_int_equal(flow()->s.W, 10 * WIRE);
+}
+
+/* A WAN's link that was full is not known to be so. */
+static void handshake_of_long_ago_over_a_wan(void **state)
+{
+	knob("base_rtt_us", 5001);
+	begin_and_wait(1, 9);
+	assert_int_equal(flow()->ceiling, 0);
+	submit(1);
+	assert_int_equal(flow()->ceiling, 10 * WIRE);
+	assert_int_equal(flow()->starting, 1);
+	assert_int_equal(flow()->s.W, 10 * WIRE);
+}
+
+/* ... nor is a ceiling that W has begun below. */
+static void ceiling_of_long_ago_over_a_wan(void **state)
+{
+	struct dst_entry route = { .initcwnd = 30 };
+
+	w.sk->sk_dst = &route;
+	w.tp.snd_cwnd = 30;
+	knob("base_rtt_us", 5001);
+	w.port.rate = hpccpp_rate_encode(100000000);
+	begin_and_wait(0, 9);
+	assert_int_equal(flow()->ceiling, 30 * WIRE);
+	assert_true(flow()->s.W < 2 * WIRE);
+	submit(1);
+	assert_int_equal(flow()->ceiling, 30 * WIRE);
+	assert_int_equal(flow()->s.W, 30 * WIRE);
+}
+
+/* The draft's flow has not gone by the load of its handshake. */
+static void handshake_of_long_ago_as_in_the_draft(void **state)
+{
+	u32 W;
+
+	knob("share", 0);
+	knob("base_rtt_us", 5001);
+	begin_and_wait(1, 9);
+	W = flow()->s.W;
+	submit(1);
+	assert_int_equal(flow()->s.W, W);
+	assert_int_equal(flow()->s.W_c, 5001 * 1250);
+	assert_int_equal(flow()->ceiling, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	MODULE_TEST(begins_beside_what_the_handshake_found),
 	MODULE_TEST(begins_in_a_crowd),
 	MODULE_TEST(begins_alone),
 	MODULE_TEST(begins_at_line_rate_as_in_the_draft),
 	MODULE_TEST(begins_in_a_crowd_with_less),
+	MODULE_TEST(handshake_of_long_ago_says_nothing),
+	MODULE_TEST(handshake_of_now_says_all),
+	MODULE_TEST(pause_of_a_flow_that_has_sent),
+	MODULE_TEST(telemetry_of_now),
+	MODULE_TEST(handshake_of_long_ago_and_a_probe),
+	MODULE_TEST(handshake_of_long_ago_and_a_threshold),
+	MODULE_TEST(handshake_of_long_ago_over_a_wan),
+	MODULE_TEST(ceiling_of_long_ago_over_a_wan),
+	MODULE_TEST(handshake_of_long_ago_as_in_the_draft),
 };
 
 const struct tests first_tests = { tests, ARRAY_SIZE(tests) };
