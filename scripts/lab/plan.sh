@@ -157,7 +157,7 @@ plan_layout()
 }
 
 # Incast with INT responses of the switch, and without; to the receiver also through
-# queues with priorities.
+# queues with priorities. They are for flows that begin at line rate, which share=0 has.
 plan_int-response()
 {
 	local flows mb respond
@@ -165,14 +165,15 @@ plan_int-response()
 		for mb in 32 4; do
 			for respond in 0 150; do
 				echo "int-response ${flows}x500k-${mb}mb-respond$respond" flows=$flows size=500000 \
-					buffer=${mb}000000 respond=$respond
+					buffer=${mb}000000 respond=$respond share=0
 			done
 		done
 	done
 	for mb in 32 4; do
 		for respond in "0 0" "150 0" "150 1"; do
 			echo "int-response receiver-60x500k-${mb}mb-respond${respond% *}-prio${respond#* }" flows=60 \
-				size=500000 buffer=${mb}000000 respond="${respond% *}" mode=receiver prio="${respond#* }"
+				size=500000 buffer=${mb}000000 respond="${respond% *}" mode=receiver prio="${respond#* }" \
+				share=0
 		done
 	done
 }
