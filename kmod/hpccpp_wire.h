@@ -26,9 +26,9 @@
  * path yet: a port writes whatever its load; or else a bound of the load in U,
  * which no port has reached that left it empty.
  *
- * The collect of a SYN-ACK is 4 bytes longer: behind its record stands what the SYN has
- * found, as the first word of a record with the queue in place of the link id, see
- * hpccpp_found().
+ * The collect of a SYN-ACK is 4 bytes longer: behind its record stands a word of the record
+ * that the SYN has brought, with N in 2 bits and the queue in place of the link id, see
+ * hpccpp_found(). N of a SYN's and a SYN-ACK's record is of flows that begin, not of all.
  *
  * One with the ExID "window" has no records. With 8 bytes it is a window that
  * the receiver computed, with 12 a sender's request for windows:
@@ -120,7 +120,7 @@ struct hpccpp_int {
 	__u32 tx_bytes;		/* bytes sent by the port, 64 B, 24 bits */
 	__u32 qlen;		/* bytes waiting at the port, 64 B */
 	__u8  U;		/* the port's own normalised load, 1/64 */
-	__u8  N;		/* flows at the port, code of hpccpp_N_decode() */
+	__u8  N;		/* flows at the port, or that begin (SYN): hpccpp_N_decode() */
 };
 
 static inline __u32 hpccpp_log2(__u32 v)
@@ -214,9 +214,9 @@ static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 }
 
 /*
- * What a SYN has found, for the SYN-ACK: B, U and the queue, as its code, and N in 2 bits, 1 to 3
- * for 4, 12 and 24 flows and more. Of no link, and without ts and tx_bytes: who starts needs no
- * difference.
+ * The word of a SYN-ACK for the record that the SYN has brought: B, U and the queue, as its code,
+ * and N in 2 bits, 1 to 3 for 4, 11 and 22 flows and more, which have these codes. Of no link, and
+ * without ts and tx_bytes: a flow that starts needs no difference.
  */
 static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 {

@@ -18,9 +18,10 @@
 --	hpccpp.ts		ns, modulo 2^28
 --	hpccpp.tx_bytes		bytes, modulo 2^30
 --	hpccpp.qlen		bytes, to 127 MiB
---	hpccpp.n		flows that share the port, 0: not told; to 49152
+--	hpccpp.n		flows that share the port, 0: not told; to 49152; in a SYN those
+--				that begin at the same time, 0: no crowd
 --	hpccpp.tag		keyed tag of an echo
---	hpccpp.found.rate	and u, qlen, n: what the SYN has found, in a SYN-ACK
+--	hpccpp.found.rate	and u, qlen, n: of the SYN's record, in a SYN-ACK
 --	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
 --	hpccpp.window.serial	of the request, 1 to 3
 --	hpccpp.window.w		W in bytes

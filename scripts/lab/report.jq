@@ -272,7 +272,7 @@ def step:
 	def again: worst | if . == 40 then { n: "not in 40" } else . end;
 	runs("step") | select(. != []) | . as $runs |
 	section("step"; "step: a flow joins, a flow leaves"),
-	p("A pair: flow 1 is alone, flow 2 joins, and 600 round trips later flow 1 leaves. Sixteen: flows join one by one, 150 round trips apart, and leave one by one. How high the queue gets and when it is short again show how soon flows that are there make room; load after a leave shows how soon they take what is free. The joining flow starts at line rate, so a peak of up to a BDP is inherent."),
+	p("A pair: flow 1 is alone, flow 2 joins, and 600 round trips later flow 1 leaves. Sixteen: flows join one by one, 150 round trips apart, and leave one by one. How high the queue gets and when it is short again show how soon flows that are there make room; load after a leave shows how soon they take what is free. Where the joining flow starts at line rate a peak of up to a BDP is inherent; under hpccpp it starts beside the load that is there, with half of a full link."),
 	star,
 	(plots(
 		("join", "leave") as $event | (("2:queue:packets", "3:utilisation:of the link") / ":") as $what |
@@ -310,7 +310,7 @@ def incast:
 def int_response:
 	runs("int-response") | select(. != []) | . as $runs |
 	section("int-response"; "int-response: the switch answers the senders"),
-	p("Incast as above, with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without. They go to whoever computes the window. To the receiver they take the way of the data: in a FIFO they come after the segment that they are about, and tell nothing; with priorities (“control first”) they pass what waits."),
+	p("Incast as above, of flows that begin at line rate (net.hpccpp.share 0), with INT responses (draft -00, section 6.3) of each switch port from a load of 150 % on, one in a base RTT for each flow, and without. They go to whoever computes the window. To the receiver they take the way of the data: in a FIFO they come after the segment that they are about, and tell nothing; with priorities (“control first”) they pass what waits."),
 	star,
 	p("Reaction: from when the queue is half a BDP, a load of 150 %, to when a flow makes its window smaller. The half of a base RTT that a response needs is the least."),
 	table([["", 5], ["queue, packets", 1], ["reaction, RTTs", 2], ["", 6]];

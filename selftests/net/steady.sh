@@ -31,8 +31,8 @@ steady()
 	assert_ge "$what: goodput" "$(mbit "$goodput_bps")" \
 		"$(awk "BEGIN { print $share * $link }")" Mbit/s
 	assert_le "$what: mean queue" "$mean_packets" 5 packets
-	# Sixteen that begin at line rate, one after another, take more than 1 % of the time for
-	# that: 32 to 40 packets with their beginning, which is no steady state.
+	# Sixteen that join one after another, each with half of the link when that is full, take
+	# more than 1 % of the time for that, which is no steady state.
 	if [[ $2 -gt 4 ]]; then
 		ktap_diag "$what: queue, 99 % of all the time: $p99_packets packets"
 		queue_between "$(awk "BEGIN { print $3 / 2 }")" "$3"

@@ -187,8 +187,8 @@ static void wire_record_layout(void **state)
 static void wire_found_crowd(void **state)
 {
 	static const struct { __u32 N, taken; } cases[] = {
-		{ 0, 0 }, { 1, 0 }, { 3, 0 }, { 4, 4 }, { 10, 4 }, { 12, 16 }, { 20, 16 },
-		{ 24, 64 }, { 64, 64 }, { 65535, 64 },
+		{ 0, 0 }, { 1, 0 }, { 3, 0 }, { 4, 4 }, { 10, 4 }, { 11, 16 }, { 12, 16 },
+		{ 20, 16 }, { 21, 16 }, { 22, 64 }, { 24, 64 }, { 64, 64 }, { 65535, 64 },
 	};
 	size_t i;
 

@@ -131,9 +131,10 @@ struct hpccpp_port_roce {
 /* The floor of W, a packet in 16 T, is a question in so many. */
 #define HPCCPP_COUNT_RARE	8U
 /*
- * Flows that have begun are a crowd from HPCCPP_CROWD on. The port forgets HPCCPP_CROWD_T of
- * them in each T, as most flows of a datacenter have a few packets, and counts no more than
- * HPCCPP_CROWD_MAX.
+ * Flows that begin fill a bucket, which HPCCPP_CROWD_T leave in each T: most flows of a datacenter
+ * have a few packets, and are done in a T, so eight that come in each T do not share the link with
+ * those of the T before. From HPCCPP_CROWD in the bucket on they are a crowd, and it holds
+ * HPCCPP_CROWD_MAX at most.
  */
 #define HPCCPP_CROWD		4
 #define HPCCPP_CROWD_T		8
@@ -141,7 +142,7 @@ struct hpccpp_port_roce {
 
 struct hpccpp_flows {
 	__u64 ends;		/* of this epoch, ns */
-	__u64 begun;		/* when the flows that have begun count no more, ns */
+	__u64 begun;		/* the bucket's level: when it will be empty, ns */
 	__u32 epoch;		/* its number */
 	__u32 now;		/* flows that have asked in it */
 	__u32 sum;		/* epochs since they last did, HPCCPP_COUNT_RARE at most */
