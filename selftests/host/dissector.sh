@@ -39,8 +39,8 @@ fi
 
 # dissect FILE: to JSON, an object for each packet, of what our dissector says:
 #	t	seconds
-#	options	of each: name, records, written, tag (of those that have one), and rec, the records: link, rate,
-#		u, ts, tx, qlen, n (null in an empty one)
+#	options	of each: name, records, written, tag (of those that have one), found (of a SYN-ACK's: rate, u,
+#		qlen, n), and rec, the records: link, rate, u, ts, tx, qlen, n (null in an empty one)
 #	expert	names of what is wrong with them
 # And false when Lua or tshark itself had an error.
 dissect()
@@ -60,6 +60,8 @@ dissect()
 					"0x4854": "tag", "0x4857": "window" }[.["hpccpp.exid"] // ""]),
 				records: number("records"), written: number("written"),
 				tag: .["hpccpp.tag"],
+				found: (if has("hpccpp.found.rate") then
+					[number("found.rate", "found.u", "found.qlen", "found.n")] else [] end),
 				window: (if has("hpccpp.window.kind") then
 					[number("window.kind", "window.serial", "window.w", "window.t",
 						"window.share", "window.stage", "window.eta", "window.w_ai", "window.n",
@@ -84,7 +86,7 @@ same() # WHAT-SEGS-SAYS WHAT-TSHARK-SAYS
 mkdir "$tmp/capture"
 # shellcheck disable=SC2097,SC2098 # for the command alone
 RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 1000 -- "$0" capture
-ktap_plan 62
+ktap_plan 67
 
 for family in ipv4 ipv6; do
 	cp "$tmp/capture/$family.segs" "$tmp/segs"
@@ -128,7 +130,7 @@ packets=()
 expected=()
 
 # made NAME HEX EXPECTED: a segment with these TCP options, over IPv4 and IPv6 in
-# turn; expected is "OPTION RECORDS WRITTEN LINK:RATE:U:TS:TX:QLEN:N..., EXPERT..."
+# turn; expected is "OPTION RECORDS WRITTEN LINK:RATE:U:TS:TX:QLEN:N... FOUND, EXPERT..."
 made()
 {
 	local hex=${2// } doff ip
@@ -176,6 +178,11 @@ for length in 8 16 19 28 40; do
 done
 made "not at a multiple of 4" "01 fd104843 $r1" "collect - -, bad_offset"
 made "a collect of no record" "fd044843" "collect 0 -"
+for n in 0 1 2 3; do
+	made "a SYN-ACK's, crowd $n" "fd144843 $r1 $(printf '%08x' $((n << 30 | 0x1c961428)))" \
+		"collect 1 1 7:25000000:1:256:2048:192:16 found 20000000:0.625:299008:$([[ $n -eq 0 ]] && echo - || echo $((4 ** n)))"
+done
+made "a SYN-ACK's, whose SYN found nothing" "fd144843 $empty 00000034" "collect 1 0 0:0:-:-:-:-:- found 0:0.8125:0:-"
 made "an echo of none" "fd044845" "echo - -, bad_length"
 for length in 6 15 17 27 39; do
 	made "length $length" "$(printf 'fd%02x4843' $length)${zeros:0:2 * length - 8}" "collect - -, bad_length"
@@ -208,6 +215,7 @@ mapfile -t got < <(jq -r '
 	[.options[] | "\(.name | or_none) \(.records | or_none) \(.written | or_none)" +
 		([.window[] | " " + or_none] | add // "") +
 		([.rec[] | " " + ([.link, .rate, .u, .ts, .tx, .qlen, .n | or_none] | join(":"))] | add // "") +
+		(if .found == [] then "" else " found " + (.found | map(or_none) | join(":")) end) +
 		(if .tag then " " + .tag else "" end)] as $o |
 	($o | join(";")) + (.expert | if . == [] then "" else ", " + (map(ltrimstr("hpccpp.")) | join(" ")) end)' \
 	"$tmp/packets")

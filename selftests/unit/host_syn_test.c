@@ -82,6 +82,23 @@ static void syn_ack_tells_of_a_bound(void **state)
 	assert_int_equal(word(4), 0);
 }
 
+/* Crowds that the SYN's record has, and the word for it */
+static void syn_ack_tells_of_a_crowd(void **state)
+{
+	static const struct { __u32 N, word; } cases[] = {
+		{ 0, 0x1c961428 }, { 3, 0x1c961428 }, { 4, 0x5c961428 }, { 10, 0x5c961428 },
+		{ 11, 0x9c961428 }, { 21, 0x9c961428 }, { 22, 0xdc961428 }, { 640, 0xdc961428 },
+	};
+	struct hpccpp_int rec = three[0];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rec.N = hpccpp_N_encode(cases[i].N);
+		answer_syn(&rec, 1);
+		assert_int_equal(word(4), cases[i].word);
+	}
+}
+
 /* A SYN-ACK arrives: with a collect that a port has written, and this word. */
 static void asked_back(__u32 found)
 {
@@ -131,6 +148,18 @@ static void syn_found_a_long_queue(void **state)
 
 	asked_back(0x3ff614ff);
 	assert_mail(&found, 1);
+}
+
+static void syn_found_a_crowd(void **state)
+{
+	struct hpccpp_int found = { .rate = 0x614, .U = 40, .qlen = 0x1240 };
+	__u32 bits;
+
+	for (bits = 0; bits < 4; bits++) {
+		asked_back(bits << 30 | 0x1c961428);
+		found.N = bits ? hpccpp_N_encode(1 << 2 * bits) : 0;
+		assert_mail(&found, 1);
+	}
 }
 
 static void syn_found_nothing(void **state)
@@ -421,6 +450,8 @@ int main(void)
 		TEST(third_ack_answers),
 		TEST(data_in_place_of_the_third_ack),
 		TEST(syn_found_a_long_queue),
+		TEST(syn_ack_tells_of_a_crowd),
+		TEST(syn_found_a_crowd),
 		TEST(syn_found_nothing),
 		TEST(syn_found_a_bound),
 		TEST(found_long_ago),
