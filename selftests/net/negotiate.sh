@@ -67,7 +67,7 @@ for ns in "$h1" "$r"; do
 	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_fastopen=3
 done
 ports_on
-tests=114
+tests=116
 ktap_plan $tests
 
 # --- Handshake -----------------------------------------------------------------
@@ -86,10 +86,13 @@ assert_le "$name: SYN-ACK's TCP header" "$(wire 'synack * doff')" 60 bytes
 assert_eq "$name: third ACK echoes" "$(wire "$third ? echo : 0")" 1
 assert_eq "$name: data that asks, of all" "$(wire 'data && collect')" "$(wire 'data > 0')"
 assert_eq "$name: flows under INT" "$enter" 1
-# eta of 200 Mbit/s in T, which is 2 ms, a packet, and what the SYN took longer
-W=$(grep -m 1 -o ' W=[0-9]*' "$trace/trace")
-assert_ge "$name: first W" "${W# W=}" 47500 bytes
-assert_le "$name: first W" "${W# W=}" 56250 bytes
+# eta of 200 Mbit/s in T, which is 2 ms, a packet, and the more that the SYN took; W_max is 9/8 of
+# all of that
+read -r W W_max < <(sed -n '/ W=/{ s/.* W=\([0-9]*\) .* W_max=\([0-9]*\) .*/\1 \2/p; q }' "$trace/trace")
+assert_ge "$name: first W" "$W" 47500 bytes
+assert_le "$name: first W" "$W" 56250 bytes
+assert_ge "$name: first W, of line rate" $((W * 225 / (2 * W_max))) 92 %
+assert_le "$name: first W, of line rate" $((W * 225 / (2 * W_max))) 97 %
 assert_ge "$name: first flight" "$(wire data '
 	!data { next }
 	!start { start = time }
