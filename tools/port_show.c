@@ -46,6 +46,8 @@ const struct field port_fields[] = {
 	{ "tx_bytes", FORM_BYTES, NULL, NULL, NULL, NULL },
 	{ "flows", FORM_NUM, "flows", "FLOWS", "hpccpp_port_flows",
 	  "Flows that share the port, as of the last stamp." },
+	{ "begun", FORM_NUM, "begun", NULL, "hpccpp_port_begun_flows",
+	  "Flows that have begun shortly before; four and more are a crowd." },
 	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },
 	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
@@ -158,6 +160,8 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 	put_num(row, "tx_bytes",
 		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
 	put_num(row, "flows", port->flows.N);
+	put_num(row, "begun", hpccpp_begun(port, clock_ns(CLOCK_MONOTONIC)) /
+			      HPCCPP_BEGUN_NS(port));
 	if (port->last.seen)
 		put_num(row, "age", stamp_age(port));
 	if (qdisc) {

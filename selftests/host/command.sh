@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 274
+ktap_plan 277
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -316,7 +316,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","backlog","drops","stats"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","backlog","drops","stats"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
@@ -332,7 +332,7 @@ lines() # REGEX...: as many lines, each like its own
 }
 "$HPCCPP" -s port show netns "$box" >"$tmp/out"
 check "... what an operator has to know, and no counter of 0" lines \
-	'd0 id [0-9]+ rate 50Mbit queue qdisc base-rtt 7us' 'U 0\.000 qlen 0b flows 0 backlog 0b drops 0'
+	'd0 id [0-9]+ rate 50Mbit queue qdisc base-rtt 7us' 'U 0\.000 qlen 0b flows 0 begun 0 backlog 0b drops 0'
 check "... deleted" "$HPCCPP" port del d0 netns "$box"
 "$HPCCPP" port show netns "$box" >"$tmp/out"
 check "none: it is said" lines 'no port agent'
@@ -477,6 +477,20 @@ check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
 check "... and the key is in nothing that is shown" [ \
 	"$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown")" = 0 ]
 "$HPCCPP" host del cgroup "$CGROUP"
+# SYNs that nobody answers: the port counts each for half a second.
+"$HPCCPP" host add cgroup "$CGROUP" ask always
+ip -n "$box" addr add 10.7.0.1/24 dev d0
+ip -n "$box" neigh add 10.7.0.2 lladdr 02:00:00:00:00:02 dev d0
+on d0 base-rtt 4s
+for ((i = 0; i < 8; i++)); do
+	in_ns_bg "$box" timeout 0.4 bash -c ': <>/dev/tcp/10.7.0.2/7' 2>/dev/null
+done
+check "port: flows that begin" busywait 4 port d0 '.[0].begun >= 6 and .[0].begun <= 8'
+check "... are none after that time" busywait 8 port d0 '.[0].begun == 0'
+off d0
+ip -n "$box" addr del 10.7.0.1/24 dev d0
+"$HPCCPP" host del cgroup "$CGROUP"
+check "... removed, nothing is left" same_state "$tmp/before"
 # Another's sock_ops program: a second agent, by another way than the command's.
 # shellcheck disable=SC2016 # that shell's
 unshare -m bash -ec 'mount -t bpf none /mnt

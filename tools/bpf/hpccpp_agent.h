@@ -166,6 +166,18 @@ struct hpccpp_port {
 	struct hpccpp_flows flows;
 };
 
+/* A flow that has begun is in the bucket for this time, ns */
+#define HPCCPP_BEGUN_NS(port)	((__u64)(port)->cfg.base_rtt * (1000 / HPCCPP_CROWD_T))
+
+/* The level of the bucket, as the time that it takes to run empty, ns */
+static inline __u64 hpccpp_begun(const struct hpccpp_port *p, __u64 now)
+{
+	__u64 left = p->flows.begun > now ? p->flows.begun - now : 0;
+	__u64 most = HPCCPP_CROWD_MAX * HPCCPP_BEGUN_NS(p);
+
+	return left < most ? left : most;
+}
+
 /* Map "port_stats", per-CPU array indexed by this. Packets. */
 enum hpccpp_port_stat {
 	HPCCPP_PS_STAMPED,	/* written into an empty record */

@@ -407,11 +407,8 @@ static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, __u32 
 /* Flows that have begun shortly before this SYN, where they are a crowd; else 0 */
 static __always_inline __u32 count_begun(struct hpccpp_port *p, __u64 now)
 {
-	__u64 each = (__u64)p->cfg.base_rtt * (1000 / HPCCPP_CROWD_T);
-	__u64 left = p->flows.begun > now ? p->flows.begun - now : 0;
+	__u64 each = HPCCPP_BEGUN_NS(p), left = hpccpp_begun(p, now);
 
-	if (left > HPCCPP_CROWD_MAX * each)
-		left = HPCCPP_CROWD_MAX * each;
 	p->flows.begun = now + left + each;
 	return left >= HPCCPP_CROWD * each ? left / each : 0;
 }
