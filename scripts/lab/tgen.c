@@ -18,6 +18,7 @@
  *
  *	poisson FROM_NS TO_NS LOAD DIST SEED CC
  *	closed FROM_NS TO_NS N DIST SEED CC
+ *	rpc FROM_NS TO_NS LOAD DIST SEED CC N
  *
  * poisson starts connections with exponential gaps between, so many that what a
  * host sends is LOAD percent of its rate (that of its fastest path), headers not
@@ -29,6 +30,21 @@
  * Gaps, sizes and receivers of a host come from SEED and its name, the k-th of each
  * for its k-th connection, whatever the network does with them.
  *
+ * rpc has messages, as poisson has connections, on connections that are kept: every
+ * host opens N to every other, one after the other from 0 to FROM_NS, without Nagle's
+ * delay. A message is, by a coin for each, of one of two kinds:
+ *
+ *	request		goes from the opener; once it is there 64 bytes come back
+ *	answer		goes to the opener, from which 64 bytes come for it at the time
+ *			that is drawn; it starts once its sender has read them
+ *
+ * So messages go both ways on each connection, which is idle in between, and a host
+ * offers LOAD with those that it sends. Of the N from its opener to the other host a
+ * message takes the one with the fewest bytes that have yet to arrive, the first of
+ * equals: bytes of either way, with the 64 and answers that are asked for. Messages
+ * that go the same way on one connection are in order: where all N are in use one
+ * waits for others, and that is part of its fct_ns.
+ *
  * Once all is done, a line for each connection in the same order, those of closed
  * that had to wait for another last:
  *
@@ -39,10 +55,14 @@
  * byte, "-" when it has not arrived; setup_ns the part of it until SRC is connected;
  * ideal_ns base RTT + size with headers over the bottleneck's rate (-r -b -m, or
  * per pair -p); retrans and timeouts of SRC, in segments and times; port its own.
+ * Of rpc each message has a line, the 64 bytes have none. start_ns is when it can be
+ * written, of an answer that has yet to be called for when that is due; setup_ns is 0,
+ * and port its connection's. The first message of a connection has the retrans and
+ * timeouts of both ends, the others 0.
  * Lines that begin with # say what was asked for.
  *
  * -w FROM:TO	count bytes_in_window from FROM to TO ns of the run (-: to the end)
- * -e NS	end of the run; default: when all connections are done
+ * -e NS	end of the run; default: when all connections and messages are done
  * -i NS -s FILE	write "t id bytes" to FILE, each NS, of what each connection
  *		has received, lines that say nothing new left out
  * -l FILE	reset /proc/lablink at FROM and copy it to FILE at TO of -w
@@ -178,14 +198,20 @@ static void happen(const struct event *e)
 	uint32_t i;
 
 	switch (e->what) {
+	case OPEN:
+		open_conn(e->index);
+		break;
 	case START:
-		start_flow(e->flow);
+		if (flows[e->index].message)
+			start_message(e->index);
+		else
+			start_flow(e->index);
 		break;
 	case AGAIN:
-		send_again(e->flow);
+		send_again(e->index);
 		break;
 	case STOP:
-		stop_flow(&flows[e->flow]);
+		stop_flow(&flows[e->index]);
 		break;
 	case FROM:
 		for (i = 0; i < n_flows; i++)
@@ -275,6 +301,7 @@ static void finish(void)
 		w->received = received(w);
 		close_flow(w);
 	}
+	close_conns();
 }
 
 static void run(void)
@@ -309,6 +336,12 @@ static void run(void)
 				break;
 			case TIMER:
 				expire();
+				break;
+			case OPENER:
+				serve_conn(index, 0, evs[i].events);
+				break;
+			case OTHER:
+				serve_conn(index, 1, evs[i].events);
 				break;
 			}
 		}

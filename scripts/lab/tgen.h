@@ -18,13 +18,14 @@
 #define TICK_NS		1000000ULL	/* of a jiffy, at the lab's HZ */
 #define MAX_SIZE	1e12
 #define MAX_FILES	1048576		/* as much as the kernel lets root have */
+#define KEPT		0x80000000	/* no flow, but a connection of rpc */
 
 struct host {
 	char name[64];
 	int ns;
 	struct sockaddr_storage addr;	/* without a port */
 	uint32_t n_flows, n_started;
-	uint32_t *by_port;		/* flows, from FIRST_SPORT */
+	uint32_t *by_port;		/* flows, or KEPT | conn, from FIRST_SPORT */
 };
 
 struct path {
@@ -40,14 +41,16 @@ struct point {
 /* From SEED: what there is for a host's next flow. */
 struct generator {
 	uint64_t from, to, seed;
-	uint32_t at_once;		/* flows of a host; 0: poisson */
+	uint32_t at_once;		/* flows of a host, of closed; 0: others */
+	uint32_t kept;			/* connections of a pair, of rpc; 0: others */
+	uint32_t conns;			/* the first of these */
 	double load;			/* of the host's rate */
 	uint32_t cc;
 	const struct point *sizes;	/* the last has 100 % */
 	uint64_t *streams;		/* of random numbers, by host */
 };
 
-enum kind { LISTEN, SEND, RECEIVE, TIMER };
+enum kind { LISTEN, SEND, RECEIVE, TIMER, OPENER, OTHER };
 
 /* What epoll says, in 64 bits: kind, index. */
 #define TAG(kind, i)	((uint64_t)(kind) << 32 | (i))
@@ -57,6 +60,11 @@ struct flow {
 	uint64_t again;			/* when the second half is sent */
 	uint32_t src, dst, cc;
 	uint32_t closed;		/* of generators[], + 1: another follows */
+	uint32_t message;		/* of generators[], + 1: one of rpc */
+	uint32_t conn;			/* on which it goes */
+	uint32_t next;			/* behind it there, the same way */
+	uint64_t last;			/* byte of all that go that way, + 1 */
+	bool answer;			/* its receiver opened the connection */
 	int tx, rx;			/* sockets, -1: not open */
 	uint16_t port;
 	bool done;
@@ -67,12 +75,12 @@ struct flow {
 	uint32_t retrans, timeouts;
 };
 
-enum what { START, AGAIN, STOP, FROM, TO, END };
+enum what { OPEN, START, AGAIN, STOP, FROM, TO, END };
 
 struct event {
 	uint64_t at;
 	enum what what;
-	uint32_t flow;
+	uint32_t index;			/* of a flow, or a connection of rpc */
 };
 
 struct listener {
@@ -116,13 +124,21 @@ socklen_t addr_len(void);
 uint32_t *addr_slot(const struct sockaddr_storage *addr);
 void read_paths(const char *name);
 const struct path *find_path(uint32_t src, uint32_t dst);
+void take_port(uint32_t host);
+void add_event(uint64_t at, enum what what, uint32_t index);
 void generate(uint32_t index, uint32_t src, uint64_t start);
 void read_flows(const char *name);
 void plan(void);
 
 /* tgen_conn.c: sockets */
 void watch(int fd, uint32_t what, uint64_t tag);
+void watch_else(int fd, uint32_t what, uint64_t tag);
+void set_lowat(int fd, uint64_t left);
+int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
+	       uint16_t *port);
 void listen_all(void);
+void count_losses(struct flow *w, int fd);
+uint64_t bytes_received(int fd);
 uint64_t received(const struct flow *w);
 void close_flow(struct flow *w);
 void start_flow(uint32_t i);
@@ -131,5 +147,14 @@ void send_some(uint32_t i, uint32_t what);
 void send_again(uint32_t i);
 void receive_some(uint32_t i);
 void accept_one(const struct listener *l);
+
+/* tgen_rpc.c: messages on connections that are kept */
+void add_conns(uint32_t index);
+void open_conn(uint32_t index);
+void accept_conn(uint32_t index, int fd);
+void serve_conn(uint32_t index, int end_of, uint32_t what);
+void start_message(uint32_t i);
+uint64_t received_message(const struct flow *w);
+void close_conns(void);
 
 #endif /* LAB_TGEN_H */

@@ -21,7 +21,7 @@ void watch(int fd, uint32_t what, uint64_t tag)
 		error(1, errno, "epoll");
 }
 
-static void watch_else(int fd, uint32_t what, uint64_t tag)
+void watch_else(int fd, uint32_t what, uint64_t tag)
 {
 	struct epoll_event ev = { .events = what, .data.u64 = tag };
 
@@ -29,7 +29,7 @@ static void watch_else(int fd, uint32_t what, uint64_t tag)
 		error(1, errno, "epoll");
 }
 
-static void set_lowat(int fd, uint64_t left)
+void set_lowat(int fd, uint64_t left)
 {
 	int lowat = left < (uint64_t)rcvlowat ? (int)left : rcvlowat;
 
@@ -94,7 +94,7 @@ void listen_all(void)
 _Static_assert(offsetof(struct tcp_info, tcpi_snd_wnd) == TOTAL_RTO - 12,
 	       "tcp_info");
 
-static void count_losses(struct flow *w)
+void count_losses(struct flow *w, int fd)
 {
 	union {
 		struct tcp_info info;
@@ -102,29 +102,34 @@ static void count_losses(struct flow *w)
 	} u = { 0 };
 	socklen_t len = sizeof(u);
 
-	if (getsockopt(w->tx, IPPROTO_TCP, TCP_INFO, &u, &len))
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &u, &len))
 		error(1, errno, "TCP_INFO");
-	w->retrans = u.info.tcpi_total_retrans;
-	w->timeouts = u.word[TOTAL_RTO / 2];
+	w->retrans += u.info.tcpi_total_retrans;
+	w->timeouts += u.word[TOTAL_RTO / 2];
 }
 
 /* In order and acknowledged, which is more than what has been read. */
-uint64_t received(const struct flow *w)
+uint64_t bytes_received(int fd)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
-	if (w->rx < 0)
-		return w->received;
-	if (getsockopt(w->rx, IPPROTO_TCP, TCP_INFO, &info, &len))
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		error(1, errno, "TCP_INFO");
 	return info.tcpi_bytes_received;
+}
+
+uint64_t received(const struct flow *w)
+{
+	if (w->message)
+		return received_message(w);
+	return w->rx < 0 ? w->received : bytes_received(w->rx);
 }
 
 void close_flow(struct flow *w)
 {
 	if (w->tx >= 0) {
-		count_losses(w);
+		count_losses(w, w->tx);
 		close(w->tx);
 	}
 	if (w->rx >= 0)
@@ -135,23 +140,33 @@ void close_flow(struct flow *w)
 	flows_left--;
 }
 
+/* From the next port of src, which stands for "whose" there. */
+int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
+	       uint16_t *port)
+{
+	struct sockaddr_storage addr = hosts[dst].addr;
+	struct host *h = &hosts[src];
+	int fd;
+
+	h->by_port = grow(h->by_port, h->n_started, sizeof(*h->by_port));
+	h->by_port[h->n_started] = whose;
+	*port = FIRST_SPORT + h->n_started++;
+	fd = open_socket(h, cc, *port);
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
+		   sizeof(notsent_lowat));
+	set_port(&addr, FIRST_DPORT + cc);
+	if (connect(fd, (struct sockaddr *)&addr, addr_len()) &&
+	    errno != EINPROGRESS)
+		error(1, errno, "%s port %u: connect to %s", h->name, *port,
+		      hosts[dst].name);
+	return fd;
+}
+
 void start_flow(uint32_t i)
 {
 	struct flow *w = &flows[i];
-	struct host *src = &hosts[w->src];
-	struct sockaddr_storage addr = hosts[w->dst].addr;
 
-	src->by_port = grow(src->by_port, src->n_started,
-			    sizeof(*src->by_port));
-	src->by_port[src->n_started] = i;
-	w->port = FIRST_SPORT + src->n_started++;
-	w->tx = open_socket(src, w->cc, w->port);
-	setsockopt(w->tx, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
-		   sizeof(notsent_lowat));
-	set_port(&addr, FIRST_DPORT + w->cc);
-	if (connect(w->tx, (struct sockaddr *)&addr, addr_len()) &&
-	    errno != EINPROGRESS)
-		error(1, errno, "flow %u: connect", i);
+	w->tx = connect_to(w->src, w->dst, w->cc, i, &w->port);
 	watch(w->tx, EPOLLOUT, TAG(SEND, i));
 }
 
@@ -162,7 +177,7 @@ void stop_flow(struct flow *w)
 
 	if (w->done || w->tx < 0)
 		return;
-	count_losses(w);
+	count_losses(w, w->tx);
 	setsockopt(w->tx, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 	close(w->tx);
 	w->tx = -1;
@@ -274,6 +289,10 @@ void accept_one(const struct listener *l)
 		return;
 	}
 	i = hosts[h - 1].by_port[port - FIRST_SPORT];
+	if (i & KEPT) {
+		accept_conn(i & ~KEPT, fd);
+		return;
+	}
 	w = &flows[i];
 	if (w->done) {
 		close(fd);

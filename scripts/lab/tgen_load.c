@@ -135,14 +135,19 @@ static uint32_t find_cc(const char *name)
 	return n_ccs++;
 }
 
+/* Of its own, for a connection from there. */
+void take_port(uint32_t host)
+{
+	if (hosts[host].n_flows++ == MAX_FLOWS)
+		error(2, 0, "%s: more than %u connections", hosts[host].name,
+		      MAX_FLOWS);
+}
+
 static struct flow *new_flow(uint32_t src, uint32_t dst, uint64_t size,
 			     uint64_t start, uint32_t cc)
 {
 	struct flow *w;
 
-	if (hosts[src].n_flows++ == MAX_FLOWS)
-		error(2, 0, "%s: more than %u connections", hosts[src].name,
-		      MAX_FLOWS);
 	flows = grow(flows, n_flows, sizeof(*flows));
 	flows_left++;
 	w = &flows[n_flows++];
@@ -339,11 +344,17 @@ void generate(uint32_t index, uint32_t src, uint64_t start)
 		error(2, 0, "-p: no path from %s to %s", hosts[src].name,
 		      hosts[dst].name);
 	w = new_flow(src, dst, size, start, g->cc);
+	if (g->kept) {
+		w->message = index + 1;
+		w->answer = random64(state) >> 63;
+		return;
+	}
+	take_port(src);
 	if (g->at_once)
 		w->closed = index + 1;
 }
 
-/* All that poisson starts, and what closed starts with. */
+/* All that poisson and rpc start, and what closed starts with. */
 static void generate_first(uint32_t index)
 {
 	struct generator *g = &generators[index];
@@ -376,6 +387,7 @@ static void generate_first(uint32_t index)
 
 static void add_generator(char **word)
 {
+	bool kept = !strcmp(word[0], "rpc");
 	struct generator *g;
 	char *rest;
 
@@ -384,7 +396,7 @@ static void add_generator(char **word)
 	generators = grow(generators, n_generators, sizeof(*generators));
 	g = &generators[n_generators];
 	memset(g, 0, sizeof(*g));
-	g->from = parse_range("FROM_NS", word[1], 0, MAX_NS);
+	g->from = parse_range("FROM_NS", word[1], kept, MAX_NS);
 	g->to = parse_range("TO_NS", word[2], g->from + 1, MAX_NS);
 	if (!strcmp(word[0], "closed")) {
 		g->at_once = parse_range("N", word[3], 1, MAX_FLOWS);
@@ -400,6 +412,11 @@ static void add_generator(char **word)
 	g->streams = calloc(n_path_hosts, sizeof(*g->streams));
 	if (!g->streams)
 		error(1, errno, "memory");
+	if (kept) {
+		g->kept = parse_range("N", word[7], 1,
+				      MAX_FLOWS / (n_path_hosts - 1));
+		add_conns(n_generators);
+	}
 	generate_first(n_generators++);
 }
 
@@ -414,6 +431,7 @@ static void add_one(char **word, int n, unsigned int line)
 		     at ? 2 * parse_range("BYTES", word[3], 1, MAX_SIZE / 2) :
 		     strcmp(word[3], "-") ? parse("BYTES", word[3]) : NEVER,
 		     parse("START_NS", word[0]), find_cc(word[n - 1]));
+	take_port(w->src);
 	if (n == 6)
 		w->stop = parse("STOP_NS", word[4]);
 	if (at)
@@ -424,10 +442,32 @@ static void add_one(char **word, int n, unsigned int line)
 		error(2, 0, "flow list, line %u: no end (-e)", line);
 }
 
+static const struct {
+	const char *name, *words;
+	int n;
+} generator_lines[] = {
+	{ "poisson", "FROM_NS TO_NS LOAD DIST SEED CC", 7 },
+	{ "closed", "FROM_NS TO_NS N DIST SEED CC", 7 },
+	{ "rpc", "FROM_NS TO_NS LOAD DIST SEED CC N", 8 },
+};
+
+static bool is_generator(char **word, int n, unsigned int line)
+{
+	size_t i;
+
+	for (i = 0; strcmp(word[0], generator_lines[i].name);)
+		if (++i == sizeof(generator_lines) / sizeof(*generator_lines))
+			return false;
+	if (n != generator_lines[i].n)
+		error(2, 0, "flow list, line %u: %s %s", line, word[0],
+		      generator_lines[i].words);
+	return true;
+}
+
 void read_flows(const char *name)
 {
 	FILE *f = name ? fopen(name, "re") : stdin;
-	char *line = NULL, *word[8], *rest;
+	char *line = NULL, *word[9], *rest;
 	unsigned int number_of_line = 0;
 	size_t room = 0;
 	int n;
@@ -438,19 +478,14 @@ void read_flows(const char *name)
 		number_of_line++;
 		line[strcspn(line, "#")] = '\0';
 		rest = line;
-		for (n = 0; n < 8; n++) {
+		for (n = 0; n < 9; n++) {
 			word[n] = strtok_r(n ? NULL : rest, " \t\n", &rest);
 			if (!word[n])
 				break;
 		}
 		if (!n)
 			continue;
-		if (!strcmp(word[0], "poisson") ||
-		    !strcmp(word[0], "closed")) {
-			if (n != 7)
-				error(2, 0, "flow list, line %u: %s FROM_NS TO_NS %s DIST SEED CC",
-				      number_of_line, word[0],
-				      *word[0] == 'p' ? "LOAD" : "N");
+		if (is_generator(word, n, number_of_line)) {
 			add_generator(word);
 		} else {
 			if (n < 5 || n > 6)
@@ -466,13 +501,13 @@ void read_flows(const char *name)
 		error(2, 0, "no flows");
 }
 
-static void add_event(uint64_t at, enum what what, uint32_t flow)
+void add_event(uint64_t at, enum what what, uint32_t index)
 {
 	if (at == NEVER)
 		return;
 	events = grow(events, n_events, sizeof(*events));
 	events[n_events++] = (struct event) {
-		.at = at, .what = what, .flow = flow,
+		.at = at, .what = what, .index = index,
 	};
 }
 
@@ -484,7 +519,7 @@ static int compare_events(const void *a, const void *b)
 		return x->at < y->at ? -1 : 1;
 	if (x->what != y->what)
 		return x->what < y->what ? -1 : 1;
-	return x->flow < y->flow ? -1 : x->flow > y->flow;
+	return x->index < y->index ? -1 : x->index > y->index;
 }
 
 void plan(void)

@@ -11,7 +11,7 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 lab=${HPCCPP_LAB:-$HPCCPP_BIN}
-ktap_plan 39
+ktap_plan 71
 
 # 8 hosts of 10 Gbit/s; and apart from them a port without a buffer.
 insmod "$lab/link/sch_lablink.ko"
@@ -135,10 +135,121 @@ assert_eq "what a host's k-th is differs between two runs" \
 # not send a probe in time
 nsenter --net=/run/netns/h9 sysctl -qw net.ipv4.tcp_early_retrans=0
 "$lab/tgen" <<<"0 h9 r1 50000 cubic" >"$tmp/out"
-kernel() { nsenter --net=/run/netns/h9 nstat -asz "$1" | awk -v name="$1" '$1 == name { print $2 }'; }
+kernel() # COUNTER HOST...: of all of these
+{
+	local host
+	for host in "${@:2}"; do
+		nsenter --net="/run/netns/$host" nstat -asz "$1"
+	done | awk -v name="$1" '$1 == name { n += $2 } END { print n }'
+}
 assert_ge "timeouts where all but single packets are lost" "$(figure '{ print $13 }')" 1
-assert_eq "... which are the kernel's" "$(figure '{ print $13 }')" "$(kernel TcpExtTCPTimeouts)"
-assert_eq "retransmissions are the kernel's" "$(figure '{ print $12 }')" "$(kernel TcpRetransSegs)"
+assert_eq "... which are the kernel's" "$(figure '{ print $13 }')" "$(kernel TcpExtTCPTimeouts h9)"
+assert_eq "retransmissions are the kernel's" "$(figure '{ print $12 }')" "$(kernel TcpRetransSegs h9)"
+
+# --- Messages on connections that are kept ----------------------------------------
+
+list "rpc 1000000 $((seconds * 1000000000 + 1000000)) 50 websearch 7 cubic 1"
+close_to "rpc: offered at 50 %" "$(figure '{ n += size } END { print n * 8e-9 / '$seconds' / 8 }')" \
+	5 3 "Gbit/s a host"
+rpc="rpc 1000000 11000000 50 fb_hadoop 3 cubic"
+figure '{ print src, dst, size }' >"$tmp/first"
+list "rpc 1000000 $((seconds * 1000000000 + 1000000)) 50 websearch 7 reno 2"
+check "... the same with another congestion control and more connections" \
+	diff "$tmp/first" <(figure '{ print src, dst, size }')
+
+# 112 connections, the k-th at k / 112 of the first ms
+opened=$(kernel TcpActiveOpens h{1..8})
+run "$rpc 2" -e 499999
+assert_eq "connections that are open after half of the time" \
+	$(($(kernel TcpActiveOpens h{1..8}) - opened)) 56
+run "$rpc 2" -e 1000000
+assert_eq "... after all of it" $(($(kernel TcpActiveOpens h{1..8}) - opened)) $((56 + 112))
+
+# Four links, of 1 us and the time of 1066 bytes; the call of an answer has 130.
+awk '/^h1 h5 |^h5 h1 /' "$tmp/paths" >"$tmp/two"
+idle="rpc 1000000 400000000 .01 1000 1 cubic 1"
+run "$idle" -e 0 -p "$tmp/two"
+figure '{ print start }' >"$tmp/drawn"
+run "$idle" -p "$tmp/two"
+assert_ge "messages between two hosts that are idle" "$(wc -l <"$tmp/drawn")" 80
+assert_eq "... which all arrive" "$(figure "$whole")" 0
+assert_ge "... in the time of their way, and no less" \
+	"$(figure 'NR == 1 || fct < min { min = fct } END { print min }')" 7410 ns
+assert_le "... nor more" "$(figure 'fct > max { max = fct } END { print max }')" 7412 ns
+assert_eq "setup_ns of all" "$(figure '{ n += $11 } END { print n }')" 0 ns
+figure '{ print start, src }' | paste -d ' ' - "$tmp/drawn" >"$tmp/starts"
+assert_eq "requests start as drawn, answers when their call is there, so neither" \
+	"$(awk '{ d = $1 - $3; if (d != 0 && (d < 4416 || d > 4420)) n++ } END { print n + 0 }' "$tmp/starts")" 0
+close_to "half of a host's messages are requests" \
+	"$(awk '$2 == "h1" { n++; r += $1 == $3 } END { print 100 * r / n }' "$tmp/starts")" 50 30 %
+close_to "... and of the other's" \
+	"$(awk '$2 == "h5" { n++; r += $1 == $3 } END { print 100 * r / n }' "$tmp/starts")" 50 30 %
+
+# overtaken: ends that are before that of a message which began earlier in the same role
+busy="rpc 1000000 21000000 80 fb_hadoop 5 cubic"
+overtaken() # N
+{
+	run "$busy $1" -e 0 -p "$tmp/two"
+	figure '{ print start }' >"$tmp/drawn"
+	run "$busy $1" -p "$tmp/two"
+	figure '{ print src, start, start + fct }' | paste -d ' ' - "$tmp/drawn" |
+		awk '{ print $1, $2 == $4, $2, $3 }' | sort -k 1,2 -k 3,3n -k 4,4n | awk '
+			$1 " " $2 != role { role = $1 " " $2; end = 0 }
+			$4 < end { n++ }
+			{ end = $4 > end ? $4 : end }
+			END { print n + 0 }'
+}
+assert_eq "on one connection: messages out of order" "$(overtaken 1)" 0
+assert_eq "... of which all arrived" "$(figure 'size == received { n++ } END { print n }')" \
+	"$(wc -l <"$tmp/drawn")"
+assert_ge "on two: messages that go by a longer one" "$(overtaken 2)" 20
+assert_eq "... ports of a host" "$(figure '{ ports[$14] } END { for (p in ports) n++; print n }')" 2
+# A connection is in use from when its message is drawn until the 64 bytes after it.
+assert_eq "... messages on one in use, and the other is idle" \
+	"$(figure '{ print src, dst, start, start + fct, $14 }' | paste -d ' ' - "$tmp/drawn" | awk '
+		{ opener[NR] = $3 == $6 ? $1 : $2; from[NR] = $6; to[NR] = $4 + 10000; port[NR] = $5 }
+		END {
+			for (i = 1; i <= NR; i++) {
+				here = there = 0
+				for (j = 1; j <= NR; j++) {
+					if (opener[j] != opener[i] || from[j] >= from[i] || to[j] <= from[i])
+						continue
+					if (port[j] != port[i])
+						there = 1
+					else if (to[j] - 10000 > from[i])
+						here = 1
+				}
+				n += here && !there
+			}
+			print n + 0
+		}')" 0
+
+list "$rpc 2"
+lines=$(wc -l <"$tmp/out")
+run "$rpc 2"
+assert_eq "8 hosts: lines, as many as were drawn" "$(wc -l <"$tmp/out")" "$lines"
+assert_eq "... messages without all bytes" "$(figure "$whole")" 0
+# each link's 1 us, and the bytes at the rate of one: base RTT has 3264 ns for a link
+assert_eq "... quicker than light" "$(awk '
+	NR == FNR { rtt[$1, $2] = $3; next }
+	!/^#/ && $6 < $7 - rtt[$2, $3] * 2264 / 3264 - 4 { n++ }
+	END { print n + 0 }' "$tmp/paths" "$tmp/out")" 0
+run "$rpc 2" -w 1:4000000
+figure '{ print src, size, $9 }' >"$tmp/first"
+run "$rpc 2" -e 4000000
+check "bytes until a time are those received by then" \
+	diff "$tmp/first" <(figure '{ print src, size, received }')
+assert_ge "... of parts of messages too" \
+	"$(figure 'received > 0 && received < size { n++ } END { print n + 0 }')" 2
+assert_eq "... and no message is whole without an end" \
+	"$(figure 'received == size && fct == "-" { n++ } END { print n + 0 }')" 0
+
+"$lab/testbed" paths | awk '/^(h9|r1) (h9|r1) /' >"$tmp/lossy"
+retransmitted=$(kernel TcpRetransSegs h9 r1)
+run "rpc 1000000 2000000000 1 50000 1 cubic 1" -p "$tmp/lossy"
+assert_ge "where packets are lost: retransmissions" "$(figure '{ n += $12 } END { print n }')" 10
+assert_eq "... which are the kernel's" "$(figure '{ n += $12 } END { print n }')" \
+	$(($(kernel TcpRetransSegs h9 r1) - retransmitted))
 
 # --- What is refused ------------------------------------------------------------
 
@@ -159,6 +270,13 @@ poisson 0 9 50 $tmp/short 1 cubic|the last with 100
 poisson 0 9 50 100 x cubic|SEED "x" is not a number
 poisson 0 9 50 100 cubic|LOAD DIST SEED CC
 closed 0 9 0 100 1 cubic|N "0": 1 to
+rpc 0 9 50 100 1 cubic 1|FROM_NS "0": 1 to
+rpc 5 5 50 100 1 cubic 1|TO_NS "5": 6 to
+rpc 5 9 101 100 1 cubic 1|LOAD "101": more than 0, to 100
+rpc 5 9 50 100 1 cubic 0|N "0": 1 to 7933
+rpc 5 9 50 100 1 cubic 7934|N "7934": 1 to 7933
+rpc 5 9 50 100 1 cubic|LOAD DIST SEED CC N
+rpc 5 9 50 100 1 cubic 1 1|LOAD DIST SEED CC N
 0 h9 r1 9223372036854775809@5 cubic|BYTES "9223372036854775809": 1 to
 0 h9 r1 -@5 cubic|BYTES "-" is not a number
 5 h9 r1 100@5 cubic|@NS "5": 6 to
