@@ -205,7 +205,7 @@ help:
 	@echo '  bench       - run the lab: every scenario, an hour or so the first time, and'
 	@echo '                what is new after that; a report in results/lab/report.html.'
 	@echo '                FORCE=1 runs all again; SCENARIO="long step incast int-response'
-	@echo '                probe fabric star32 parking layout mixed blind-hop harm latency'
+	@echo '                probe fabric rpc star32 parking layout mixed blind-hop harm latency'
 	@echo '                integrity sparse rx flows-n sweep scale", CC=hpccpp,hpccpp-full,hpccpp-rx,dctcp,'
 	@echo '                dctcp-k20,bbr,cubic,reno run a part; CC=NAME one of your own'
 	@echo '                (scripts/lab/OWN.md)'

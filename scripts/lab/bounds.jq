@@ -88,7 +88,7 @@ def beside(base; $what; bounds):
 # the run that differs by nothing but its congestion control
 def rival($cc): . as $run |
 	$all[] | select(.scenario == $run.scenario and .cc == $cc and
-		same(.; $run; ["flows", "mbit", "rtt", "mtu", "offloads", "overhead", "size", "buffer", "shape", "load", "sizes"]));
+		same(.; $run; ["flows", "mbit", "rtt", "mtu", "offloads", "overhead", "size", "buffer", "shape", "load", "sizes", "conns"]));
 
 # The utilisation where the pipe is short: a packet of slack in the window is a seventh of
 # the BDP of 10 Gbit/s and 8 us, so that eta is out of reach. What is in reach was found with
@@ -187,6 +187,20 @@ def rival($cc): . as $run |
 		$slowdowns[.params.sizes] as $wanted | ($wanted | keys_unsorted[]) as $size |
 		check($m["\($size)_S_p99"]; "<="; $wanted[$size]; "p99 slowdown after the handshake, \($size), \(name)")),
 	note($m.smallest_p99; "p99 slowdown of the smallest 20 %, \(name)")),
+
+# Small messages are never behind DCTCP's, and those of one packet are as quick as on connections
+# of their own. The wait for another message on the same connection is in all of these.
+(runs("rpc") | select(.cc | startswith("hpccpp")) | .metrics as $m |
+	check($m.unfinished; "<="; 0; "messages that did not end, \(name)"),
+	beside(rival("dctcp"); "of DCTCP";
+		check(over($m.packet_S_p99; .base.metrics.packet_S_p99); "<="; 1;
+			"p99 slowdown of one packet, over DCTCP's, \(name)"),
+		check(over($m.to_10k_S_p99; .base.metrics.to_10k_S_p99); "<="; 1;
+			"p99 slowdown to 10 KB, over DCTCP's, \(name)")),
+	(select(.cc == "hpccpp") |
+		check($m.packet_S_p99; "<="; $slowdowns[.params.sizes].packet; "p99 slowdown of one packet, \(name)")),
+	(("to_10k", "to_100k", "to_1m", "largest") as $size |
+		note($m["\($size)_S_p99"]; "p99 slowdown, \($size), \(name)"))),
 
 # Bolt's authors publish 2.7, 2.8 to 4.3 and 11 for Bolt, and 3.3, 12 to 20 and 45 for HPCC.
 (runs("star32") | select(.cc == "hpccpp") | .metrics as $m |

@@ -247,7 +247,7 @@ reaction()
 }
 
 # FCT over ideal FCT, by size: in 20 classes of as many flows each. FCT has the
-# handshake in it, which is a round trip that ideal FCT has not.
+# handshake in it, which is a round trip that ideal FCT has not; of rpc there is none.
 slowdown()
 {
 	awk '!/^#/ && $6 != "-" { print $4, $6 / $7, ($6 - $11) / $7 }' "$dir/flows" | sort -n >"$dir/sorted"
@@ -465,7 +465,7 @@ esac
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric|star32)		slowdown; classes; ports ;;
+	fabric|rpc|star32)	slowdown; classes; ports ;;
 	clos)			slowdown; ports ;;
 	parking)		parking ;;
 	layout)			parking; ports ;;

@@ -9,7 +9,8 @@
  * MTU that of packets; the core is never the bottleneck. Of each flow with a size, in the
  * same order, a line "id oracle_ns rtt_ns": the base RTT, as in ideal_ns, and the time in
  * which its bytes with headers flow; and that RTT. They begin to a base RTT after START_NS,
- * when a handshake through empty queues is over. A flow alone has its ideal_ns.
+ * when a handshake through empty queues is over, or at once on a connection that was there
+ * (setup_ns 0). A flow alone has its ideal_ns.
  */
 #include <errno.h>
 #include <error.h>
@@ -60,18 +61,18 @@ static unsigned int host(const char *name)
 
 static void read_flow(const char *line)
 {
-	double size, start, ideal;
+	double size, start, ideal, setup = 1;
 	char src[64], dst[64];
 	struct flow f = {};
 
-	if (sscanf(line, "%u %63s %63s %lf %lf %*s %lf", &f.id, src, dst,
-		   &size, &start, &ideal) != 6)
+	if (sscanf(line, "%u %63s %63s %lf %lf %*s %lf %*s %*s %*s %lf", &f.id, src, dst,
+		   &size, &start, &ideal, &setup) < 6)
 		return;		/* without end, or no flow */
 	f.up = 2 * host(src);
 	f.down = 2 * host(dst) + 1;
 	f.left = 8 * (size + ceil(size / (mtu + 14 - HEADERS)) * HEADERS);
 	f.rtt = fmax(ideal - f.left / rate, 0);
-	f.begin = start + f.rtt;
+	f.begin = start + (setup > 0 ? f.rtt : 0);
 	if (!(n_flows & (n_flows - 1))) {
 		flows = realloc(flows, (n_flows ? 2 * n_flows : 1) * sizeof(*flows));
 		if (!flows)

@@ -114,7 +114,21 @@ plan_fabric()
 	done
 }
 
-# The same between 32 hosts of one switch, as in Bolt's paper.
+# Messages of the same sizes on connections that are kept, half of them to the opener.
+plan_rpc()
+{
+	local sizes cc ms
+	for sizes in websearch fb_hadoop; do
+		# for some thousand messages
+		ms=12
+		[[ $sizes == fb_hadoop ]] || ms=60
+		for cc in $ccs hpccpp-rx; do
+			echo "rpc $cc-$sizes-50" cc="$cc" shape=leafspine load=50 sizes=$sizes rtt=9 ms=$ms
+		done
+	done
+}
+
+# Connections again, between 32 hosts of one switch, as in Bolt's paper.
 plan_star32()
 {
 	local cc
@@ -372,7 +386,7 @@ weights()
 				n = hosts * p["size"] / p["mtu"]
 			} else if ($1 == "probe")
 				hosts += p["busy"]
-			else if ($1 == "fabric" || $1 == "star32" || $1 == "clos") {
+			else if ($1 == "fabric" || $1 == "rpc" || $1 == "star32" || $1 == "clos") {
 				hosts = $1 == "clos" ? 320 : $1 == "star32" ? 32 : 16
 				n = packets(us) * hosts * p["load"] / 100 * ($1 == "clos" ? 2 : 1.2)
 			} else if ($1 == "parking" || $1 == "layout") {

@@ -108,7 +108,8 @@ def slowdown_plot($name; $p):
 		[.[] | { title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics[$p]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }] +
 		[(.[0].metrics.sizes | select(type == "array") | .[0]) as $size |
 			select($p == "p99" and simulator[$key]) |
-			{ title: "HPCC simulator + 1", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + 1]] }]);
+			(if $name == "rpc" then 0 else 1 end) as $handshake |
+			{ title: "HPCC simulator\(if $handshake == 1 then " + 1" else "" end)", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + $handshake]] }]);
 
 # --- The first screen --------------------------------------------------------------
 
@@ -169,7 +170,7 @@ def terms:
 		["queue", "at the bottleneck, in packets of the MTU (and 14 bytes), without the packet being sent. Mean and p99 are over time; a p99 beyond 2 MiB is not resolved and says “&gt;”."],
 		["BDP", "bandwidth × base RTT, in packets."],
 		["Jain", "Jain’s index of the flows’ goodputs, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all."],
-		["slowdown", "FCT / ideal FCT. FCT is from connect() to the arrival of the last byte; ideal is base RTT + size with headers / rate of the slowest link. The handshake, a base RTT, is in FCT but not in ideal; the way back of the last ACK is in ideal but not in FCT. So a small flow through empty queues has about 1.5."],
+		["slowdown", "FCT / ideal FCT. FCT is from connect() to the arrival of the last byte; ideal is base RTT + size with headers / rate of the slowest link. The handshake, a base RTT, is in FCT but not in ideal (rpc has none); the way back of the last ACK is in ideal but not in FCT. So a small flow through empty queues has about 1.5."],
 		["R, S, O", "slowdown as above; from when data could be sent on to when the last ACK is back, taken as half a base RTT after the last byte; and that time over the oracle’s, max-min fair sharing of the hosts’ links without any queue. Means are geometric."],
 		["W<sub>ai</sub>, N", "W<sub>ai</sub> is what hpccpp adds to its window in each round trip: W<sub>init</sub> (1 − η) / N, where N (<code>net.hpccpp.flows</code>) is how many flows are expected on a link."],
 		["stage", "<code>net.hpccpp.max_stage</code>: additive increases before a multiplicative one. 5 is the default."],
@@ -345,7 +346,9 @@ def layout:
 def workloads($scenario; $title; $text; $topology):
 	runs($scenario) | select(. != []) | . as $runs |
 	section($scenario; $title), p($text), pre($topology),
-	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1."),
+	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. " +
+		if $scenario == "rpc" then "Neither theirs nor these have a handshake; theirs has the way back of the last ACK, about 0.5 for the smallest. The square in the plots is theirs."
+		else "Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1." end),
 	plots($runs | by([.params.sizes, .params.load]) | ("p99", "p50") as $p | slowdown_plot($scenario; $p)),
 	($runs | sort_by([.params.sizes, .params.load, (.cc | rank)])) as $runs |
 	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2]];
@@ -550,7 +553,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "star32", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "rpc", "star32", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -558,6 +561,9 @@ first_screen, contents,
 what_was_run, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
+	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
+workloads("rpc"; "rpc: messages on connections that are kept";
+	"Messages with the sizes and the load of fabric at 50 %, as RPCs: each host keeps two connections that it opened to each other host, opened one after the other before the first message. Half of the messages go from the opener, and 64 bytes come back when they are there; the other half go to it, each when 64 bytes that ask for it are there. FCT is from when a message can be written to the arrival of its last byte, without a handshake. Of its two connections a message takes the one with fewer bytes to come; where both are in use it waits for others, which is in its FCT.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("star32"; "star32: the star of Bolt’s paper";
 	"Poisson arrivals between 32 hosts of one switch, FB_Hadoop at 80 % of their links.";

@@ -65,6 +65,7 @@ declare -A p=(
 	[tail]=none	# ... or by that distribution of netem's
 	[lie]=none	# what the second flow hears of its path: idle, full
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
+	[conns]=2	# that a host keeps to each other, of rpc
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
 	[seed]=1	# of the traffic
@@ -287,6 +288,12 @@ scenario_probe()
 # Poisson arrivals between all hosts.
 scenario_fabric()
 {
+	fabric
+	poisson
+}
+
+fabric()
+{
 	local args=()
 	case ${p[shape]} in
 	leafspine)
@@ -298,18 +305,28 @@ scenario_fabric()
 		! marks || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
 	esac
 	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
-	poisson
 }
 
-poisson()
+poisson() { generate 1000 poisson 0; }
+
+# generate MEASURED-FROM GENERATOR FROM [WORD]...: for as long as the run takes
+generate()
 {
 	agents
 	"$lab/testbed" paths >/tmp/paths
-	echo "poisson 0 $((p[ms] * 1000000)) ${p[load]} ${p[sizes]} ${p[seed]} $cc" |
-		run_flows -w 1000:- -e 3000000000 -p /tmp/paths
+	echo "$2 $3 $(($3 + p[ms] * 1000000)) ${p[load]} ${p[sizes]} ${p[seed]} $cc ${*:4}" |
+		run_flows -w "$1:-" -e 3000000000 -p /tmp/paths
 }
 
 scenario_clos() { scenario_fabric; }
+
+# Poisson arrivals of messages, on connections that are kept. They are opened in the
+# first 3 ms, one each 6 us with 16 hosts.
+scenario_rpc()
+{
+	fabric
+	generate 3000000 rpc 3000000 "${p[conns]}"
+}
 
 scenario_star32()
 {

@@ -50,6 +50,7 @@ part=(
 	'long (hpccpp|dctcp)-((1|2|64)x100g-8us|(1|2|16)x100g-20us)-mtu1500-n64'
 	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
 	'int-response 60x500k-4mb-'
+	'rpc (hpccpp|dctcp)-fb_hadoop'
 	'parking hpccpp-(receiver|nic)'
 	'layout hpccpp'
 	'mixed'
@@ -60,7 +61,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
+scenarios="long step incast int-response probe fabric rpc parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

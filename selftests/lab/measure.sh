@@ -36,7 +36,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 36
+ktap_plan 37
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -115,6 +115,8 @@ assert_eq "... two to one host" "$({ short 0 a c 10 0; short 1 b c 10 0; } | ora
 assert_eq "... what one cannot use another has" \
 	"$({ for i in 0 1 2; do short $i a r$i 10 0; done; short 3 b r1 20 0; } | oracle 1e9 1236)" \
 	"400000 400000 400000 400000"
+assert_eq "... on a connection that is there, beside one that is opened 100 us before" \
+	"$({ short 0 a b 10 0 | awk '{ $11 = 100000; print }'; short 1 a c 10 100000; } | oracle 1e9 1236)" "300000 300000"
 assert_eq "... a flow without end is none" "$({ echo "0 a b - 0 - - 0 0 cc 0 0 0 0"; short 1 a c 10 0; } | oracle 1e9 1236)" \
 	"$(alone 10)"
 # S has no handshake, but the last ACK's way, and O not what the others' sharing costs

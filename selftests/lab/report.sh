@@ -18,7 +18,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric star32 parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric rpc star32 parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 /' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -41,6 +41,8 @@ runs()
 		layout: { shares_mbit: [range(7) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		fabric: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3],
 			smallest_p99: 1.3, largest_p99: 3, unfinished: 0 },
+		rpc: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3], unfinished: 0,
+			smallest_O_p99: 1.2, packet_S_p99: (if .cc == "dctcp" then 80 else 1.234 end), to_10k_S_p99: 2 },
 		star32: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3], unfinished: 0,
 			to_7k_S_p99: 2, from_46k_to_120k_S_p99: 3, largest_S_p99: 4 },
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
@@ -107,7 +109,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z0-9-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric star32 parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
+	"run bounds long step incast int-response probe fabric rpc star32 parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
@@ -145,6 +147,8 @@ cp -r "$tmp/a/step/hpccpp-pair-100g-8us-stage5" "$tmp/e/step/"
 one_trace() { report "$tmp/e" '.scenario == "step"' && [[ $(legend hpccpp) -gt 0 && $(legend dctcp) -eq 0 ]]; }
 check "of one of two traces: a plot of that, without the other's name" one_trace
 rm -r "$tmp/e/step"
+kept() { report "$tmp/e" '.scenario == "rpc"' && [[ $(legend 'HPCC simulator') -gt 0 && $(legend 'HPCC simulator \+ 1') -eq 0 ]]; }
+check "without a handshake, the simulator's figure is as it is" kept
 crowd() # FLOWS: hpccpp with N = 64, and with N = flows, of these
 {
 	jq --argjson flows "$1" '[.[] | select(.scenario == "long" and .cc == "hpccpp" and .params.mtu == 1500)][0] |
@@ -255,7 +259,7 @@ unjudged()
 	jq -r -L "$lab" --rawfile known /dev/null -f "$lab/bounds.jq" "$tmp/judged/runs" |
 		sed -n 's/^unjudged .*, \([a-z-]*\) [^ ]*$/\1/p' | sort -u | xargs
 }
-check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n harm int-response integrity probe scale sparse" ]
+check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n harm int-response integrity probe rpc scale sparse" ]
 wrong_list() # TEXT
 {
 	printf '%s\n' "$@" >"$tmp/judged/known"
