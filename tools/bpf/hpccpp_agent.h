@@ -154,6 +154,12 @@ struct hpccpp_flows {
 /* Map "port_seen", by a flow's hash: the epoch in which one last asked; 0: none has */
 #define HPCCPP_SEEN		16384
 
+/* Packets that fq holds back for their pacing */
+struct hpccpp_held {
+	__u64 bytes;
+	__u64 until;		/* when the last of them leaves, ns */
+};
+
 struct hpccpp_port {
 	struct bpf_spin_lock lock;
 	__u32 U;		/* 1/2^20, averaged over base_rtt */
@@ -161,6 +167,7 @@ struct hpccpp_port {
 	struct hpccpp_link last;	/* last snapshot */
 	__u64 v_now;		/* virtual queue: time of v_qlen, ns */
 	__u64 v_qlen;		/* 1/256 bytes in it then, or in service */
+	struct hpccpp_held v_held, v_next;	/* of these, in the order of time */
 	__u64 v_in;		/* 1/256 bytes that entered so far */
 	__u64 v_last;		/* 1/256 bytes of the last packet in */
 	struct hpccpp_flows flows;

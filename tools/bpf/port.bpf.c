@@ -37,6 +37,7 @@
 #define IP_DF		0x4000
 #define THIS_NETNS	((__u64)-1)	/* BPF_F_CURRENT_NETNS; some have it */
 
+#define FQ_HORIZON	10000000000ULL	/* sch_fq's default, ns */
 #define FRAME_MIN	60		/* an Ethernet frame's bytes, without its FCS */
 #define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */
 #define TCPHDR_SYN	0x02
@@ -312,16 +313,42 @@ static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
 }
 
 /*
+ * When the packet is to leave, where that is to come: TCP has given it a time, for which it waits
+ * in fq, and not for the link. Else 0. What is further ahead than fq lets packets wait is another
+ * clock's time.
+ */
+static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
+{
+	return skb->tstamp > now && skb->tstamp - now < FQ_HORIZON ? skb->tstamp : 0;
+}
+
+/*
+ * Bytes of the virtual queue that wait for their time to leave, once those have gone for which
+ * it has come: of all that were held in the same time, when it has come for the last.
+ */
+static __always_inline __u64 held_back(struct hpccpp_port *p, __u64 now)
+{
+	if (now >= p->v_held.until) {
+		p->v_held = p->v_next;
+		p->v_next.bytes = 0;
+		if (now >= p->v_held.until)
+			p->v_held.bytes = 0;
+	}
+	return p->v_held.bytes + p->v_next.bytes;
+}
+
+/*
  * A FIFO that all packets pass at B bytes/s, in 1/256 bytes. Drains it up to now,
  * tells its state, then adds this packet, of so many segments. Packets that the device
- * drops later count as sent.
+ * drops later count as sent. Of a host's own packets those that leave later are passed by the
+ * others: they are the last to be drained, and wait for the link when their time has come.
  */
 static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 					  __u64 now, __u32 wire_len, __u32 segs,
-					  __u64 *tx, __u64 *qlen)
+					  __u64 leaves, __u64 *tx, __u64 *qlen)
 {
 	__u64 ns = now > p->v_now ? now - p->v_now : 0;
-	__u64 gone;
+	__u64 gone, held, waits;
 
 	/* ns * B * 256 / 1e9; in coarser steps where that would overflow */
 	if (ns < 1 << 24)
@@ -333,10 +360,17 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 	p->v_qlen = gone < p->v_qlen ? p->v_qlen - gone : 0;
 	p->v_now += ns;
 	*tx = (p->v_in - p->v_qlen) >> 8;
+	held = held_back(p, p->v_now) << 8;
+	waits = p->v_qlen > held ? p->v_qlen - held : 0;
 	/* the segment in service does not wait */
-	*qlen = p->v_qlen > p->v_last ? (p->v_qlen - p->v_last) >> 8 : 0;
+	*qlen = waits > p->v_last ? (waits - p->v_last) >> 8 : 0;
 	p->v_in += (__u64)wire_len << 8;
 	p->v_qlen += (__u64)wire_len << 8;
+	if (leaves) {
+		p->v_next.bytes += wire_len;
+		if (p->v_next.until < leaves)
+			p->v_next.until = leaves;
+	}
 	p->v_last = (__u64)(segs > 1 ? wire_len / segs : wire_len) << 8;
 }
 
@@ -440,7 +474,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 
 	bpf_spin_lock(&p->lock);
 	if (virt)
-		virtual_queue(p, B, now, wire_len, segs, &tx, &qlen);
+		virtual_queue(p, B, now, wire_len, segs, leaves_at(skb, now), &tx, &qlen);
 	*l = (struct load) { .now = now, .tx = tx, .qlen = qlen };
 	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
 	qlen >>= HPCCPP_QLEN_SHIFT;
