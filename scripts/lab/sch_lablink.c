@@ -22,6 +22,11 @@
  * A GSO packet is cut into its segments, as the NIC that has the link would: each of them is
  * a packet here, and all arrive at the same moment.
  *
+ * With another qdisc as its class 1:1 packets wait in that, as in a host that has fq for its
+ * NIC; limit, mark and prio are not heeded then. The link asks it for a packet whenever the
+ * transmitter is free, and cuts what it gets: the rest of a GSO packet in transmission is all
+ * that waits here. In the child packets count without the overhead.
+ *
  * /proc/lablink	one line a link of what happened since "reset" was
  *			written to it: packets, bytes, drops, marks, and of the
  *			bytes waiting mean, p50, p99 (by time) and maximum
@@ -77,6 +82,7 @@ struct lablink {
 	struct qdisc_watchdog watchdog;
 	struct list_head list;
 	struct Qdisc *sch;
+	struct Qdisc *child;		/* in which packets wait first, or NULL */
 	struct lablink_stats *stats;
 	struct lablink_event *trace;
 };
@@ -125,9 +131,15 @@ static void lablink_changed(struct lablink *l, u64 now)
 	e->backlog = backlog;
 }
 
+/* Packets that have been cut, or that have no child to wait in */
 static u32 lablink_waiting(const struct lablink *l)
 {
 	return skb_queue_len(&l->waiting) + skb_queue_len(&l->urgent);
+}
+
+static u32 lablink_qlen(const struct lablink *l)
+{
+	return lablink_waiting(l) + (l->child ? l->child->q.qlen : 0);
 }
 
 /* Who is transmitted next */
@@ -151,7 +163,7 @@ static void lablink_transmit(struct lablink *l, u64 now)
 		len = qdisc_pkt_len(skb);
 		lablink_account(l, begin);
 		l->sch->qstats.backlog -= len;
-		l->sch->q.qlen = lablink_waiting(l);
+		l->sch->q.qlen = lablink_qlen(l);
 		l->stats->packets++;
 		l->stats->bytes += len;
 		lablink_changed(l, begin);
@@ -179,17 +191,17 @@ static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now,
 	}
 	lablink_transmit(l, now);
 	lablink_account(l, now);
-	if (sch->qstats.backlog + len > l->opt.limit &&
+	if (!l->child && sch->qstats.backlog + len > l->opt.limit &&
 	    (lablink_waiting(l) ||
 	     l->free_at > now << FRAC_SHIFT)) {
 		l->stats->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	if (l->opt.mark && sch->qstats.backlog > l->opt.mark &&
+	if (!l->child && l->opt.mark && sch->qstats.backlog > l->opt.mark &&
 	    INET_ECN_set_ce(skb))
 		l->stats->marks++;
 	*lablink_due(skb) = now;	/* until it is transmitted: arrival */
-	__skb_queue_tail(l->opt.prio && skb->priority == TC_PRIO_CONTROL ?
+	__skb_queue_tail(!l->child && l->opt.prio && skb->priority == TC_PRIO_CONTROL ?
 			 &l->urgent : &l->waiting, skb);
 	sch->qstats.backlog += len;
 	sch->q.qlen++;
@@ -198,37 +210,107 @@ static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now,
 	return NET_XMIT_SUCCESS;
 }
 
-static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			   struct sk_buff **to_free)
+/* Each segment of a GSO packet arrives; queued and bytes: of those that stay */
+static int lablink_cut(struct sk_buff *skb, struct Qdisc *sch, u64 now,
+		       struct sk_buff **to_free, u32 *queued, u32 *bytes)
 {
-	u32 len = qdisc_pkt_len(skb), sum = 0, queued = 0;
-	struct lablink *l = qdisc_priv(sch);
 	struct sk_buff *segs, *next;
-	u64 now = ktime_get_ns();
 
-	if (!skb_is_gso(skb))
-		return lablink_arrive(skb, sch, now, to_free);
+	*queued = 0;
+	*bytes = 0;
 	segs = skb_gso_segment(skb, netif_skb_features(skb) & ~NETIF_F_GSO_MASK);
-	if (IS_ERR_OR_NULL(segs)) {
-		l->stats->drops++;
-		return qdisc_drop(skb, sch, to_free);
-	}
+	if (IS_ERR_OR_NULL(segs))
+		return -EINVAL;
 	skb_list_walk_safe(segs, segs, next) {
 		skb_mark_not_on_list(segs);
 		qdisc_skb_cb(segs)->pkt_len = segs->len;
 		qdisc_skb_cb(segs)->pkt_segs = 1;
 		if (lablink_arrive(segs, sch, now, to_free) == NET_XMIT_SUCCESS) {
-			sum += qdisc_pkt_len(segs);
-			queued++;
+			*bytes += qdisc_pkt_len(segs);
+			++*queued;
 		}
+	}
+	return 0;
+}
+
+/* To the qdisc that packets wait in */
+static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
+				 struct sk_buff **to_free)
+{
+	u32 segs = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+	struct lablink *l = qdisc_priv(sch);
+	u32 len = qdisc_pkt_len(skb), drops = sch->qstats.drops;
+	u64 now = ktime_get_ns();
+	int err;
+
+	lablink_transmit(l, now);
+	lablink_account(l, now);
+	err = qdisc_enqueue(skb, l->child, to_free);
+	/* it may have dropped others for this one, which it counts for its parents */
+	l->stats->drops += sch->qstats.drops - drops;
+	if (err != NET_XMIT_SUCCESS) {
+		if (net_xmit_drop_count(err)) {
+			qdisc_qstats_drop(sch);
+			l->stats->drops += segs;
+		}
+		return err;
+	}
+	sch->qstats.backlog += len;
+	sch->q.qlen++;
+	lablink_changed(l, now);
+	return NET_XMIT_SUCCESS;
+}
+
+static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			   struct sk_buff **to_free)
+{
+	u32 len = qdisc_pkt_len(skb), bytes, queued;
+	struct lablink *l = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
+
+	if (l->child)
+		return lablink_enqueue_child(skb, sch, to_free);
+	if (!skb_is_gso(skb))
+		return lablink_arrive(skb, sch, now, to_free);
+	if (lablink_cut(skb, sch, now, to_free, &queued, &bytes)) {
+		l->stats->drops++;
+		return qdisc_drop(skb, sch, to_free);
 	}
 	if (!queued) {
 		kfree_skb(skb);
 		return NET_XMIT_DROP;
 	}
-	qdisc_tree_reduce_backlog(sch, 1 - (int)queued, (int)len - (int)sum);
+	qdisc_tree_reduce_backlog(sch, 1 - (int)queued, (int)len - (int)bytes);
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
+}
+
+/* The transmitter is free: what the child has for it */
+static void lablink_pull(struct lablink *l, u64 now)
+{
+	struct sk_buff *skb, *to_free = NULL;
+	struct Qdisc *sch = l->sch;
+	u32 drops, bytes, queued;
+
+	while (!lablink_waiting(l) && l->free_at >> FRAC_SHIFT <= now) {
+		lablink_account(l, now);
+		drops = sch->qstats.drops;
+		skb = l->child->dequeue(l->child);
+		/* those that it drops only now are counted for its parents */
+		l->stats->drops += sch->qstats.drops - drops;
+		if (!skb)
+			break;
+		sch->qstats.backlog -= qdisc_pkt_len(skb);
+		sch->q.qlen--;
+		if (!skb_is_gso(skb)) {
+			lablink_arrive(skb, sch, now, &to_free);
+		} else if (lablink_cut(skb, sch, now, &to_free, &queued, &bytes)) {
+			l->stats->drops++;
+			kfree_skb(skb);
+		} else {
+			consume_skb(skb);
+		}
+	}
 }
 
 static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
@@ -236,8 +318,11 @@ static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
 	struct lablink *l = qdisc_priv(sch);
 	u64 now = ktime_get_ns(), next = U64_MAX;
 	struct sk_buff *skb;
+	u64 free_at;
 
 	lablink_transmit(l, now);
+	if (l->child)
+		lablink_pull(l, now);
 	skb = skb_peek(&l->wire);
 	if (skb && *lablink_due(skb) <= now) {
 		__skb_unlink(skb, &l->wire);
@@ -245,8 +330,10 @@ static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
 	}
 	if (skb)
 		next = *lablink_due(skb);
-	if (lablink_waiting(l))
-		next = min(next, (l->free_at >> FRAC_SHIFT));
+	/* a child that has nothing for a free transmitter calls when it has */
+	free_at = l->free_at >> FRAC_SHIFT;
+	if (lablink_waiting(l) || (l->child && l->child->q.qlen && free_at > now))
+		next = min(next, free_at);
 	if (next != U64_MAX)
 		qdisc_watchdog_schedule_ns(&l->watchdog, next);
 	return NULL;
@@ -264,6 +351,8 @@ static void lablink_reset(struct Qdisc *sch)
 {
 	struct lablink *l = qdisc_priv(sch);
 
+	if (l->child)
+		qdisc_reset(l->child);
 	__skb_queue_purge(&l->urgent);
 	__skb_queue_purge(&l->waiting);
 	__skb_queue_purge(&l->wire);
@@ -343,6 +432,7 @@ static void lablink_destroy(struct Qdisc *sch)
 	spin_lock_bh(&lablinks_lock);
 	list_del_init(&l->list);
 	spin_unlock_bh(&lablinks_lock);
+	qdisc_put(l->child);
 	vfree(l->trace);
 	vfree(l->stats);
 }
@@ -356,8 +446,54 @@ static int lablink_dump(struct Qdisc *sch, struct sk_buff *skb)
 	return skb->len;
 }
 
+static int lablink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new,
+			 struct Qdisc **old, struct netlink_ext_ack *extack)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	*old = qdisc_replace(sch, new, &l->child);
+	return 0;
+}
+
+static struct Qdisc *lablink_leaf(struct Qdisc *sch, unsigned long arg)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	return l->child;
+}
+
+static unsigned long lablink_find(struct Qdisc *sch, u32 classid)
+{
+	return TC_H_MIN(classid) == 1;
+}
+
+static void lablink_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+{
+	if (!walker->stop)
+		tc_qdisc_stats_dump(sch, 1, walker);
+}
+
+static int lablink_dump_class(struct Qdisc *sch, unsigned long cl,
+			      struct sk_buff *skb, struct tcmsg *tcm)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	tcm->tcm_handle |= TC_H_MIN(1);
+	tcm->tcm_info = l->child ? l->child->handle : 0;
+	return 0;
+}
+
+static const struct Qdisc_class_ops lablink_class_ops = {
+	.graft	= lablink_graft,
+	.leaf	= lablink_leaf,
+	.find	= lablink_find,
+	.walk	= lablink_walk,
+	.dump	= lablink_dump_class,
+};
+
 static struct Qdisc_ops lablink_ops = {
 	.id		= "lablink",
+	.cl_ops		= &lablink_class_ops,
 	.priv_size	= sizeof(struct lablink),
 	.owner		= THIS_MODULE,
 	.enqueue	= lablink_enqueue,

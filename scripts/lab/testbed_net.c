@@ -146,6 +146,7 @@ void make_link(struct port *p)
 
 void make_qdisc(struct port *p)
 {
+	const char *child = p->node->host ? host_queue : queue;
 	struct nlmsghdr *nlh;
 	struct nlattr *nest;
 	struct tcmsg *tcm;
@@ -175,6 +176,14 @@ void make_qdisc(struct port *p)
 	} else {
 		mnl_attr_put(nlh, TCA_OPTIONS, sizeof(p->opt), &p->opt);
 	}
+	request_end();
+	if (strcmp(qdisc, "lablink") || !strcmp(child, "fifo"))
+		return;
+	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
+		      sizeof(*tcm));
+	tcm->tcm_ifindex = p->ifindex;
+	tcm->tcm_parent = TC_H_MAKE(1 << 16, 1);
+	mnl_attr_put_strz(batch.last, TCA_KIND, child);
 	request_end();
 }
 

@@ -32,7 +32,7 @@ static const struct lablink_opt unset = {
 
 static struct lablink_opt opt_all, opt_host, opt_core;
 uint32_t mtu = 1500;
-const char *qdisc = "lablink";
+const char *qdisc = "lablink", *queue = "fifo", *host_queue = "fifo";
 bool ipv6 = true, offloads;
 long ecn = -1, rto_min_us = -1;
 
@@ -274,6 +274,10 @@ static void global_key(const char *key, const char *value)
 			error(2, 0, "qdisc \"%s\": lablink, tbf or none",
 			      value);
 		qdisc = value;
+	} else if (!strcmp(key, "queue")) {
+		queue = value;
+	} else if (!strcmp(key, "host_queue")) {
+		host_queue = value;
 	} else if (!strcmp(key, "ipv6")) {
 		ipv6 = strcmp(value, "no");
 	} else if (!strcmp(key, "offloads")) {

@@ -65,7 +65,7 @@ ignored() # FILE: types that do not apply to it
 }
 # Names that others gave: cmocka's type, C11's keyword, inttypes.h, libFuzzer's entry,
 # the kernel's Qdisc
-foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTestOneInput|Qdisc(_ops)?)>'
+foreign='CAMELCASE: .*<(CMUnitTest|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTestOneInput|Qdisc(_ops|_class_ops)?)>'
 
 # Files to which the same applies go together: to begin takes it a quarter of a second.
 run_checkpatch()

@@ -19,7 +19,7 @@ prio=12				# one with priorities
 over=13				# one that carries 24 bytes with each packet
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 45
+ktap_plan 53
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -92,6 +92,34 @@ burst $prio 8 2
 assert_eq "two of eight are urgent: who arrives, the first was in transmission" "$(order)" "1 7 8 2 3 4 5 6"
 burst 2 8 2
 assert_eq "... without priorities" "$(order)" "1 2 3 4 5 6 7 8"
+
+# --- Packets that wait in another qdisc --------------------------------------------
+
+child() { tc -n h$slow qdisc replace dev eth0 parent 1:1 "$@"; }
+child prio
+burst $slow 8 2
+assert_eq "packets wait in prio: who arrives" "$(order)" "1 7 8 2 3 4 5 6"
+child bfifo limit $((10 * wire))
+echo reset >/proc/lablink
+burst $slow 1000
+assert_eq "in a bfifo for 10: packets that arrive, of 1000" "$(wc -l <"$tmp/burst")" 11
+assert_eq "... drops" "$(stat_of $slow 10)" 989
+assert_eq "... longest queue" "$(stat_of $slow 20)" $((10 * wire)) bytes
+child bfifo limit $((100 * wire))
+burst $slow 100 0 20
+assert_le "... GSO packets of 20 segments: worst error of 100 arrivals" \
+	"$(awk -v ns_each="$((wire * 8000 / (slow_bps / 1000000)))" '
+		{ off = 1000 + NR * ns_each - $2; if (off < 0) off = -off; if (off > worst) worst = off }
+		END { print NR == 100 ? worst + 0 : "" }' "$tmp/burst")" 1 ns
+child fq_codel limit 10 drop_batch 1
+echo reset >/proc/lablink
+burst $slow 1000
+arrived=$(wc -l <"$tmp/burst")
+assert_le "in fq_codel for 10: packets that arrive, of 1000" "$arrived" 11
+assert_eq "... the others are drops" "$(stat_of $slow 10)" $((1000 - arrived))
+tc -n h$slow qdisc del dev eth0 parent 1:1
+burst $slow 8 2
+assert_eq "... and without it again" "$(order)" "1 2 3 4 5 6 7 8"
 
 # --- Buffer, marks, statistics, trace ------------------------------------------
 
