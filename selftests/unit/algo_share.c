@@ -224,7 +224,7 @@ static void pull_down_only_where_the_link_is_full(void **state)
 static __u32 first_W(__u32 U, __u32 N)
 {
 	struct hpccpp_params p = shared;
-	struct hpccpp_state s = { .W = 125000, .W_c = 125000, .inc_stage = 3 };
+	struct hpccpp_state s = { .W = 125000, .W_c = 125000, .inc_stage = 2 };
 	struct hpccpp_int rec = told(N);
 
 	rec.U = U;
@@ -233,7 +233,8 @@ static __u32 first_W(__u32 U, __u32 N)
 	hpccpp_first_W(&s, &p);
 	assert_int_equal(s.U, U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT));
 	assert_int_equal(s.W_c, s.W);
-	assert_int_equal(s.inc_stage, 0);
+	/* who has been cut waits for two round trips of max_stage */
+	assert_int_equal(s.inc_stage, s.W == s.W_f ? 3 : 0);
 	assert_int_equal(s.pulled, 0);
 	return s.W;
 }
@@ -280,6 +281,17 @@ static void first_W_of_few_packets(void **state)
 		if (i)
 			assert_in_range(s.W_f, 11874980 / crowds[i - 1], 11875000 / crowds[i - 1]);
 	}
+}
+
+static void late_stage_is_two_round_trips_early(void **state)
+{
+	struct hpccpp_params p = { .max_stage = 5 };
+
+	assert_int_equal(hpccpp_late_stage(&p), 3);
+	p.max_stage = 3;
+	assert_int_equal(hpccpp_late_stage(&p), 1);
+	for (p.max_stage = 0; p.max_stage < 3; p.max_stage++)
+		assert_int_equal(hpccpp_late_stage(&p), 0);
 }
 
 static void first_W_is_bounded(void **state)
@@ -348,6 +360,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(first_W_is_a_part_of_the_link),
 	cmocka_unit_test(first_W_in_a_crowd),
 	cmocka_unit_test(first_W_of_few_packets),
+	cmocka_unit_test(late_stage_is_two_round_trips_early),
 	cmocka_unit_test(first_W_is_bounded),
 	cmocka_unit_test(bounded_is_not_pulled),
 	cmocka_unit_test(pull_of_another_link),
