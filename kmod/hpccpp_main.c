@@ -54,6 +54,7 @@
  * 10. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
  * 11. ack.seq is snd_una: W_c is not set in recovery	hpccpp_use()
  * 12. TCP paces no flow's first ten packets
+ * 13. W after a pause is not W before it			hpccpp_start_anew()
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO packets are kept to a part of W: hpccpp_limit_burst().
@@ -275,8 +276,8 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 
 /*
  * The flow's first record, or the first after silence: where W and W_c start. A flow whose
- * handshake or first flight brought telemetry, however long ago, starts at line rate, min(B)
- * T, or with less by the load that a handshake found not long ago: hpccpp_first_W(). One that
+ * handshake or first flight brought telemetry starts at line rate, min(B) T, or with less by
+ * the load that the handshake found, hpccpp_first_W(), or if that is long ago. One that
  * comes from a fallback or another congestion control starts with its cwnd. hpccpp_start() may
  * lower either.
  */
@@ -539,23 +540,6 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		hpccpp_leave_agent(sk, key);
 }
 
-/*
- * Nothing is in flight, and nothing has been for longer than INT is worth, nor than
- * pacing keeps a packet that is there. The first two packets are a probe: they take the
- * data's path and queue because they are of it, and what is no larger waits for nothing.
- * All else does, until their ACK says how loaded the path is.
- */
-static bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 probe = READ_ONCE(f->net->probe);
-
-	if (!probe || tp->packets_out || f->probing)
-		return false;
-	probe += DIV_ROUND_UP(f->wire_len, f->s.W);
-	return tp->tcp_clock_cache - f->last_int > probe * f->T * 1000;
-}
-
 /* In fallback: looks whether INT has come, or come back. */
 static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 {
@@ -655,7 +639,7 @@ static void hpccpp_tx_start(struct sock *sk)
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
 	} else {
-		if (hpccpp_start_late(sk, f)) {
+		if (hpccpp_start_anew(sk, f)) {
 			hpccpp_set_pacing(sk, f);
 			hpccpp_set_cwnd(sk, f, 0);
 		}

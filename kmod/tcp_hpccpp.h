@@ -191,12 +191,36 @@ static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
 		f->told = HPCCPP_TELL;
 }
 
+/*
+ * Nothing is in flight, and nothing has been for so many T, nor for as long as pacing keeps a
+ * packet that is there.
+ */
+static inline bool hpccpp_paused(const struct sock *sk, const struct hpccpp_flow *f, u64 T)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	T += DIV_ROUND_UP(f->wire_len, f->s.W);
+	return !tp->packets_out && tp->tcp_clock_cache - f->last_int > T * f->T * 1000;
+}
+
+/*
+ * The first two packets after a pause are a probe: they take the data's path and queue because
+ * they are of it, and what is no larger waits for nothing. All else does, until their ACK says
+ * how loaded the path is.
+ */
+static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	u32 probe = READ_ONCE(f->net->probe);
+
+	return probe && !f->probing && hpccpp_paused(sk, f, probe);
+}
+
 /* hpccpp_fallback.c */
 void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f);
 u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
 		 const struct hpccpp_int *rec);
-bool hpccpp_start_late(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);
 void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f);

@@ -47,12 +47,15 @@ static void begins_in_a_crowd_with_less(void **state)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
-/* A pool of connections: 64 begin at once, and the data comes that many T later. */
+/* A flow that has paused begins with half of that. */
+#define ANEW	(RTT * 1250 / 2)
+
+/* A pool of connections: 64 begin at once, and the data comes that many T later, and a packet's. */
 static void begin_and_wait(double load, u32 T)
 {
 	w.port.N = hpccpp_N_encode(64);
 	begin(load);
-	pass(T * flow()->T);
+	pass((T + DIV_ROUND_UP(flow()->wire_len, flow()->s.W)) * flow()->T);
 }
 
 static void handshake_of_long_ago_says_nothing(void **state)
@@ -60,17 +63,18 @@ static void handshake_of_long_ago_says_nothing(void **state)
 	begin_and_wait(.5, HPCCPP_STALE_T);
 	pass(1);
 	submit(1);
-	assert_int_equal(flow()->s.W, RTT * 1250);
-	assert_int_equal(flow()->s.W_c, RTT * 1250);
+	assert_int_equal(flow()->s.W, ANEW);
+	assert_int_equal(flow()->s.W_c, ANEW);
 	assert_int_equal(flow()->s.W_f, 0);
 	assert_int_equal(flow()->s.U, 0);
-	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(RTT * 1250, WIRE) + 1);
-	assert_int_equal(ca()->R, 1250000000);
-	assert_true(w.sk->sk_pacing_rate > 1100000000);
+	assert_int_equal(flow()->s.inc_stage, flow()->p.max_stage - 2);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(ANEW, WIRE) + 1);
+	assert_int_equal(ca()->R, 1250000000 / 2);
+	assert_true(w.sk->sk_pacing_rate > 1100000000 / 2);
 	/* once: what comes then is answered */
 	round_trip(1);
 	submit(1);
-	assert_true(flow()->s.W < RTT * 1250);
+	assert_true(flow()->s.W < ANEW);
 }
 
 static void handshake_of_now_says_all(void **state)
@@ -80,15 +84,91 @@ static void handshake_of_now_says_all(void **state)
 	assert_near(flow()->s.W, RTT * 1250 * .95 / 64, 50);
 }
 
-/* A flow that has sent goes on from its W: there is the probe for that. */
+/* Others may resume with it: four times what it had, and half of the link at most. */
 static void pause_of_a_flow_that_has_sent(void **state)
 {
+	u32 W;
+
 	begin_and_wait(.5, 1);
 	submit(1);
 	ack(1);
+	W = flow()->s.W;
+	assert_true(W < ANEW / 16);
 	pass(1000 * RTT);
 	submit(1);
-	assert_near(flow()->s.W, RTT * 1250 * .95 / 64, 50);
+	assert_int_equal(flow()->s.W, 4 * W);
+	assert_int_equal(flow()->s.W_c, 4 * W);
+	ack(1);
+	flow()->s.W = ANEW / 3;
+	pass(1000 * RTT);
+	submit(1);
+	assert_int_equal(flow()->s.W, ANEW);
+}
+
+static void pause_of_a_flow_with_all_of_the_link(void **state)
+{
+	begin(0);
+	submit(1);
+	ack(1);
+	assert_near(flow()->s.W, 2 * ANEW * .95, 200);
+	flow()->s.inc_stage = 0;
+	pass(1000 * RTT);
+	submit(1);
+	assert_int_equal(flow()->s.W, ANEW);
+	assert_int_equal(flow()->s.inc_stage, flow()->p.max_stage - 2);
+}
+
+/* A flow at the floor of W sends a packet in 16 T: that is its pace, and no pause. */
+static void pace_of_the_floor_is_no_pause(void **state)
+{
+	u32 W, i;
+
+	begin(0);
+	flow()->s.W = flow()->p.W_min;
+	flow()->s.W_c = flow()->p.W_min;
+	W = flow()->s.W;
+	for (i = 0; i < 3; i++) {
+		submit(1);
+		ack(1);
+		flow()->s.W = W;
+		pass(DIV_ROUND_UP(flow()->wire_len, W) * flow()->T);
+	}
+	submit(1);
+	assert_int_equal(flow()->s.W, W);
+}
+
+/* Over a WAN a flow has no more than before. */
+static void pause_over_a_wan(void **state)
+{
+	knob("base_rtt_us", 5001);
+	begin(1);
+	submit(1);
+	ack(1);
+	flow()->s.W = 50 * WIRE;
+	flow()->s.W_c = 50 * WIRE;
+	pass(20 * 5001);
+	submit(1);
+	assert_int_equal(flow()->s.W, 50 * WIRE);
+	ack(1);
+	flow()->s.W = 5001 * 1250;
+	flow()->s.W_c = 5001 * 1250;
+	pass(20 * 5001);
+	submit(1);
+	assert_int_equal(flow()->s.W, 5001 * 1250 / 2);
+}
+
+static void pause_as_in_the_draft(void **state)
+{
+	u32 W;
+
+	knob("share", 0);
+	begin(0);
+	submit(1);
+	ack(1);
+	W = flow()->s.W;
+	pass(1000 * RTT);
+	submit(1);
+	assert_int_equal(flow()->s.W, W);
 }
 
 /* Data of the peer has brought telemetry since. */
@@ -107,7 +187,7 @@ static void handshake_of_long_ago_and_a_probe(void **state)
 	submit(1);
 	assert_int_equal(counter("probes"), 1);
 	assert_int_equal(w.tp.snd_cwnd, 2);
-	assert_int_equal(flow()->s.W_c, RTT * 1250);
+	assert_int_equal(flow()->s.W_c, ANEW);
 }
 
 static void handshake_of_long_ago_and_a_threshold(void **state)
@@ -144,8 +224,8 @@ static void ceiling_of_long_ago_over_a_wan(void **state)
 	assert_int_equal(flow()->ceiling, 30 * WIRE);
 	assert_true(flow()->s.W < 2 * WIRE);
 	submit(1);
-	assert_int_equal(flow()->ceiling, 30 * WIRE);
-	assert_int_equal(flow()->s.W, 30 * WIRE);
+	assert_near(flow()->ceiling, 5001 * 12.5 / 2, 50);
+	assert_int_equal(flow()->s.W, flow()->ceiling);
 }
 
 /* The draft's flow has not gone by the load of its handshake. */
@@ -172,6 +252,10 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(handshake_of_long_ago_says_nothing),
 	MODULE_TEST(handshake_of_now_says_all),
 	MODULE_TEST(pause_of_a_flow_that_has_sent),
+	MODULE_TEST(pause_of_a_flow_with_all_of_the_link),
+	MODULE_TEST(pace_of_the_floor_is_no_pause),
+	MODULE_TEST(pause_over_a_wan),
+	MODULE_TEST(pause_as_in_the_draft),
 	MODULE_TEST(telemetry_of_now),
 	MODULE_TEST(handshake_of_long_ago_and_a_probe),
 	MODULE_TEST(handshake_of_long_ago_and_a_threshold),

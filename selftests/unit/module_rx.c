@@ -38,6 +38,23 @@ static void hear(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value)
 	ack(1);
 }
 
+/* The receiver has a W of its own, which its next window tells. */
+static void pause_changes_no_W_of_a_receiver(void **state)
+{
+	u32 W, calls;
+
+	begin_told();
+	while (w.tp.packets_out)
+		ack(1);
+	W = flow()->s.W;
+	calls = w.calls;
+	pass(1000 * RTT);
+	submit(1);
+	assert_int_equal(flow()->s.W, W);
+	ack(1);
+	assert_int_equal(w.calls, calls);
+}
+
 static void agent_is_told_what_W_depends_on(void **state)
 {
 	u32 calls;
@@ -362,6 +379,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(flows_are_told),
 	MODULE_TEST(U_tells_that_no_SYN_waited),
 	MODULE_TEST(windows_commit_once_in_a_round_trip),
+	MODULE_TEST(pause_changes_no_W_of_a_receiver),
 	MODULE_TEST(windows_may_be_blind),
 	MODULE_TEST(windows_of_loaded_links_are_not_blind),
 	MODULE_TEST(window_is_used_once),
