@@ -347,11 +347,13 @@ resume()
 		}' "$dir/flows"
 }
 
-# Of all ports: the time-weighted mean, and the worst port
+# Of all ports: the time-weighted mean, and the worst port. Under fq packets wait on hosts for
+# their pacing, and the hosts' ports do not count.
 ports()
 {
-	awk -v wire=$wire '{ mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
-		END { print "queue_mean", mean / NR / wire
+	awk -v wire=$wire -v fq="${p[host]/fifo/}" 'fq && $2 ~ /^eth/ { next }
+		{ n++; mean += $14; if ($18 > p99) p99 = $18; if ($20 > max) max = $20 }
+		END { print "queue_mean", mean / n / wire
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
 }
 

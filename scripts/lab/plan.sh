@@ -15,7 +15,8 @@ ccs="hpccpp dctcp dctcp-k20 bbr cubic $own"
 
 # 1 to 64 flows to one receiver. W_ai for 64 flows, and for as many as there are. In runs
 # named *-notso the hosts cut their data themselves; in those named *-wire the links carry
-# 24 bytes with each frame, which has 142 to 9014.
+# 24 bytes with each frame, which has 142 to 9014. A host has one flow, or few: that fq lets
+# what it holds back go up to 10 us late (timer_slack) is all that runs named *-fq differ by.
 plan_long()
 {
 	local flows g rtt cc mtu n ns
@@ -29,6 +30,10 @@ plan_long()
 	done
 	for flows in 64 16 4 1; do
 		for g in 25 100; do
+			for cc in hpccpp dctcp $own; do
+				echo "long $cc-${flows}x${g}g-20us-mtu1500-n64-fq" cc="$cc" flows="$flows" mbit=${g}000 \
+					rtt=20 mtu=1500 n=64 host=fq
+			done
 			for rtt in 8 20 50; do
 				# no bound would hold it to anything
 				[[ $g -ne 25 || $rtt -ne 8 ]] || continue
@@ -96,10 +101,12 @@ plan_incast()
 	done
 }
 
-# Poisson arrivals between 16 hosts of a leaf-spine fabric.
+# Poisson arrivals between 16 hosts of a leaf-spine fabric. These and those that follow have
+# many flows each: fq serves them in turn. In runs named *-fifo a host's NIC is a FIFO, and
+# those named *-seedN have other flows.
 plan_fabric()
 {
-	local load sizes cc ms
+	local load sizes cc ms run seed
 	for sizes in websearch fb_hadoop; do
 		# for some thousand flows
 		ms=12
@@ -107,8 +114,14 @@ plan_fabric()
 		for load in 70 50 30; do
 			for cc in $ccs hpccpp-full hpccpp-rx; do
 				[[ $cc != hpccpp-rx || $load == 50 ]] || continue
-				echo "fabric $cc-$sizes-$load" cc="$cc" shape=leafspine load=$load sizes=$sizes \
-					rtt=9 ms=$ms
+				run="cc=$cc shape=leafspine load=$load sizes=$sizes rtt=9 ms=$ms"
+				echo "fabric $cc-$sizes-$load $run host=fq"
+				[[ $load == 50 ]] || continue
+				[[ $cc == hpccpp || $cc == dctcp ]] || continue
+				echo "fabric $cc-$sizes-$load-fifo $run host=fifo"
+				for seed in 2 3 4 5; do
+					echo "fabric $cc-$sizes-$load-seed$seed $run host=fq seed=$seed"
+				done
 			done
 		done
 	done
@@ -123,7 +136,7 @@ plan_rpc()
 		ms=12
 		[[ $sizes == fb_hadoop ]] || ms=60
 		for cc in $ccs hpccpp-rx; do
-			echo "rpc $cc-$sizes-50" cc="$cc" shape=leafspine load=50 sizes=$sizes rtt=9 ms=$ms
+			echo "rpc $cc-$sizes-50" cc="$cc" shape=leafspine load=50 sizes=$sizes rtt=9 ms=$ms host=fq
 		done
 	done
 }
@@ -133,7 +146,7 @@ plan_star32()
 {
 	local cc
 	for cc in $ccs; do
-		echo "star32 $cc-fb_hadoop-80" cc="$cc" load=80 sizes=fb_hadoop rtt=5 mtu=5000 ms=6
+		echo "star32 $cc-fb_hadoop-80" cc="$cc" load=80 sizes=fb_hadoop rtt=5 mtu=5000 ms=6 host=fq
 	done
 }
 
@@ -144,7 +157,8 @@ plan_clos()
 	for load in 30 50 70; do
 		for sizes in websearch fb_hadoop; do
 			for cc in hpccpp dctcp $own; do
-				echo "clos $cc-$sizes-$load" cc="$cc" shape=clos load=$load sizes=$sizes rtt=13 ms=10
+				echo "clos $cc-$sizes-$load" cc="$cc" shape=clos load=$load sizes=$sizes rtt=13 ms=10 \
+					host=fq
 			done
 		done
 	done

@@ -118,22 +118,24 @@ def brief: if . > 0 then pow(10; 2 - (log10 | floor)) as $k | (. * $k | round) /
 def tile($what; $figure; $beside; $of):
 	"<div class=tile><h3>\($what)</h3><strong>\($figure)</strong>",
 	(select($beside != []) | "<p>\($beside | join(" · "))"), "<p class=dim>\($of)</div>";
+# of runs whose hosts have many flows
+def in_turn: select(.params.host != "fifo" and (.seed // 1) == 1);
 # The run of hpccpp that says most, and the others of the same: f is what is told of each
 def rivals($run; $keys; f):
-	[$all[] | select(.scenario == $run.scenario and (.cc | IN("dctcp", "dctcp-k20", "bbr", "cubic")) and
+	[$all[] | select(.scenario == $run.scenario and .seed == $run.seed and (.cc | IN("dctcp", "dctcp-k20", "bbr", "cubic")) and
 		(. as $other | all($keys[]; . as $k | $other.params[$k] == $run.params[$k]))) |
 		select(f != null)] | sort_by(.cc | rank) | map("\(.cc) \(f)");
 def crowd: [runs("long")[] | select(.cc == "hpccpp" and .params.n == 64 and .params.mtu == 1500 and
 	.params.offloads != "no" and (.params.overhead // 0) == 0 and (.metrics.utilisation | numbers))] |
 	max_by([.params.mbit, -.params.rtt, .params.flows]);
-def fabric_run: [runs("fabric")[] | select(.cc == "hpccpp" and (.metrics.smallest_p99 | numbers))] |
+def fabric_run: [runs("fabric")[] | in_turn | select(.cc == "hpccpp" and (.metrics.smallest_p99 | numbers))] |
 	max_by([.params.sizes == "websearch", .params.load == 50, .params.load]);
 def tiles:
 	(crowd | values | . as $run | ["flows", "mbit", "rtt", "mtu", "offloads", "overhead"] as $keys |
 		"\(.params.flows) senders to one receiver, \(link)" as $of |
 		tile("Load of the link"; .metrics.utilisation | percent; rivals($run; $keys; .metrics.utilisation // null | values | percent); $of),
 		tile("Mean queue, packets"; .metrics.queue_mean | brief; rivals($run; $keys; .metrics.queue_mean // null | values | brief); $of)),
-	(fabric_run | values | . as $run | ["sizes", "load"] as $keys |
+	(fabric_run | values | . as $run | ["sizes", "load", "host"] as $keys |
 		"\(.params.sizes), \(.params.load) % load, 16 hosts of a leaf-spine fabric" as $of |
 		tile("Small flows: p99 slowdown of the smallest 20 %"; .metrics.smallest_p99 | brief;
 			rivals($run; $keys; .metrics.smallest_p99 // null | values | brief); $of),
@@ -145,7 +147,7 @@ def first_screen:
 	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel. <a href=\"#terms\">Terms</a> are at the end."),
 	"<div class=tiles>", tiles, "</div>",
 	(fabric_run | values | .params.load as $load |
-		plots(runs("fabric") | map(select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "dctcp-k20", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
+		plots(runs("fabric") | map(in_turn | select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "dctcp-k20", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
 
 # --- 1. What was run -------------------------------------------------------------
 
@@ -324,7 +326,7 @@ def int_response:
 def probe:
 	runs("probe") | select(. != []) | . as $runs |
 	section("probe"; "probe: flows that idled resume"),
-	p("Flows of 200 KB send one by one on an idle link, and so keep a window of all of it. Then 4 others come and stay, or nobody; 8 ms later all resume with 200 KB at once. With a probe (section 6.1 of the draft; net.hpccpp.probe=8) the first two packets of each ask how loaded the path is before the rest leaves. On an idle link nobody can know that the others resume as well."),
+	p("Flows of 200 KB send one by one on an idle link, and so have a window of all of it. Then 4 others come and stay, or nobody; 8 ms later all resume with 200 KB at once, each with half of its window, as it has paused. With a probe (section 6.1 of the draft; net.hpccpp.probe=8) the first two packets of each ask how loaded the path is before the rest leaves. On an idle link nobody can know that the others resume as well."),
 	star,
 	table([["", 3], ["queue, packets", 2], ["until their last byte, µs", 3], ["", 1]];
 		["flows", "others", "probe", "before", "peak", "mean", "last", "ideal", "drops"];
@@ -343,27 +345,39 @@ def layout:
 			[$run.cc] + (.shares_mbit | if type == "array" then [.[0], (.[1:] | add / length)] else [null, null] end) +
 			[.queue_mean, (.queue_p99 | p99($run)), .queue_max, .drops, .samples, .real_bottleneck]]);
 
+# p99 of S over seeds: mean, and from the least to the largest
+def seeds($runs; $classes):
+	$runs | map(select(.params.host != "fifo")) | group_by([.params.sizes, .params.load, (.cc | rank)]) |
+	map(select(map(.seed) | unique | length > 1)) | select(. != []) |
+	p("The same with other flows: p99 of S over several seeds, the mean, and from the least to the largest."),
+	table([]; ["sizes", "load, %", "", "seeds"] + ($classes | map(.[1]));
+		[.[] | . as $group | .[0] | [.params.sizes, .params.load, .cc, ($group | length)] +
+			[$classes[][0] | "\(.)_S_p99" as $key | [$group[].metrics[$key] | numbers] |
+				if . == [] then null else { n: "\(add / length | brief) (\(min | brief) to \(max | brief))" } end]]);
+
 def workloads($scenario; $title; $text; $topology):
-	runs($scenario) | select(. != []) | . as $runs |
+	runs($scenario) | select(. != []) | . as $all_seeds | map(select((.seed // 1) == 1)) as $runs |
 	section($scenario; $title), p($text), pre($topology),
 	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. " +
 		if $scenario == "rpc" then "Neither theirs nor these have a handshake; theirs has the way back of the last ACK, about 0.5 for the smallest. The square in the plots is theirs."
 		else "Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1." end),
-	plots($runs | by([.params.sizes, .params.load]) | ("p99", "p50") as $p | slowdown_plot($scenario; $p)),
-	($runs | sort_by([.params.sizes, .params.load, (.cc | rank)])) as $runs |
+	plots($runs | map(in_turn) | by([.params.sizes, .params.load]) | ("p99", "p50") as $p | slowdown_plot($scenario; $p)),
+	($runs | sort_by([.params.sizes, .params.load, .params.host == "fifo", (.cc | rank)]) |
+		map(select(.params.host == "fifo").cc += ", FIFO")) as $runs |
 	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2]];
 		["sizes", "load, %", "", "flows", "smallest 20 %", "theirs, no handshake", "middle", "largest 5 %", "p50", "mean after handshake"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .flows, .smallest_p99,
-			 (if $run.cc | startswith("hpccpp") then simulator["\($run.params.sizes) \($run.params.load)"] else null end),
+			 (if $run.cc | IN("hpccpp", "hpccpp-full", "hpccpp-rx") then simulator["\($run.params.sizes) \($run.params.load)"] else null end),
 			 .middle_p99, .largest_p99, .smallest_p50, .smallest_mean_after_handshake]]),
 	($runs | map(select(.metrics.smallest_O_p99)) | select(. != []) |
 		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the hosts’ links max-min fair at each moment and wait nowhere. It knows of no links between switches: what flows lose there, as those that meet on one of two ways, is in O."),
 		([["packet", "≤ 1 packet"], ["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["more", "more"], ["smallest", "smallest 20 %"], ["largest", "largest 5 %"]]) as $classes |
 		table([["", 3]] + ($classes | map([.[1], 4])); ["sizes", "load, %", ""] + ($classes | map("R p99", "S p99", "O p99", "O mean"));
 			[.[] | .metrics as $m | [.params.sizes, .params.load, .cc] +
-				[$classes[][0] | $m["\(.)_R_p99"], $m["\(.)_S_p99"], $m["\(.)_O_p99"], $m["\(.)_O_gmean"]]])),
-	table([["", 3], ["queue of all ports, packets", 3], ["", 4]];
+				[$classes[][0] | $m["\(.)_R_p99"], $m["\(.)_S_p99"], $m["\(.)_O_p99"], $m["\(.)_O_gmean"]]]),
+		seeds($all_seeds; $classes)),
+	table([["", 3], ["queue of switches’ ports, packets", 3], ["", 4]];
 		["sizes", "load, %", "", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
@@ -372,7 +386,7 @@ def workloads($scenario; $title; $text; $topology):
 # p99 of slowdown without a handshake, of ns-3, by the authors' notebooks (bolt_cc_ns3, analysis/)
 def star32_published:
 	runs("star32") | select(. != []) | sort_by(.cc | rank) |
-	p("Bolt’s classes of sizes, p99 of S. What is published (serhatarslan-hub/bolt_cc_ns3, the notebooks of Bolt’s authors) is of the same rate, base RTT, MTU, sizes and load in ns-3. Its hosts serve their flows in turn, these are FIFOs; its p99 are of the bins of 5 % of flows in the class, these of all in it."),
+	p("Bolt’s classes of sizes, p99 of S. What is published (serhatarslan-hub/bolt_cc_ns3, the notebooks of Bolt’s authors) is of the same rate, base RTT, MTU, sizes and load in ns-3. Hosts serve their flows in turn, there and here; its p99 are of the bins of 5 % of flows in the class, these of all in it."),
 	table([]; ["", "≤ 7 KB", "46 to 120 KB", "largest"];
 		[.[] | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]] +
 		[["Bolt, published", { n: "2.7" }, { n: "2.8 to 4.3" }, { n: "11" }], ["HPCC, published", { n: "3.3" }, { n: "12 to 20" }, { n: "45" }],
@@ -563,7 +577,7 @@ workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("rpc"; "rpc: messages on connections that are kept";
-	"Messages with the sizes and the load of fabric at 50 %, as RPCs: each host keeps two connections that it opened to each other host, opened one after the other before the first message. Half of the messages go from the opener, and 64 bytes come back when they are there; the other half go to it, each when 64 bytes that ask for it are there. FCT is from when a message can be written to the arrival of its last byte, without a handshake. Of its two connections a message takes the one with fewer bytes to come; where both are in use it waits for others, which is in its FCT.";
+	"Messages with the sizes and the load of fabric at 50 %, as RPCs: each host keeps four connections that it opened to each other host, opened one after the other before the first message. Half of the messages go from the opener, and 64 bytes come back when they are there; the other half go to it, each when 64 bytes that ask for it are there. FCT is from when a message can be written to the arrival of its last byte, without a handshake. Of its four connections a message takes the one with the fewest bytes to come; where all are in use it waits for others, which is in its FCT.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("star32"; "star32: the star of Bolt’s paper";
 	"Poisson arrivals between 32 hosts of one switch, FB_Hadoop at 80 % of their links.";

@@ -43,6 +43,8 @@ declare -A p=(
 	[stage]=5 [eta]=95
 	[share]=1	# net.hpccpp.share
 	[offloads]=yes	# hosts have TSO, as Linux' do; no: they send segments
+	[host]=fifo	# what packets wait in on hosts: fq, which serves flows in turn, and
+			# holds packets back for TCP; or fifo, and TCP holds them back
 	[segs]=0	# of a packet of the first host, at most; 0: as many as of others
 	[overhead]=0	# bytes that the wire carries with each frame
 	[every]=rtt	# how hosts ask: by the round trip, or in one of so many packets
@@ -65,7 +67,7 @@ declare -A p=(
 	[tail]=none	# ... or by that distribution of netem's
 	[lie]=none	# what the second flow hears of its path: idle, full
 	[load]=0 [sizes]=none	# of hosts, percent; distribution of flow sizes
-	[conns]=2	# that a host keeps to each other, of rpc
+	[conns]=4	# that a host keeps to each other, of rpc
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
 	[seed]=1	# of the traffic
@@ -107,7 +109,8 @@ star_delay()
 # network TOPOLOGY... [KEY VALUE...]: with what the congestion control asks for.
 network()
 {
-	local args=(mtu "$mtu" offloads "${p[offloads]}" rto_min_us 5000 prio "${p[prio]}" overhead "${p[overhead]}") shape=()
+	local args=(mtu "$mtu" offloads "${p[offloads]}" rto_min_us 5000 prio "${p[prio]}" overhead "${p[overhead]}"
+		host_queue "${p[host]}") shape=()
 	while [[ $# -gt 0 && $1 =~ ^([0-9]+|star|dumbbell|parking|leafspine|clos|graph)$ ]]; do
 		shape+=("$1")
 		shift

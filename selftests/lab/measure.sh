@@ -21,8 +21,8 @@ made_up()
 	mkdir -p "$dir"
 	jq -n --arg scenario "$1" '
 		$ARGS.positional as $a | { $scenario, name: $scenario, cc: "hpccpp", seed: 1, kernel: "k", module: "m",
-		params: ({ mbit: 1000, rtt: 100, mtu: 1236, eta: 95, ms: 20, flows: 2 } +
-			([range(0; $a | length; 2) | { ($a[.]): ($a[. + 1] | tonumber) }] | add // {})) }' \
+		params: ({ mbit: 1000, rtt: 100, mtu: 1236, eta: 95, ms: 20, flows: 2, host: "fifo" } +
+			([range(0; $a | length; 2) | { ($a[.]): ($a[. + 1] | tonumber? // .) }] | add // {})) }' \
 		--args "${@:2}" >"$dir/meta.json"
 	: >"$dir/links"
 }
@@ -36,7 +36,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 37
+ktap_plan 42
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -95,13 +95,29 @@ for ((i = 1; i <= 100; i++)); do
 	flow "$i" $((i * 100)) 1000 $((i * 1000)) 1000 $((i * 100)) hpccpp 0
 done >"$dir/flows"
 flow 101 5 1000 - 1000 0 hpccpp 0 >>"$dir/flows"
+queues() # of two ports of a switch, and of a host
+{
+	local port
+	for port in "p1 1250" "p2 2500" "eth0 37500"; do
+		echo "42 ${port% *} ns 1000000 packets 76 bytes 95000 drops 0 marks 0" \
+			"mean ${port#* } p50 0 p99 ${port#* } max ${port#* }"
+	done
+}
+queues >"$dir/links"
 measured fabric
+is queue_mean 11
+is queue_p99 30
 is smallest_p99 19
 is smallest_mean 10.5
 is largest_p50 98
 is unfinished 1
 is flows 100
 is sizes "$(jq -nc '[range(5; 101; 5) * 100]')"
+made_up fabric host fq
+queues >"$dir/links"
+measured fabric
+is queue_mean 1.5
+is queue_p99 2
 
 # Packets of 1184 bytes and 66 of headers, a base RTT of 100 us: ten packets take 100 us.
 oracle() { "$HPCCPP_LAB/oracle" "$@" | awk '{ print $2 }' | xargs; }
