@@ -585,6 +585,7 @@ int main(void)
 		cmocka_unit_test_setup(queue_keeps_its_time, reset),
 		cmocka_unit_test_setup(queue_leaves_out_what_is_held_back, reset),
 		cmocka_unit_test_setup(held_back_only_for_their_time, reset),
+		cmocka_unit_test_setup(held_back_until_the_last_leaves, reset),
 		cmocka_unit_test_setup(departure_time_is_to_come, reset),
 		cmocka_unit_test_setup(queue_loses_nothing, reset),
 		cmocka_unit_test_setup(gso_packet_is_its_segments, reset),

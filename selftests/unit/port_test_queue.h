@@ -136,6 +136,21 @@ static void held_back_only_for_their_time(void **state)
 	assert_int_equal(qlen, 1500);
 }
 
+static void held_back_until_the_last_leaves(void **state)
+{
+	struct hpccpp_port p = { .v_now = now };
+	__u64 tx, qlen;
+
+	virtual_queue(&p, 2500000, now, 1500, 1, now + 120000, &tx, &qlen);
+	virtual_queue(&p, 2500000, now, 1500, 1, now + 200000, &tx, &qlen);
+	virtual_queue(&p, 2500000, now, 1500, 1, now + 150000, &tx, &qlen);
+	virtual_queue(&p, 2500000, now + 160000, 100, 1, 0, &tx, &qlen);
+	assert_int_equal(tx, 400);
+	assert_int_equal(qlen, 0);
+	virtual_queue(&p, 2500000, now + 200000, 100, 1, 0, &tx, &qlen);
+	assert_int_equal(qlen, 4600 - 500 - 100);
+}
+
 static void departure_time_is_to_come(void **state)
 {
 	struct __sk_buff skb = {};
