@@ -312,6 +312,12 @@ static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
 	return len + segs * cfg->overhead;
 }
 
+/* All bits where a is before b, else none: without a branch, of which the verifier has many. */
+static __always_inline __u64 before(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) >> 63;
+}
+
 /*
  * When the packet is to leave, where that is to come: TCP has given it a time, for which it waits
  * in fq, and not for the link. Else 0. What is further ahead than fq lets packets wait is another
@@ -319,7 +325,9 @@ static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
  */
 static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
 {
-	return skb->tstamp > now && skb->tstamp - now < FQ_HORIZON ? skb->tstamp : 0;
+	__u64 at = skb->tstamp;
+
+	return at & before(now, at) & before(at, now + FQ_HORIZON);
 }
 
 /*
@@ -328,13 +336,20 @@ static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
  */
 static __always_inline __u64 held_back(struct hpccpp_port *p, __u64 now)
 {
-	if (now >= p->v_held.until) {
-		p->v_held = p->v_next;
-		p->v_next.bytes = 0;
-		if (now >= p->v_held.until)
-			p->v_held.bytes = 0;
-	}
+	__u64 stay = before(now, p->v_held.until);
+	__u64 next = before(now, p->v_next.until) & ~stay;
+
+	p->v_held.bytes = (p->v_held.bytes & stay) | (p->v_next.bytes & next);
+	p->v_held.until = (p->v_held.until & stay) | (p->v_next.until & ~stay);
+	p->v_next.bytes &= stay;
 	return p->v_held.bytes + p->v_next.bytes;
+}
+
+/* This packet too; it has no time to leave, 0, if it is not. */
+static __always_inline void hold_back(struct hpccpp_port *p, __u32 wire_len, __u64 leaves)
+{
+	p->v_next.bytes += wire_len & before(0, leaves);
+	p->v_next.until += (leaves - p->v_next.until) & before(p->v_next.until, leaves);
 }
 
 /*
@@ -361,16 +376,12 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 	p->v_now += ns;
 	*tx = (p->v_in - p->v_qlen) >> 8;
 	held = held_back(p, p->v_now) << 8;
-	waits = p->v_qlen > held ? p->v_qlen - held : 0;
+	waits = (p->v_qlen - held) & ~before(p->v_qlen, held);
 	/* the segment in service does not wait */
 	*qlen = waits > p->v_last ? (waits - p->v_last) >> 8 : 0;
 	p->v_in += (__u64)wire_len << 8;
 	p->v_qlen += (__u64)wire_len << 8;
-	if (leaves) {
-		p->v_next.bytes += wire_len;
-		if (p->v_next.until < leaves)
-			p->v_next.until = leaves;
-	}
+	hold_back(p, wire_len, leaves);
 	p->v_last = (__u64)(segs > 1 ? wire_len / segs : wire_len) << 8;
 }
 
