@@ -169,8 +169,6 @@ enum field_form {
 	FORM_CNP_FLOWS,		/* array of rows by cnp_flow_fields, a line each */
 };
 
-#define FIELDS_MAX	32
-
 /*
  * A table of these ends with one without a key, whose word is what text has in place of a
  * table without rows. NULL: is not printed there.

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hpccpp.h"
@@ -244,12 +245,19 @@ static void print_none(const struct field *fields)
 void print_table(const struct field *fields, struct json_object *rows)
 {
 	size_t n = json_object_array_length(rows), i;
-	int width[FIELDS_MAX] = {}, *w;
 	const struct field *f;
 	char buf[CELL_LEN];
+	int *width, *w;
 
 	if (!n) {
 		print_none(fields);
+		return;
+	}
+	for (f = fields; f->key; f++)
+		;
+	width = calloc(f - fields, sizeof(*width));
+	if (!width) {
+		system_error("no memory for a table");
 		return;
 	}
 	for (f = fields, w = width; f->key; f++, w++) {
@@ -282,6 +290,7 @@ void print_table(const struct field *fields, struct json_object *rows)
 			print_all_counts(fields, json_object_array_get_idx(rows, i - 1));
 		putchar('\n');
 	}
+	free(width);
 }
 
 /* --- UTF-8, which JSON and Prometheus want, and names are any bytes ---------- */

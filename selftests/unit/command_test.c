@@ -717,6 +717,22 @@ static void tables_are_aligned(void **state)
 	json_object_put(rows);
 }
 
+static void tables_are_of_any_width(void **state)
+{
+	struct field many[101] = {};
+	struct json_object *rows = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(many) - 1; i++)
+		many[i] = (struct field){ "T", FORM_NUM, "", "T", NULL, NULL };
+	json_object_array_add(rows, row_of("d0", "::1", 1, 1));
+	catch(&stdout);
+	print_table(many, rows);
+	/* the names and the values, a cell of one character each and two blanks between them */
+	assert_int_equal(strlen(caught()), 2 * (100 + 99 * 2 + 1));
+	json_object_put(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -742,6 +758,7 @@ int main(void)
 		cmocka_unit_test(samples_have_base_units),
 		cmocka_unit_test(a_metric_has_one_head),
 		cmocka_unit_test(tables_are_aligned),
+		cmocka_unit_test(tables_are_of_any_width),
 		cmocka_unit_test(qdiscs_are_read),
 		cmocka_unit_test(rate_of_htb),
 		cmocka_unit_test(filters_are_ours_by_their_place),
