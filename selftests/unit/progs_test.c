@@ -38,12 +38,13 @@ static struct port_bpf *agent;
 static struct hpccpp_port port;	/* as the next packet is to find it */
 static bool extras;		/* by which program it goes */
 
-static struct port_bpf *load(bool reads_qdisc)
+static struct port_bpf *load(bool reads_qdisc, bool several_queues)
 {
 	struct port_bpf *skel = port_bpf__open();
 
 	assert_non_null(skel);
 	skel->rodata->reads_qdisc = reads_qdisc;
+	skel->rodata->several_queues = several_queues;
 	assert_int_equal(bpf_map__set_max_entries(skel->maps.port, QUEUES), 0);
 	assert_int_equal(port_bpf__load(skel), 0);
 	return skel;
@@ -51,7 +52,7 @@ static struct port_bpf *load(bool reads_qdisc)
 
 static int start(void **state)
 {
-	agent = load(false);
+	agent = load(false, true);
 	return 0;
 }
 
@@ -807,7 +808,7 @@ static void reads_the_qdisc(void **state)
 	struct hpccpp_int want = record();
 	struct frame f, out;
 
-	agent = load(true);
+	agent = load(true, true);
 	port.cfg.queue = HPCCPP_QUEUE_QDISC;
 	want.qlen = 0;
 	want.tx_bytes = 0;
@@ -816,6 +817,30 @@ static void reads_the_qdisc(void **state)
 	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, want);
 	port_bpf__destroy(agent);
 	agent = other;
+}
+
+/*
+ * How many instructions the verifier walks is different by kernel, by three times or more: a
+ * quarter of the million that all of them allow.
+ */
+static void far_from_the_limit(void **state)
+{
+	struct bpf_program *prog;
+	int way;
+
+	for (way = 0; way < 4; way++) {
+		struct port_bpf *other = load(way & 1, way & 2);
+
+		bpf_object__for_each_program(prog, other->obj) {
+			struct bpf_prog_info info = {};
+			__u32 len = sizeof(info);
+			int fd = bpf_program__fd(prog);
+
+			assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &len), 0);
+			assert_in_range(info.verified_insns, 1, 250000);
+		}
+		port_bpf__destroy(other);
+	}
 }
 
 int main(void)
@@ -846,6 +871,7 @@ int main(void)
 		cmocka_unit_test_setup(leaves_empty_below_the_threshold, reset),
 		cmocka_unit_test_setup(writes_for_the_codepoint, reset),
 		cmocka_unit_test_setup(reads_the_qdisc, reset),
+		cmocka_unit_test(far_from_the_limit),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

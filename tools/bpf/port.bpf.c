@@ -312,12 +312,6 @@ static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
 	return len + segs * cfg->overhead;
 }
 
-/* All bits where a is before b, else none: without a branch, of which the verifier has many. */
-static __always_inline __u64 before(__u64 a, __u64 b)
-{
-	return (__s64)(a - b) >> 63;
-}
-
 /*
  * When the packet is to leave, where that is to come: TCP has given it a time, for which it waits
  * in fq, and not for the link. Else 0. What is further ahead than fq lets packets wait is another
@@ -325,9 +319,7 @@ static __always_inline __u64 before(__u64 a, __u64 b)
  */
 static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
 {
-	__u64 at = skb->tstamp;
-
-	return at & before(now, at) & before(at, now + FQ_HORIZON);
+	return skb->tstamp > now && skb->tstamp - now < FQ_HORIZON ? skb->tstamp : 0;
 }
 
 /*
@@ -336,20 +328,13 @@ static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
  */
 static __always_inline __u64 held_back(struct hpccpp_port *p, __u64 now)
 {
-	__u64 stay = before(now, p->v_held.until);
-	__u64 next = before(now, p->v_next.until) & ~stay;
-
-	p->v_held.bytes = (p->v_held.bytes & stay) | (p->v_next.bytes & next);
-	p->v_held.until = (p->v_held.until & stay) | (p->v_next.until & ~stay);
-	p->v_next.bytes &= stay;
+	if (now >= p->v_held.until) {
+		p->v_held = p->v_next;
+		p->v_next.bytes = 0;
+		if (now >= p->v_held.until)
+			p->v_held.bytes = 0;
+	}
 	return p->v_held.bytes + p->v_next.bytes;
-}
-
-/* This packet too; it has no time to leave, 0, if it is not. */
-static __always_inline void hold_back(struct hpccpp_port *p, __u32 wire_len, __u64 leaves)
-{
-	p->v_next.bytes += wire_len & before(0, leaves);
-	p->v_next.until += (leaves - p->v_next.until) & before(p->v_next.until, leaves);
 }
 
 /*
@@ -376,12 +361,16 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 	p->v_now += ns;
 	*tx = (p->v_in - p->v_qlen) >> 8;
 	held = held_back(p, p->v_now) << 8;
-	waits = (p->v_qlen - held) & ~before(p->v_qlen, held);
+	waits = p->v_qlen > held ? p->v_qlen - held : 0;
 	/* the segment in service does not wait */
 	*qlen = waits > p->v_last ? (waits - p->v_last) >> 8 : 0;
 	p->v_in += (__u64)wire_len << 8;
 	p->v_qlen += (__u64)wire_len << 8;
-	hold_back(p, wire_len, leaves);
+	if (leaves) {
+		p->v_next.bytes += wire_len;
+		if (p->v_next.until < leaves)
+			p->v_next.until = leaves;
+	}
 	p->v_last = (__u64)(segs > 1 ? wire_len / segs : wire_len) << 8;
 }
 
@@ -593,74 +582,90 @@ static __always_inline int load_records(struct __sk_buff *skb, __u32 at, __u32 l
 	return bpf_skb_load_bytes(skb, at, rec, HPCCPP_REC_LEN) ? 0 : 1;
 }
 
-/*
- * Which of n records gives way to the one whose first word is least, and what it is: the first
- * empty one, or else the least loaded. -1: none.
- */
-static __always_inline int find_victim(const struct rec *rec, int n, __u32 least,
-				       struct rec *old, bool *empty)
-{
-	int i, victim = -1;
+/* A record, and those of a segment that it is for */
+struct choice {
+	struct rec rec[HPCCPP_REC_MAX];
+	struct rec new;		/* what is to be written, */
+	struct rec old;		/* ... in place of this one, */
+	__u32 victim;		/* ... of so many before it */
+	__u32 n;		/* records there are */
+	__u32 syn;		/* it is a SYN's: */
+	__u32 stat;		/* what becomes of it, enum hpccpp_port_stat */
+};
 
+/*
+ * Which of the records gives way: the first empty one, or else the least loaded. When none does
+ * a SYN's first record stays, with the crowd of the path that leaves a flow least, whichever port
+ * the rest is of. A function of its own, without the packet, for the verifier: it walks this once,
+ * and not for each way that leads here.
+ */
+__noinline int choose(struct choice *c)
+{
+	struct rec other;
+	bool empty = false;
+	__u32 least, victim = HPCCPP_REC_MAX, i;
+
+	if (!c)
+		return 0;
+	least = bpf_ntohl(c->new.w[0]);
+	c->old = c->rec[0];
+	other = c->rec[0];
 #pragma unroll
 	for (i = 0; i < HPCCPP_REC_MAX; i++) {
-		__u32 w0 = bpf_ntohl(rec[i].w[0]);
+		__u32 w0 = bpf_ntohl(c->rec[i].w[0]);
 
-		if (i >= n || *empty)
+		if (i >= c->n || empty)
 			continue;
 		if (!(w0 >> 8 & 0xfff)) {
-			*empty = true;
+			empty = true;
 		} else {
 			if (!less_loaded(w0, least))
 				continue;
 			least = w0;
 		}
 		victim = i;
-		*old = rec[i];
+		c->old = c->rec[i];
 	}
-	return victim;
+	c->victim = victim;
+	c->stat = empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED;
+	if (victim == HPCCPP_REC_MAX) {
+		c->victim = 0;
+		c->stat = HPCCPP_PS_KEPT;
+		other = c->new;
+		c->new = c->old;
+	}
+	if (c->syn)
+		c->new.w[2] = most_flows(&c->new, &other);
+	return 0;
 }
 
-/*
- * Writes the record; false when it is not in the packet then. A SYN's is told of the crowd of
- * the path that leaves a flow least, whichever port the rest is of.
- */
+/* Writes the record; false when it is not in the packet then. */
 static __always_inline bool stamp(struct __sk_buff *skb, __u32 tcp, __u32 off,
 				  __u32 len, bool syn, const struct hpccpp_int *r)
 {
-	struct rec rec[HPCCPP_REC_MAX] = {}, old, other, new = {
-		.w[0] = bpf_htonl(hpccpp_int_w0(r)),
-		.w[1] = bpf_htonl(hpccpp_int_w1(r)),
-		.w[2] = bpf_htonl(hpccpp_int_w2(r)),
+	struct choice c = {
+		.new.w[0] = bpf_htonl(hpccpp_int_w0(r)),
+		.new.w[1] = bpf_htonl(hpccpp_int_w1(r)),
+		.new.w[2] = bpf_htonl(hpccpp_int_w2(r)),
+		.syn = syn,
 	};
 	__u32 at = tcp + off + HPCCPP_OPT_HDR;
-	int n = load_records(skb, at, len, rec), victim;
-	bool empty = false, kept;
 	__s64 diff;
 
-	if (!n)
+	c.n = load_records(skb, at, len, c.rec);
+	if (!c.n)
 		goto error;
-	victim = find_victim(rec, n, hpccpp_int_w0(r), &old, &empty);
-	kept = victim < 0;
-	other = rec[0];
-	if (kept) {
-		victim = 0;
-		other = new;
-		old = rec[0];
-		new = old;
-	}
-	if (syn)
-		new.w[2] = most_flows(&new, &other);
-	if (!kept || new.w[2] != old.w[2]) {
-		diff = bpf_csum_diff(old.w, sizeof(old), new.w, sizeof(new), 0);
+	choose(&c);
+	if (c.stat != HPCCPP_PS_KEPT || c.new.w[2] != c.old.w[2]) {
+		diff = bpf_csum_diff(c.old.w, sizeof(c.old), c.new.w, sizeof(c.new), 0);
 		if (diff < 0 ||
-		    bpf_skb_store_bytes(skb, at + victim * HPCCPP_REC_LEN, &new,
-					sizeof(new), 0) ||
+		    bpf_skb_store_bytes(skb, at + c.victim * HPCCPP_REC_LEN, &c.new,
+					sizeof(c.new), 0) ||
 		    bpf_l4_csum_replace(skb, tcp + TCP_CSUM_OFF, 0, diff, 0))
 			goto error;
 	}
-	count(kept ? HPCCPP_PS_KEPT : empty ? HPCCPP_PS_STAMPED : HPCCPP_PS_REPLACED);
-	return !kept;
+	count(c.stat);
+	return c.stat != HPCCPP_PS_KEPT;
 error:
 	count(HPCCPP_PS_ERROR);
 	return false;
