@@ -377,7 +377,7 @@ def workloads($scenario; $title; $text; $topology):
 			[.[] | .metrics as $m | [.params.sizes, .params.load, .cc] +
 				[$classes[][0] | $m["\(.)_R_p99"], $m["\(.)_S_p99"], $m["\(.)_O_p99"], $m["\(.)_O_gmean"]]]),
 		seeds($all_seeds; $classes)),
-	table([["", 3], ["queue of switches’ ports, packets", 3], ["", 4]];
+	table([["", 3], ["queue of ports (under fq: of switches), packets", 3], ["", 4]];
 		["sizes", "load, %", "", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
