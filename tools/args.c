@@ -158,6 +158,14 @@ int run_command(const struct command *cmds, size_t n, const char *object,
 	return cmds[i].run(argc - 1, argv + 1);
 }
 
+int wants_help(int argc, char **argv, const char *usage)
+{
+	if (argc < 1 || strcmp(argv[0], "help"))
+		return EXIT_DONE;
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
+
 static int parse_value(struct argument *arg, const char *text)
 {
 	unsigned int max = arg->max ?: 1;

@@ -299,7 +299,7 @@ static int check_objects(struct state *s)
 		return err;
 	/* why it cannot be read has been said above */
 	if (!flow_probe())
-		err = flow_rows(s->flows);
+		err = flow_rows(keep_row, s->flows);
 	if (!err)
 		check_flows(s);
 	return err ?: ret;

@@ -72,6 +72,12 @@ const struct field flow_fields[] = {
 	{ .word = "no flow under hpccpp" }
 };
 
+const struct field flow_totals[] = {
+	{ "mode", FORM_TEXT, NULL, NULL, "", NULL },
+	{ "flows", FORM_NUM, NULL, NULL, "hpccpp_flows", "Flows by mode." },
+	{ }
+};
+
 static const char *const states[] = {
 	"UNKNOWN", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2",
 	"TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING",
@@ -132,7 +138,7 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 	return row;
 }
 
-static int read_flows(int fd, struct json_object *rows)
+static int read_flows(int fd, void (*take)(void *to, struct json_object *row), void *to)
 {
 	struct hpccpp_flow_rec rec;
 	FILE *in = fdopen(fd, "r");
@@ -148,7 +154,7 @@ static int read_flows(int fd, struct json_object *rows)
 					   rec.layout,
 					   (unsigned int)HPCCPP_FLOW_LAYOUT);
 		else
-			json_object_array_add(rows, flow_row(&rec));
+			take(to, flow_row(&rec));
 	}
 	if (!ret && ferror(in))
 		ret = errno_error(errno, "cannot read the flows");
@@ -166,7 +172,7 @@ static int flow_load_error(int err)
 }
 
 /* The iterator stays loaded until the command ends: monitor asks often. */
-int flow_rows(struct json_object *rows)
+int flow_rows(void (*take)(void *to, struct json_object *row), void *to)
 {
 	static struct flow_bpf *skel;
 	int err, fd;
@@ -182,7 +188,7 @@ int flow_rows(struct json_object *rows)
 	fd = bpf_iter_create(bpf_link__fd(skel->links.flow_show));
 	if (fd < 0)
 		return errno_error(fd, "cannot start reading the flows");
-	return read_flows(fd, rows);
+	return read_flows(fd, take, to);
 }
 
 int flow_probe(void)
@@ -200,7 +206,7 @@ static int flow_show(int argc, char **argv)
 	struct argument args[] = {
 		{ ARG("netns", arg_text, &netns) },
 	};
-	struct json_object *rows;
+	struct printer p = { .fields = flow_fields, .totals = flow_totals };
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
@@ -208,8 +214,8 @@ static int flow_show(int argc, char **argv)
 		ret = netns_enter(netns);
 	if (ret)
 		return ret;
-	rows = json_object_new_array();
-	return show_rows(flow_fields, rows, flow_rows(rows));
+	ret = flow_rows(print_row, &p);
+	return end_rows(&p, ret);
 }
 
 int flow_main(int argc, char **argv)

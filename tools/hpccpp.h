@@ -100,6 +100,8 @@ struct argument {
 /* The entry of a table, whose first member is a name, that text is or abbreviates */
 int find_word(const char *what, const char *text, const void *table, size_t size,
 	      size_t n, size_t *found);
+/* EXIT_USAGE, when a command without an object was asked for help */
+int wants_help(int argc, char **argv, const char *usage);
 int run_command(const struct command *cmds, size_t n, const char *object,
 		const char *usage, int argc, char **argv);
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv);
@@ -191,8 +193,30 @@ void put_counts(struct json_object *row, const char *key,
 		const char *const *names, const __u64 *value, size_t n);
 void print_json(struct json_object *value);
 void print_table(const struct field *fields, struct json_object *rows);
-void print_rows(const struct field *fields, struct json_object *rows);
+
+/*
+ * Prints rows one by one, as the options want them, so that a million of them take no more
+ * memory than one.
+ */
+struct printer {
+	const struct field *fields;
+	const struct field *totals;	/* of Prometheus: rows by this key, and their number */
+	unsigned int depth;		/* 1: in an object of JSON; 0: alone */
+	unsigned long n;		/* rows so far */
+	struct json_object *kept, *counts;	/* for Prometheus */
+};
+
+void print_row(void *printer, struct json_object *row);	/* which goes */
+void print_rows(struct printer *p, struct json_object *rows);
+/*
+ * At the end of a command: what was read, if not all of it, and the status. After an
+ * error that left nothing there is none, which is not the same as that there are none.
+ */
+int end_rows(struct printer *p, int ret);
 int show_rows(const struct field *fields, struct json_object *rows, int ret);
+void keep_row(void *rows, struct json_object *row);	/* in an array */
+void begin_member(const char *key, bool first);
+void end_members(void);
 
 /* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
 extern const struct field port_fields[];
@@ -203,7 +227,9 @@ extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
 int host_rows(const char *cgroup, struct json_object *rows);
 bool find_cgroup2(char *path, size_t size);
-int flow_rows(struct json_object *rows);
+extern const struct field flow_totals[];
+/* There may be a million: each is handed to take() with to as soon as it is read, and is its. */
+int flow_rows(void (*take)(void *to, struct json_object *row), void *to);
 int cnp_rows(const char *dev, struct json_object *rows);
 
 /* Whether an agent can run here: 0 or -errno. What it loads, it removes. */

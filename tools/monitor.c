@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hpccpp show and hpccpp monitor: all objects of a namespace, once or again and
- * again.
+ * hpccpp monitor: ports and flows of a namespace, again and again.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +11,8 @@
 
 #include "hpccpp.h"
 
-#define COUNTERS	"/proc/net/hpccpp"
 #define INTERVAL_MIN	0.01	/* s */
 #define INTERVAL_MAX	3600.
-
-static const char show_usage[] =
-"Usage: hpccpp [ OPTIONS ] show [ netns NAME ]\n"
-"\n"
-"The ports, flows, host agents and agents for Fast CNPs; with -s their counters\n"
-"and those of the module. -o prom prints samples for the textfile collector of\n"
-"the node_exporter of Prometheus.\n"
-"JSON: ports flows hosts cnps module: see hpccpp(8)\n";
 
 static const char monitor_usage[] =
 "Usage: hpccpp [ OPTIONS ] monitor [ netns NAME ] [ interval SECONDS ]\n"
@@ -34,117 +23,24 @@ static const char monitor_usage[] =
 "prints each as a JSON object, with \"time\" (seconds since 1970) and \"object\"\n"
 "(\"port\" or \"flow\") beside the keys that show has.\n";
 
-/* The module's counters of this namespace; none when it is not loaded. */
-static const struct field module_fields[] = {
-	{ "name", FORM_TEXT, "", NULL, NULL, NULL },
-	{ "counters", FORM_COUNTS, "", NULL, "hpccpp_events_total",
-	  "Counters of the module in /proc/net/hpccpp." },
-	{ }
-};
-
-static int module_rows(struct json_object *rows)
-{
-	struct json_object *counts, *row;
-	unsigned long long value;
-	char name[32];
-	FILE *in = fopen(COUNTERS, "r");
-
-	if (!in && errno == ENOENT)
-		return EXIT_DONE;
-	if (!in)
-		return errno_error(errno, "cannot read " COUNTERS);
-	counts = json_object_new_object();
-	while (fscanf(in, "%31s %llu", name, &value) == 2)
-		put_num(counts, name, value);
-	fclose(in);
-	row = json_object_new_object();
-	put_str(row, "name", "tcp_hpccpp");
-	json_object_object_add(row, "counters", counts);
-	json_object_array_add(rows, row);
-	return EXIT_DONE;
-}
-
 static int all_ports(struct json_object *rows)
 {
 	return port_rows(NULL, rows);
 }
 
-static int all_hosts(struct json_object *rows)
+static int all_flows(struct json_object *rows)
 {
-	return host_rows(NULL, rows);
-}
-
-static int all_cnps(struct json_object *rows)
-{
-	return cnp_rows(NULL, rows);
+	return flow_rows(keep_row, rows);
 }
 
 static const struct object {
-	const char *name;	/* in the monitor; NULL: not there */
-	const char *key;	/* in JSON */
+	const char *name;
 	const struct field *fields;
 	int (*read)(struct json_object *rows);
 } objects[] = {
-	{ "port", "ports", port_fields, all_ports },
-	{ "flow", "flows", flow_fields, flow_rows },
-	{ NULL, "hosts", host_fields, all_hosts },
-	{ NULL, "cnps", cnp_fields, all_cnps },
-	{ NULL, "module", module_fields, module_rows },
+	{ "port", port_fields, all_ports },
+	{ "flow", flow_fields, all_flows },
 };
-
-static int wants_help(int argc, char **argv, const char *usage)
-{
-	if (argc < 1 || strcmp(argv[0], "help"))
-		return EXIT_DONE;
-	fputs(usage, stderr);
-	return EXIT_USAGE;
-}
-
-static bool has_rows(struct json_object *all)
-{
-	json_object_object_foreach(all, key, rows) {
-		(void)key;
-		if (json_object_array_length(rows))
-			return true;
-	}
-	return false;
-}
-
-/* All are read before any is printed; what cannot be read leaves the rest. */
-int show_main(int argc, char **argv)
-{
-	const char *netns = NULL;
-	struct argument args[] = {
-		{ ARG("netns", arg_text, &netns) },
-	};
-	struct json_object *all, *rows;
-	bool worth;
-	size_t i;
-	int ret;
-
-	ret = wants_help(argc, argv, show_usage);
-	if (!ret)
-		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret)
-		ret = netns_enter(netns);
-	if (ret)
-		return ret;
-	all = json_object_new_object();
-	for (i = 0; i < ARRAY_SIZE(objects); i++) {
-		rows = json_object_new_array();
-		json_object_object_add(all, objects[i].key, rows);
-		ret = objects[i].read(rows) ?: ret;
-	}
-	worth = !ret || has_rows(all);
-	if (worth && opt.output == OUTPUT_JSON)
-		print_json(all);
-	for (i = 0; i < ARRAY_SIZE(objects) && worth &&
-	     opt.output != OUTPUT_JSON; i++)
-		print_rows(objects[i].fields,
-			   json_object_object_get(all, objects[i].key));
-	json_object_put(all);
-	return ret;
-}
 
 static void print_lines(const char *object, struct json_object *rows)
 {
@@ -175,7 +71,7 @@ static int refresh(unsigned int what, bool live, bool *any)
 
 	*any = false;
 	for (i = 0; i < ARRAY_SIZE(objects); i++) {
-		if (!objects[i].name || (what && what != i + 1))
+		if (what && what != i + 1)
 			continue;
 		rows[i] = json_object_new_array();
 		ret = objects[i].read(rows[i]) ?: ret;

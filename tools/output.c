@@ -428,49 +428,184 @@ static void print_metric(const struct field *fields, const struct field *f,
 	}
 }
 
-void print_json(struct json_object *value)
+/* --- JSON, and rows that are printed as they are read -------------------------- */
+
+static void new_line(unsigned int depth)
+{
+	if (opt.pretty)
+		printf("\n%*s", 2 * depth, "");
+}
+
+/* A value that stands so deep in another; a line end in its text is json-c's own */
+static void print_value(struct json_object *value, unsigned int depth)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 	const char *text;
 
 	flags |= opt.pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
 	text = json_object_to_json_string_ext(value, flags);
-	while (*text)
-		text += print_char(text);
+	while (*text) {
+		size_t plain = 0;
+
+		while (text[plain] > 0 && text[plain] != '\n')
+			plain++;
+		fwrite(text, 1, plain, stdout);
+		text += plain;
+		if (*text == '\n') {
+			new_line(depth);
+			text++;
+		} else if (*text) {
+			text += print_char(text);
+		}
+	}
+}
+
+void print_json(struct json_object *value)
+{
+	print_value(value, 0);
 	putchar('\n');
 }
 
 /*
- * At the end of a command: what was read, if not all of it, and the status. After an
- * error that left nothing there is none, which is not the same as that there are none.
+ * Flows are a time series each to Prometheus, which takes thousands and no millions. Of more
+ * than these it has the totals alone.
  */
-int show_rows(const struct field *fields, struct json_object *rows, int ret)
+#define SERIES_MAX	1000
+
+/* Prometheus wants all samples of a metric together: its rows are kept till the end. */
+static void keep_series(struct printer *p, struct json_object *row)
 {
-	if (!ret || json_object_array_length(rows))
-		print_rows(fields, rows);
-	json_object_put(rows);
-	return ret;
+	const char *kind;
+
+	if (!p->kept)
+		p->kept = json_object_new_array();
+	if (p->totals) {
+		if (!p->counts)
+			p->counts = json_object_new_object();
+		kind = json_object_get_string(get(row, p->totals->key));
+		put_num(p->counts, kind, json_object_get_uint64(get(p->counts, kind)) + 1);
+	}
+	if (!p->totals || p->n <= SERIES_MAX) {
+		json_object_array_add(p->kept, row);
+		return;
+	}
+	json_object_put(row);
+	if (p->n == SERIES_MAX + 1) {
+		json_object_put(p->kept);
+		p->kept = json_object_new_array();
+		printf("# more than %u rows of %s, which are only counted\n", SERIES_MAX,
+		       p->totals[1].metric);
+	}
 }
 
-/* All rows of one object, as the options want them. */
-void print_rows(const struct field *fields, struct json_object *rows)
+static void print_metrics(const struct field *fields, struct json_object *rows)
 {
 	const struct field *f;
-	size_t i;
 
-	if (opt.output == OUTPUT_JSON) {
-		print_json(rows);
-		return;
-	}
-	if (opt.output == OUTPUT_TEXT) {
-		for (i = 0; i < json_object_array_length(rows); i++)
-			print_line(fields, json_object_array_get_idx(rows, i));
-		if (!i)
-			print_none(fields);
-		return;
-	}
 	for (f = fields; f->key; f++) {
 		if (f->metric && *f->metric)
 			print_metric(fields, f, rows);
 	}
+}
+
+static void print_totals(const struct printer *p)
+{
+	struct json_object *rows = json_object_new_array();
+
+	json_object_object_foreach(p->counts, kind, count) {
+		struct json_object *row = json_object_new_object();
+
+		put_str(row, p->totals[0].key, kind);
+		json_object_object_add(row, p->totals[1].key, json_object_get(count));
+		json_object_array_add(rows, row);
+	}
+	print_metrics(p->totals, rows);
+	json_object_put(rows);
+}
+
+void print_row(void *printer, struct json_object *row)
+{
+	struct printer *p = printer;
+
+	p->n++;
+	if (opt.output == OUTPUT_PROM) {
+		keep_series(p, row);
+		return;
+	}
+	if (opt.output == OUTPUT_JSON) {
+		putchar(p->n == 1 ? '[' : ',');
+		new_line(p->depth + 1);
+		print_value(row, p->depth + 1);
+	} else {
+		print_line(p->fields, row);
+	}
+	json_object_put(row);
+}
+
+static void print_end(struct printer *p)
+{
+	if (opt.output == OUTPUT_JSON) {
+		if (!p->n)
+			putchar('[');
+		new_line(p->depth);
+		putchar(']');
+		if (!p->depth)
+			putchar('\n');
+	} else if (opt.output == OUTPUT_TEXT && !p->n) {
+		print_none(p->fields);
+	}
+	if (p->kept)
+		print_metrics(p->fields, p->kept);
+	if (p->counts)
+		print_totals(p);
+	json_object_put(p->kept);
+	json_object_put(p->counts);
+}
+
+int end_rows(struct printer *p, int ret)
+{
+	if (!ret || p->n)
+		print_end(p);
+	return ret;
+}
+
+int show_rows(const struct field *fields, struct json_object *rows, int ret)
+{
+	struct printer p = { .fields = fields };
+
+	print_rows(&p, rows);
+	return end_rows(&p, ret);
+}
+
+/* All rows of an array, which goes */
+void print_rows(struct printer *p, struct json_object *rows)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++)
+		print_row(p, json_object_get(json_object_array_get_idx(rows, i)));
+	json_object_put(rows);
+}
+
+void keep_row(void *rows, struct json_object *row)
+{
+	json_object_array_add(rows, row);
+}
+
+/* Before the rows of one of several objects, in the one object of JSON that has them all */
+void begin_member(const char *key, bool first)
+{
+	if (opt.output != OUTPUT_JSON)
+		return;
+	putchar(first ? '{' : ',');
+	new_line(1);
+	printf("\"%s\":", key);
+}
+
+void end_members(void)
+{
+	if (opt.output != OUTPUT_JSON)
+		return;
+	new_line(0);
+	puts("}");
 }

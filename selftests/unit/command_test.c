@@ -487,8 +487,7 @@ static const char *printed(enum output output, struct json_object *row)
 	json_object_array_add(rows, row);
 	opt.output = output;
 	catch(&stdout);
-	print_rows(fields, rows);
-	json_object_put(rows);
+	assert_int_equal(show_rows(fields, rows, EXIT_DONE), EXIT_DONE);
 	return caught();
 }
 
@@ -595,8 +594,13 @@ static void no_rows_are_said(void **state)
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
 		opt.output = list[i].output;
 		catch(&stdout);
-		print_rows(fields, rows);
+		show_rows(fields, json_object_get(rows), EXIT_DONE);
 		assert_string_equal(caught(), list[i].said);
+		/* after an error it is not said that there is none */
+		catch(&stdout);
+		assert_int_equal(show_rows(fields, json_object_get(rows), EXIT_SYSTEM),
+				 EXIT_SYSTEM);
+		assert_string_equal(caught(), "");
 	}
 	catch(&stdout);
 	print_table(fields, rows);
@@ -687,8 +691,7 @@ static void a_metric_has_one_head(void **state)
 	json_object_array_add(rows, row_of("d1", "::1", 8, 1));
 	opt.output = OUTPUT_PROM;
 	catch(&stdout);
-	print_rows(fields, rows);
-	json_object_put(rows);
+	show_rows(fields, rows, EXIT_DONE);
 	said = caught();
 	head = strstr(said, "# HELP x_ratio ");
 	assert_non_null(head);

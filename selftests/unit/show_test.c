@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of what prints the flows of a host, of which there may be a million: `hpccpp
+ * flow show` and `hpccpp show`, whose files are linked as they are. The other objects and
+ * the iterator are those below.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "command_test.h"
+#include "flow.skel.h"
+#include "hpccpp_flow.h"
+
+#ifdef __SANITIZE_ADDRESS__	/* which keeps for a while what was freed */
+#define MANY		1000
+#else
+#define MANY		1000000
+#endif
+#define MEMORY_MAX	(100 << 10)	/* KB, of the whole program */
+
+/* --- The objects ----------------------------------------------------------------- */
+
+static unsigned int n_flows, n_ports, bad_flow;	/* bad_flow: from 1, of another module */
+static int port_ret;
+
+const struct field port_fields[] = {
+	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
+	{ "U", FORM_RATIO, "U", "U", "hpccpp_port_utilization_ratio", "Load." },
+	{ .word = "no port agent" }
+};
+const struct field host_fields[] = { { .word = "no host agent" } };
+const struct field cnp_fields[] = { { .word = "no agent for Fast CNPs" } };
+const struct field cnp_flow_fields[] = { { } };
+
+int port_rows(const char *dev, struct json_object *rows)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_ports; i++) {
+		struct json_object *row = json_object_new_object();
+
+		put_str(row, "dev", "d0");
+		put_fixed(row, "U", HPCCPP_ONE / 2);
+		json_object_array_add(rows, row);
+	}
+	return port_ret;
+}
+
+int host_rows(const char *cgroup, struct json_object *rows)
+{
+	return EXIT_DONE;
+}
+
+int cnp_rows(const char *dev, struct json_object *rows)
+{
+	return EXIT_DONE;
+}
+
+int netns_enter(const char *name)
+{
+	return EXIT_DONE;
+}
+
+int untyped_load_error(int err, const char *agent)
+{
+	return EXIT_SYSTEM;
+}
+
+struct flow_bpf *flow_bpf__open_and_load(void)
+{
+	static struct flow_bpf skel;
+
+	return &skel;
+}
+
+int flow_bpf__attach(struct flow_bpf *skel)
+{
+	return 0;
+}
+
+void flow_bpf__destroy(struct flow_bpf *skel)
+{
+}
+
+int bpf_link__fd(const struct bpf_link *link)
+{
+	return 0;
+}
+
+/* The kernel's side of the iterator */
+static void write_flows(int fd)
+{
+	struct hpccpp_flow_rec rec = {
+		.family = AF_INET, .state = 1, .saddr = { 10, 0, 0, 1 }, .daddr = { 10, 0, 0, 2 },
+		.dport = 5001, .cwnd = 12, .srtt_us = 345, .T = 50, .U = HPCCPP_ONE / 2,
+		.W = 20000, .R = 400000000, .min_B = 1250000000,
+	};
+	FILE *out = fdopen(fd, "w");
+	unsigned int i;
+
+	for (i = 0; i < n_flows; i++) {
+		rec.layout = HPCCPP_FLOW_LAYOUT + (i + 1 == bad_flow);
+		rec.sport = i;
+		rec.mode = i % 4 ? HPCCPP_INT : HPCCPP_RENO;
+		fwrite(&rec, sizeof(rec), 1, out);
+	}
+	fclose(out);
+	_exit(0);
+}
+
+int bpf_iter_create(int link)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	if (!fork()) {
+		close(ends[0]);
+		write_flows(ends[1]);
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+/* --- What is printed --------------------------------------------------------------- */
+
+static char *said, *error;
+
+/* The command, which keeps in said and error what it prints, or in said nothing */
+static int run(int (*command)(int argc, char **argv), bool keep)
+{
+	FILE *out = stdout, *err = stderr;
+	static size_t len, err_len;
+	int ret;
+
+	free(said);
+	free(error);
+	said = NULL;
+	stdout = keep ? open_memstream(&said, &len) : fopen("/dev/null", "w");
+	stderr = open_memstream(&error, &err_len);
+	ret = command(0, NULL);
+	fclose(stdout);
+	fclose(stderr);
+	stdout = out;
+	stderr = err;
+	while (wait(NULL) > 0)
+		;
+	return ret;
+}
+
+static struct json_object *parsed(void)
+{
+	struct json_object *value = json_tokener_parse(said);
+
+	assert_non_null(value);
+	return value;
+}
+
+static size_t len_of(struct json_object *all, const char *key)
+{
+	return json_object_array_length(json_object_object_get(all, key));
+}
+
+static int reset(void **state)
+{
+	memset(&opt, 0, sizeof(opt));
+	n_flows = 0;
+	n_ports = 0;
+	bad_flow = 0;
+	port_ret = EXIT_DONE;
+	return 0;
+}
+
+static void a_million_flows_need_no_memory(void **state)
+{
+	int (*const commands[])(int argc, char **argv) = { flow_main, show_main };
+	struct rusage used;
+	size_t i;
+
+	n_flows = MANY;
+	opt.output = OUTPUT_JSON;
+	assert_int_equal(run(flow_main, false), EXIT_DONE);
+	/* as arrays of rows these would take 650 MB */
+	n_flows = MANY / 10;
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		for (opt.output = OUTPUT_TEXT; opt.output <= OUTPUT_PROM; opt.output++)
+			assert_int_equal(run(commands[i], false), EXIT_DONE);
+	}
+	getrusage(RUSAGE_SELF, &used);
+	print_message("# %u flows: %ld KB\n", MANY, used.ru_maxrss);
+#ifndef __SANITIZE_ADDRESS__
+	assert_in_range(used.ru_maxrss, 0, MEMORY_MAX);
+#endif
+}
+
+static void flows_are_an_array(void **state)
+{
+	struct json_object *all;
+
+	opt.output = OUTPUT_JSON;
+	for (n_flows = 0; n_flows < 4; n_flows++) {
+		for (int pretty = 0; pretty < 2; pretty++) {
+			opt.pretty = pretty;
+			assert_int_equal(run(flow_main, true), EXIT_DONE);
+			all = parsed();
+			assert_int_equal(json_object_array_length(all), n_flows);
+			json_object_put(all);
+		}
+	}
+	assert_string_equal(error, "");
+}
+
+/* As json-c prints all of it at once */
+static void pretty_json_is_indented(void **state)
+{
+	struct json_object *all;
+
+	opt.output = OUTPUT_JSON;
+	opt.pretty = true;
+	n_flows = 2;
+	n_ports = 1;
+	assert_int_equal(run(show_main, true), EXIT_DONE);
+	all = parsed();
+	said[strlen(said) - 1] = '\0';
+	assert_string_equal(said, json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
+	json_object_put(all);
+}
+
+static void show_is_one_object(void **state)
+{
+	struct json_object *all;
+
+	opt.output = OUTPUT_JSON;
+	n_ports = 2;
+	for (n_flows = 0; n_flows < 3; n_flows++) {
+		assert_int_equal(run(show_main, true), EXIT_DONE);
+		all = parsed();
+		assert_int_equal(len_of(all, "ports"), 2);
+		assert_int_equal(len_of(all, "flows"), n_flows);
+		assert_int_equal(len_of(all, "hosts"), 0);
+		json_object_put(all);
+	}
+	opt.output = OUTPUT_TEXT;
+	n_ports = 0;
+	n_flows = 0;
+	assert_int_equal(run(show_main, true), EXIT_DONE);
+	assert_string_equal(said, "no port agent\nno flow under hpccpp\nno host agent\nno agent for Fast CNPs\n");
+}
+
+/* What was read before is printed, and is whole; the status tells that there is more. */
+static void an_error_in_the_middle(void **state)
+{
+	int (*const commands[])(int argc, char **argv) = { flow_main, show_main };
+	struct json_object *all;
+	size_t i;
+
+	opt.output = OUTPUT_JSON;
+	n_flows = 3;
+	bad_flow = 3;
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		assert_int_equal(run(commands[i], true), EXIT_SYSTEM);
+		all = parsed();
+		assert_int_equal(i ? len_of(all, "flows") : json_object_array_length(all), 2);
+		json_object_put(all);
+		assert_non_null(strstr(error, "the module and this command differ"));
+	}
+}
+
+/* Nothing is no answer after an error. */
+static void an_error_before_all(void **state)
+{
+	n_flows = 3;
+	bad_flow = 1;
+	for (opt.output = OUTPUT_TEXT; opt.output <= OUTPUT_PROM; opt.output++) {
+		assert_int_equal(run(flow_main, true), EXIT_SYSTEM);
+		assert_string_equal(said, "");
+		assert_int_equal(run(show_main, true), EXIT_SYSTEM);
+		assert_string_equal(said, "");
+	}
+	n_ports = 1;
+	opt.output = OUTPUT_JSON;
+	assert_int_equal(run(show_main, true), EXIT_SYSTEM);
+	assert_non_null(strstr(said, "\"ports\":[{\"dev\":\"d0\""));
+	assert_non_null(strstr(said, "\"flows\":[]"));
+	port_ret = EXIT_SYSTEM;
+	bad_flow = 0;
+	n_flows = 0;
+	assert_int_equal(run(show_main, true), EXIT_SYSTEM);
+	json_object_put(parsed());
+}
+
+/* Prometheus takes no million of series: of more flows than it can take it has their number. */
+static void flows_are_counted_for_prometheus(void **state)
+{
+	opt.output = OUTPUT_PROM;
+	n_flows = 1000;
+	assert_int_equal(run(flow_main, true), EXIT_DONE);
+	assert_non_null(strstr(said, "\nhpccpp_flow_cwnd_packets{src=\"10.0.0.1\",sport=\"999\","));
+	assert_non_null(strstr(said, "\nhpccpp_flows{mode=\"hpccpp-reno\"} 250\n"));
+	assert_non_null(strstr(said, "\nhpccpp_flows{mode=\"hpccpp\"} 750\n"));
+	n_flows = 1001;
+	assert_int_equal(run(flow_main, true), EXIT_DONE);
+	assert_string_equal(said, "# more than 1000 rows of hpccpp_flows, which are only counted\n"
+			    "# HELP hpccpp_flows Flows by mode.\n# TYPE hpccpp_flows gauge\n"
+			    "hpccpp_flows{mode=\"hpccpp-reno\"} 251\n"
+			    "hpccpp_flows{mode=\"hpccpp\"} 750\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_million_flows_need_no_memory, reset),
+		cmocka_unit_test_setup(flows_are_an_array, reset),
+		cmocka_unit_test_setup(pretty_json_is_indented, reset),
+		cmocka_unit_test_setup(show_is_one_object, reset),
+		cmocka_unit_test_setup(an_error_in_the_middle, reset),
+		cmocka_unit_test_setup(an_error_before_all, reset),
+		cmocka_unit_test_setup(flows_are_counted_for_prometheus, reset),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
