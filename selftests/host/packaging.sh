@@ -114,6 +114,9 @@ doc=$tmp/hpccpp/usr/share/doc/hpccpp
 check "... and examples" diff <(cd "$doc/examples" && find . -type f | sort) - <<-'END'
 	./hpccpp.lua
 	./modules-load.d/hpccpp.conf
+	./prometheus/hpccpp-alerts.test.yml
+	./prometheus/hpccpp-alerts.yml
+	./prometheus/hpccpp-dashboard.json
 	./sysctl.d/hpccpp.conf
 END
 dkms_source=/usr/src/tcp-hpccpp-$version
