@@ -34,7 +34,7 @@ static const char usage[] =
 "       flow     the connections under the congestion control hpccpp\n"
 "       cnp      the agent that slows RoCEv2 flows down by Fast CNPs\n"
 "       show     all of these\n"
-"       monitor  flows and ports, again and again\n"
+"       monitor  what they do in each second, again and again\n"
 "       check    what this host lacks to use HPCC++\n"
 "\n"
 "JSON has the statistics in any case; rates in it are in bit/s, times in us.\n"

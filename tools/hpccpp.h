@@ -123,6 +123,8 @@ int arg_time(const struct argument *arg, const char *text);	/* unsigned int, us 
 /* prefix.c: prefixes, and those that a map of a program has, as an array of text */
 int arg_prefix(const struct argument *arg, const char *text);	/* struct hpccpp_prefix */
 int arg_prefix6(const struct argument *arg, const char *text);	/* of IPv6 alone */
+/* Whether an address, as text, is of that prefix */
+bool in_prefix(const struct hpccpp_prefix *prefix, const char *addr);
 int put_prefixes(struct json_object *row, const char *key, int prog,
 		 const char *map);
 /* Into a map; 0, or what libbpf answers. */
@@ -159,7 +161,7 @@ enum field_form {
 	FORM_NUM,
 	FORM_TEXT,
 	FORM_FLAG,		/* its word when it is true */
-	FORM_RATIO,		/* by put_fixed() */
+	FORM_RATIO,		/* by put_ratio() */
 	FORM_BYTES,
 	FORM_RATE,		/* bit/s */
 	FORM_TIME,		/* us */
@@ -185,6 +187,7 @@ struct field {
 };
 
 void put_num(struct json_object *row, const char *key, __u64 value);
+void put_ratio(struct json_object *row, const char *key, double value);
 void put_fixed(struct json_object *row, const char *key, __u32 value);
 void put_str(struct json_object *row, const char *key, const char *value);
 void put_bool(struct json_object *row, const char *key, bool value);
@@ -259,6 +262,7 @@ struct qdisc {
 	char kind[IFNAMSIZ];
 	__u64 rate;		/* bit/s it shapes to; 0: not known */
 	bool delay;		/* a netem with delay */
+	__u64 bytes;		/* sent */
 	__u32 backlog;		/* bytes */
 	__u32 drops;		/* packets */
 };

@@ -63,14 +63,19 @@ void put_num(struct json_object *row, const char *key, __u64 value)
 	json_object_object_add(row, key, json_object_new_uint64(value));
 }
 
-/* A value in 1/2^20, with the three decimals that mean something. */
-void put_fixed(struct json_object *row, const char *key, __u32 value)
+/* With the three decimals that mean something */
+void put_ratio(struct json_object *row, const char *key, double value)
 {
-	double v = (double)value / HPCCPP_ONE;
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.3f", v);
-	json_object_object_add(row, key, json_object_new_double_s(v, text));
+	snprintf(text, sizeof(text), "%.3f", value);
+	json_object_object_add(row, key, json_object_new_double_s(value, text));
+}
+
+/* A value in 1/2^20 */
+void put_fixed(struct json_object *row, const char *key, __u32 value)
+{
+	put_ratio(row, key, (double)value / HPCCPP_ONE);
 }
 
 void put_str(struct json_object *row, const char *key, const char *value)
@@ -241,13 +246,76 @@ static void print_none(const struct field *fields)
 		puts(fields->word);
 }
 
+/* In a table three digits will do: a column is to be narrow, and to be compared. */
+static void three_digits(char *buf, double value, double unit, const char *const *units,
+			 const char *end)
+{
+	while (value >= unit - .5 && units[1]) {
+		value /= unit;
+		units++;
+	}
+	snprintf(buf, CELL_LEN, value < 100 ? "%.3g%s%s" : "%.0f%s%s", value, *units, end);
+}
+
+static const char *table_cell(char *buf, const struct field *f, struct json_object *row)
+{
+	static const char *const rates[] = { "", "K", "M", "G", "T", NULL };
+	static const char *const sizes[] = { "", "K", "M", "G", NULL };
+	struct json_object *v = get(row, f->key);
+
+	*buf = '\0';
+	if (v && f->form == FORM_RATE)
+		three_digits(buf, json_object_get_double(v), 1000, rates, "bit");
+	else if (v && f->form == FORM_BYTES)
+		three_digits(buf, json_object_get_double(v), 1024, sizes, "b");
+	else if (f->form != FORM_TXQ || json_object_get_boolean(get(row, "mq")))
+		cell(buf, f, row);
+	return buf;
+}
+
+/* The widths of the columns; 0 of one that has a name and no row fills */
+static void measure_table(int *w, const struct field *fields, struct json_object *rows)
+{
+	char buf[CELL_LEN];
+	size_t i;
+
+	for (; fields->key; fields++, w++) {
+		*w = 0;
+		for (i = 0; i < json_object_array_length(rows) && fields->column; i++) {
+			int len = strlen(table_cell(buf, fields,
+						    json_object_array_get_idx(rows, i)));
+
+			if (len > *w)
+				*w = len;
+		}
+		if (*w && *w < (int)strlen(fields->column))
+			*w = strlen(fields->column);
+	}
+}
+
+/* A row, or with NULL the names of the columns */
+static void print_cells(const struct field *fields, const int *w, struct json_object *row)
+{
+	const char *between = "";
+	char buf[CELL_LEN];
+
+	for (; fields->key; fields++, w++) {
+		bool left = fields->form == FORM_TEXT || fields->form == FORM_ADDRESS;
+		const char *text = row ? table_cell(buf, fields, row) : fields->column;
+
+		if (!*w)
+			continue;
+		printf("%s%*s", between, left ? -*w : *w, text);
+		between = "  ";
+	}
+}
+
 /* One line for each row, and with -s one of its counters, under the columns' names. */
 void print_table(const struct field *fields, struct json_object *rows)
 {
 	size_t n = json_object_array_length(rows), i;
 	const struct field *f;
-	char buf[CELL_LEN];
-	int *width, *w;
+	int *width;
 
 	if (!n) {
 		print_none(fields);
@@ -260,34 +328,13 @@ void print_table(const struct field *fields, struct json_object *rows)
 		system_error("no memory for a table");
 		return;
 	}
-	for (f = fields, w = width; f->key; f++, w++) {
-		*w = f->column ? strlen(f->column) : 0;
-		for (i = 0; i < n; i++) {
-			int len;
-
-			cell(buf, f, json_object_array_get_idx(rows, i));
-			len = strlen(buf);
-			if (len > *w)
-				*w = len;
-		}
-	}
-	for (i = 0; i <= n; i++) {
-		const char *between = "";
-
-		for (f = fields, w = width; f->key; f++, w++) {
-			bool left = f->form == FORM_TEXT ||
-				    f->form == FORM_ADDRESS;
-			const char *text = f->column;
-
-			if (!text)
-				continue;
-			if (i)
-				text = cell(buf, f, json_object_array_get_idx(rows, i - 1));
-			printf("%s%*s", between, left ? -*w : *w, text);
-			between = "  ";
-		}
-		if (i && opt.stats)
-			print_all_counts(fields, json_object_array_get_idx(rows, i - 1));
+	measure_table(width, fields, rows);
+	print_cells(fields, width, NULL);
+	putchar('\n');
+	for (i = 0; i < n; i++) {
+		print_cells(fields, width, json_object_array_get_idx(rows, i));
+		if (opt.stats)
+			print_all_counts(fields, json_object_array_get_idx(rows, i));
 		putchar('\n');
 	}
 	free(width);

@@ -15,11 +15,17 @@ const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
 	{ "txq", FORM_TXQ, "txq", "TXQ", "", NULL },
 	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
-	{ "rate", FORM_RATE, "rate", "RATE",
+	{ "tx_rate", FORM_RATE, NULL, "TX", NULL, NULL },
+	{ "load", FORM_RATIO, NULL, "LOAD", NULL, NULL },
+	{ "U_mean", FORM_RATIO, NULL, "U", NULL, NULL },
+	{ "U_max", FORM_RATIO, NULL, "U MAX", NULL, NULL },
+	{ "qlen_mean", FORM_BYTES, NULL, "QUEUE", NULL, NULL },
+	{ "qlen_max", FORM_BYTES, NULL, "Q MAX", NULL, NULL },
+	{ "rate", FORM_RATE, "rate", NULL,
 	  "hpccpp_port_rate_bytes_per_second", "Bandwidth that is stamped." },
 	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
 	{ "overhead", FORM_NUM, "overhead", NULL, NULL, NULL },
-	{ "queue", FORM_TEXT, "queue", "QUEUE", NULL, NULL },
+	{ "queue", FORM_TEXT, "queue", NULL, NULL, NULL },
 	{ "root", FORM_TEXT, NULL, NULL, NULL, NULL },
 	{ "mq", FORM_FLAG, NULL, NULL, NULL, NULL },
 	{ "base_rtt", FORM_TIME, "base-rtt", NULL,
@@ -39,22 +45,25 @@ const struct field port_fields[] = {
 	{ "ioam", FORM_NUM, "ioam", NULL, NULL, NULL },
 	{ "node", FORM_NUM, "node", NULL, NULL, NULL },
 	{ "border", FORM_FLAG, "border", NULL, NULL, NULL },
-	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_port_utilization_ratio",
+	{ "U", FORM_RATIO, "\nU", NULL, "hpccpp_port_utilization_ratio",
 	  "Load as of the last stamp, queue included, 1 is full." },
-	{ "qlen", FORM_BYTES, "qlen", "QLEN", "hpccpp_port_queue_bytes",
+	{ "qlen", FORM_BYTES, "qlen", NULL, "hpccpp_port_queue_bytes",
 	  "Queue as of the last stamp." },
 	{ "tx_bytes", FORM_BYTES, NULL, NULL, NULL, NULL },
 	{ "flows", FORM_NUM, "flows", "FLOWS", "hpccpp_port_flows",
 	  "Flows that share the port, as of the last stamp." },
-	{ "begun", FORM_NUM, "begun", NULL, "hpccpp_port_begun_flows",
+	{ "begun", FORM_NUM, "begun", "BEGUN", "hpccpp_port_begun_flows",
 	  "Flows that have begun shortly before; four and more are a crowd." },
 	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },
-	{ "backlog", FORM_BYTES, "backlog", "BACKLOG",
+	{ "backlog", FORM_BYTES, "backlog", NULL,
 	  "hpccpp_port_backlog_bytes", "Bytes that wait in the qdisc." },
-	{ "drops", FORM_NUM, "drops", "DROPS",
+	{ "drops", FORM_NUM, "drops", NULL,
 	  "hpccpp_port_dropped_packets_total",
 	  "Packets that the qdisc dropped." },
+	{ "new_drops", FORM_NUM, NULL, "DROPS", NULL, NULL },
+	{ "sent", FORM_NUM, NULL, NULL, "hpccpp_port_sent_bytes_total",
+	  "Bytes that left the qdisc, or that entered a virtual queue." },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_port_packets_total",
 	  "Packets of the device by what the agent did with them." },
 	{ .word = "no port agent" }
@@ -168,6 +177,10 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 		put_num(row, "backlog", qdisc->backlog);
 		put_num(row, "drops", qdisc->drops);
 	}
+	if (cfg->queue == HPCCPP_QUEUE_VIRTUAL)
+		put_num(row, "sent", port->v_in / 256);
+	else if (qdisc)
+		put_num(row, "sent", qdisc->bytes);
 	return row;
 }
 

@@ -23,25 +23,51 @@ static void prefix_text(char *buf, size_t size, const struct hpccpp_prefix *p)
 	snprintf(buf, size, "%s/%u", addr, p->prefixlen - (v4 ? 96 : 0));
 }
 
+/* IPv4 as ::ffff:a.b.c.d; the bits that its prefixes count from, or 0: it is no address */
+static unsigned int read_address(const char *text, __u8 addr[16])
+{
+	if (inet_pton(AF_INET, text, addr + 12) == 1) {
+		memset(addr, 0, 10);
+		memset(addr + 10, 0xff, 2);
+		return 32;
+	}
+	return inet_pton(AF_INET6, text, addr) == 1 ? 128 : 0;
+}
+
+static void mask_prefix(struct hpccpp_prefix *prefix)
+{
+	unsigned int i;
+
+	for (i = prefix->prefixlen; i < 128; i++)
+		prefix->addr[i / 8] &= ~(0x80 >> i % 8);
+}
+
+bool in_prefix(const struct hpccpp_prefix *prefix, const char *addr)
+{
+	struct hpccpp_prefix other = { .prefixlen = prefix->prefixlen };
+
+	if (!read_address(addr, other.addr))
+		return false;
+	mask_prefix(&other);
+	return !memcmp(other.addr, prefix->addr, sizeof(other.addr));
+}
+
 int arg_prefix(const struct argument *arg, const char *text)
 {
 	struct hpccpp_prefix *prefix = (struct hpccpp_prefix *)arg->to + arg->n;
-	unsigned int max = 128, len, i;
 	char addr[INET6_ADDRSTRLEN], allowed[INET6_ADDRSTRLEN + 8];
 	const char *slash = strchrnul(text, '/');
 	struct hpccpp_prefix masked;
+	unsigned int max, len;
 
 	memset(prefix, 0, sizeof(*prefix));
 	if ((size_t)(slash - text) >= sizeof(addr))
 		goto wrong;
 	memcpy(addr, text, slash - text);
 	addr[slash - text] = '\0';
-	if (inet_pton(AF_INET, addr, prefix->addr + 12) == 1) {
-		max = 32;
-		memset(prefix->addr + 10, 0xff, 2);
-	} else if (inet_pton(AF_INET6, addr, prefix->addr) != 1) {
+	max = read_address(addr, prefix->addr);
+	if (!max)
 		goto wrong;
-	}
 	len = max;
 	if (*slash) {
 		int ret = parse_uint("prefix length", slash + 1, 0, max, &len);
@@ -51,8 +77,7 @@ int arg_prefix(const struct argument *arg, const char *text)
 	}
 	prefix->prefixlen = 128 - max + len;
 	masked = *prefix;
-	for (i = prefix->prefixlen; i < 128; i++)
-		masked.addr[i / 8] &= ~(0x80 >> i % 8);
+	mask_prefix(&masked);
 	if (!memcmp(&masked, prefix, sizeof(masked)))
 		return EXIT_DONE;
 	prefix_text(allowed, sizeof(allowed), &masked);

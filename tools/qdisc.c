@@ -149,6 +149,10 @@ static void read_stats(struct qdisc *q, const struct nlmsghdr *nlh)
 	mnl_attr_for_each(attr, nlh, sizeof(struct tcmsg)) {
 		if (mnl_attr_get_type(attr) != TCA_STATS2)
 			continue;
+		/* the first member of struct gnet_stats_basic */
+		q->bytes = u64_attr(mnl_attr_get_payload(attr),
+				    mnl_attr_get_payload_len(attr),
+				    TCA_STATS_BASIC);
 		queue = find_attr(mnl_attr_get_payload(attr),
 				  mnl_attr_get_payload_len(attr),
 				  TCA_STATS_QUEUE, sizeof(*queue));

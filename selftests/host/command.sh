@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 277
+ktap_plan 281
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -126,8 +126,12 @@ done
 for count in 0 -1 x 4294967296; do
 	says 255 "count \"$count\" is wrong: allowed are 1 to 4294967295" monitor count "$count"
 done
-says 255 'what "host" is unknown: allowed are all, port, flow' monitor what host
-says 255 'argument "dev" is unknown: allowed are netns, interval, count, what' monitor dev d0
+says 255 'what "module" is unknown: allowed are all, port, flow, host, cnp' monitor what module
+says 255 'argument "dev" is unknown: allowed are netns, interval, count, what, sort, dst, mode' monitor dev d0
+says 255 'sort "age" is unknown: allowed are U, rate, queue' monitor sort age
+says 255 'mode "reno" is unknown: allowed are hpccpp, hpccpp-reno' monitor mode reno
+says 255 'prefix "10.0.0.1/8" is wrong: *' monitor dst 10.0.0.1/8
+says 255 '"dst" is wrong with what "port": it chooses among flows' monitor dst 10.0.0.0/8 what port
 says 255 'argument "dev" is unknown: allowed are netns' show dev d0
 says 2 'cannot open netns "nowhere": *' show netns nowhere
 says 255 'role "router" is unknown: allowed are sender, receiver, switch' check role router
@@ -316,7 +320,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","backlog","drops","stats"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","backlog","drops","sent","stats"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'

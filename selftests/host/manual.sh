@@ -106,6 +106,9 @@ same "values of ask" "$(completed host add ask '')" "$(allowed host add cgroup /
 same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp add dev lo accept ::1 algorithm @ --)"
 same "values of answer" "$(completed cnp add answer '')" "$(allowed cnp add dev lo accept ::1 answer @ --)"
 same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
+same "values of sort" "$(completed monitor sort '')" "$(allowed monitor sort @ --)"
+same "values of mode" "$(completed monitor mode '')" "$(allowed monitor mode @ --)"
+same "values of a host's mode" "$(completed host add mode '')" "$(allowed host add mode @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
 same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"
 }

@@ -71,7 +71,7 @@ json port show netns "$h1" >"$tmp/port"
 json host show cgroup "$CGROUP" >"$tmp/host"
 json flow show netns "$h1" >"$tmp/flow"
 json show netns "$h1" >"$tmp/show"
-json monitor netns "$h1" count 2 interval 0.05 >"$tmp/monitor"
+json monitor netns "$h1" count 2 interval 0.5 >"$tmp/monitor"
 "$HPCCPP" -o prom show netns "$h1" >"$tmp/prom"
 "$HPCCPP" -s show netns "$h1" >"$tmp/text"
 "$HPCCPP" show netns "$h1" >"$tmp/short"
@@ -129,22 +129,31 @@ for words in 'stamped [1-9]' 'asked [1-9]' 'first [1-9]' 'enter [1-9]'; do
 	check "-s show: $words" grep -qE "$words" "$tmp/text"
 done
 check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
-check "monitor: two lines each of port and flow in JSON" jq -e -s \
-	'map(.object) == ["port","flow","port","flow"] and .[2].time - .[0].time >= 0.05' "$tmp/monitor"
-check "... later ones have more updates" jq -e -s '.[3].updates > .[1].updates' "$tmp/monitor"
-check "monitor: a table of a port and a flow" awk '
-	NR == 1 { ok = /^DEV .* U .* DROPS$/ }
+lines_of() { jq -c --arg o "$1" 'select(.object == $o)' "$tmp/monitor"; } # OBJECT
+check "monitor: two lines each of port and flow in JSON, and of the host agent" jq -e -s \
+	'map(.object) as $o | $o[0:3] == ["port","flow","host"] and ($o[0:($o | length) / 2] | . + .) == $o' "$tmp/monitor"
+check "... an interval apart" jq -e -s '.[1].time - .[0].time >= 0.5' <(lines_of port)
+check "... later ones have more updates" jq -e -s '.[1].updates > .[0].updates' <(lines_of flow)
+check "... what a port of 10 Mbit/s behind that of 100 Mbit/s sends in an interval" jq -e \
+	'.tx_rate > 5e6 and .tx_rate < 15e6 and (.load - .tx_rate / .rate | fabs) < 0.001 and
+	.U_max >= .U_mean and .U_mean > 0 and .qlen_max >= .qlen_mean and .new_drops == 0' <(lines_of port | tail -n 1)
+check "... what the host agent asked for" jq -e '.asked_rate > 10 and .echoes_rate > 10' <(lines_of host | tail -n 1)
+check "monitor: tables of a port, a flow and host agents" awk '
+	NR == 1 { ok = /^DEV .* TX .* U .* DROPS$/ }
 	NR == 2 { ok = ok && /^eth0 / }
-	NR == 3 { ok = ok && /^SOURCE .* U .* UPDATES/ }
+	NR == 3 { ok = ok && /^SOURCE .* U .* SRTT/ }
 	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
-	END { exit !(ok && NR == 4) }' "$tmp/table"
+	NR == 5 { ok = ok && /^CGROUP .* ASKED/ }
+	{ last = $0 }
+	END { exit !(ok && last == "no agent for Fast CNPs") }' "$tmp/table"
+check "... of 100 columns" eval '! grep -vE "^(/|CGROUP)" "$tmp/table" | grep -E ".{101}"'
 
 check "-s monitor: below each its counters" awk '
 	NR == 3 { ok = /^    stamped [1-9]/ && !/ 0( |$)/ }
 	NR == 6 { ok = ok && /^    first [1-9]/ && !/ 0( |$)/ }
-	END { exit !(ok && NR == 6) }' "$tmp/table_counters"
+	END { exit !ok }' "$tmp/table_counters"
 check "-p monitor: the same objects, over several lines" jq -e -s \
-	"map(.object) == [\"port\", \"flow\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
+	"map(.object)[0:3] == [\"port\", \"flow\", \"host\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
 
 # Every line is a comment for, or a sample of, the metric under way.
 prom_valid()
@@ -208,9 +217,12 @@ jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
 check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
 check "... and show help's" same "$tmp/listed" \
 	<("$HPCCPP" show help 2>&1 | sed -n 's/^JSON: \(.*\): see.*/\1/p' | tr ' ' '\n')
-items "$cmd_page" "keys: monitor" >"$tmp/listed"
-jq -r -s '.[1] | keys[]' "$tmp/monitor" | grep -vxFf <(keys "$tmp/flow") >"$tmp/there"
-check "hpccpp(8): the keys of monitor" same "$tmp/listed" "$tmp/there"
+for what in port flow host; do
+	items "$cmd_page" "keys: monitor" >"$tmp/listed"
+	items "$cmd_page" "keys: monitor $what" >>"$tmp/listed"
+	jq -r -s '.[0] | keys[]' <(lines_of "$what") | grep -vxFf <(keys "$tmp/$what") >"$tmp/there"
+	check "hpccpp(8): the keys of monitor, $what" same <(sort "$tmp/listed") <(sort "$tmp/there")
+done
 items "$cmd_page" metrics: >"$tmp/listed"
 awk '$2 == "TYPE" { print $3 }' "$tmp/prom" >"$tmp/there"
 check "hpccpp(8): the metrics" same <(sort "$tmp/listed") <(sort "$tmp/there")

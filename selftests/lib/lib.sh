@@ -841,7 +841,7 @@ items()
 # else differs from run to run as N. A backslash at a line's end is not one.
 printed()
 {
-	sed -E 's/\\$//; s/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/N(us|ms|s)\>/Ns/g
+	sed -E 's/\\$//; s/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/N[KMG]b\>/Nb/g; s/N(us|ms|s)\>/Ns/g
 		s#/sys/fs/cgroup/[^ ]*#/sys/fs/cgroup/N#' | tr -s ' \t\n' '\n' | sed '/^$/d'
 }
 

@@ -98,8 +98,10 @@ static void end(unsigned int n, const struct nlmsghdr *nlh)
 static void put_stats(struct nlmsghdr *nlh, __u32 backlog, __u32 drops)
 {
 	struct gnet_stats_queue queue = { .qlen = 1, .backlog = backlog, .drops = drops };
+	struct gnet_stats_basic basic = { .bytes = 5ULL << 32, .packets = 9 };
 	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_STATS2);
 
+	mnl_attr_put(nlh, TCA_STATS_BASIC, sizeof(basic), &basic);
 	mnl_attr_put(nlh, TCA_STATS_QUEUE, sizeof(queue), &queue);
 	mnl_attr_nest_end(nlh, nest);
 }
@@ -133,12 +135,12 @@ static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
 void qdiscs_are_read(void **state)
 {
 	static const struct qdisc want[] = {
-		{ 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 3000, 4 },
-		{ 7, 0x20000, 0x10001, "netem", 80000000000, false, 0, 0 },
-		{ 7, 0x30000, 0x10002, "tbf", 24000, false, 0, 0 },
-		{ 7, 0x40000, 0x10003, "tbf", 64000000000, false, 0, 0 },
-		{ 7, 0x50000, 0x10004, "tbf", 0, false, 0, 0 },
-		{ 7, 0x60000, 0x10005, "pfifo", 0, false, 0, 0 },
+		{ 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 5ULL << 32, 3000, 4 },
+		{ 7, 0x20000, 0x10001, "netem", 80000000000, false, 0, 0, 0 },
+		{ 7, 0x30000, 0x10002, "tbf", 24000, false, 0, 0, 0 },
+		{ 7, 0x40000, 0x10003, "tbf", 64000000000, false, 0, 0, 0 },
+		{ 7, 0x50000, 0x10004, "tbf", 0, false, 0, 0, 0 },
+		{ 7, 0x60000, 0x10005, "pfifo", 0, false, 0, 0, 0 },
 	};
 	struct nlmsghdr *nlh;
 	struct qdisc *list;
@@ -178,6 +180,7 @@ void qdiscs_are_read(void **state)
 		assert_string_equal(list[i].kind, want[i].kind);
 		assert_int_equal(list[i].rate, want[i].rate);
 		assert_int_equal(list[i].delay, want[i].delay);
+		assert_int_equal(list[i].bytes, want[i].bytes);
 		assert_int_equal(list[i].backlog, want[i].backlog);
 		assert_int_equal(list[i].drops, want[i].drops);
 		assert_ptr_equal(find_qdisc(list, n, 7, want[i].parent), &list[i]);

@@ -431,6 +431,14 @@ static void prefixes_are_refused(void **state)
 	assert_says("prefix fd00::/129", "prefix length \"129\" is wrong: allowed are 0 to 128");
 	assert_says("prefix fd00::/", "prefix length \"\" is wrong: allowed are 0 to 128");
 	assert_says("prefix 10.0.0.1/31", "prefix \"10.0.0.1/31\" is wrong: bits are set after the first 31, did you mean \"10.0.0.0/31\"");
+	assert_takes("prefix 10.1.0.0/16 prefix fd00::/16");
+	assert_true(in_prefix(&to.prefix[0], "10.1.255.255"));
+	assert_false(in_prefix(&to.prefix[0], "10.2.0.0"));
+	assert_true(in_prefix(&to.prefix[0], "::ffff:10.1.0.1"));
+	assert_true(in_prefix(&to.prefix[1], "fd00:1::1"));
+	assert_false(in_prefix(&to.prefix[1], "fd01::1"));
+	assert_false(in_prefix(&to.prefix[1], "10.1.0.1"));
+	assert_false(in_prefix(&to.prefix[1], "?"));
 	assert_says("prefix 128.0.0.0/0", "prefix \"128.0.0.0/0\" is wrong: bits are set after the first 0, did you mean \"0.0.0.0/0\"");
 	assert_says("prefix fd00::1/127", "prefix \"fd00::1/127\" is wrong: bits are set after the first 127, did you mean \"fd00::/127\"");
 	assert_says("six 10.0.0.0/8", "six \"10.0.0.0/8\" is wrong: allowed are prefixes of IPv6");
@@ -720,6 +728,48 @@ static void tables_are_aligned(void **state)
 	json_object_put(rows);
 }
 
+/* Rates and sizes of a table are rounded, and a column that no row fills is left out. */
+static void tables_are_narrow(void **state)
+{
+	static const struct field narrow[] = {
+		{ "rate", FORM_RATE, NULL, "R", NULL, NULL },
+		{ "none", FORM_NUM, NULL, "NONE", NULL, NULL },
+		{ "txq", FORM_TXQ, NULL, "Q", NULL, NULL },
+		{ "qlen", FORM_BYTES, NULL, "SIZE", NULL, NULL },
+		{ }
+	};
+	static const struct { __u64 value; const char *rate, *size; } list[] = {
+		{ 0, "0bit", "0b" }, { 999, "999bit", "999b" }, { 1000, "1Kbit", "1000b" },
+		{ 1023, "1.02Kbit", "1023b" }, { 1024, "1.02Kbit", "1Kb" },
+		{ 191671234, "192Mbit", "183Mb" }, { 9529000000, "9.53Gbit", "8.87Gb" },
+		{ 99960000, "100Mbit", "95.3Mb" }, { 999600000, "1Gbit", "953Mb" },
+		{ 4000000000000000, "4000Tbit", "3725290Gb" },
+	};
+	char want[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		struct json_object *rows = json_object_new_array();
+		struct json_object *row = json_object_new_object();
+
+		put_num(row, "rate", list[i].value);
+		put_num(row, "qlen", list[i].value);
+		put_num(row, "txq", 0);
+		put_bool(row, "mq", false);
+		json_object_array_add(rows, row);
+		snprintf(want, sizeof(want), "\n%s  %*s\n", list[i].rate, 4, list[i].size);
+		catch(&stdout);
+		print_table(narrow, rows);
+		assert_non_null(strstr(caught(), want));
+		put_bool(row, "mq", true);
+		snprintf(want, sizeof(want), "\n%s  0  %*s\n", list[i].rate, 4, list[i].size);
+		catch(&stdout);
+		print_table(narrow, rows);
+		assert_non_null(strstr(caught(), want));
+		json_object_put(rows);
+	}
+}
+
 static void tables_are_of_any_width(void **state)
 {
 	struct field many[101] = {};
@@ -761,6 +811,7 @@ int main(void)
 		cmocka_unit_test(samples_have_base_units),
 		cmocka_unit_test(a_metric_has_one_head),
 		cmocka_unit_test(tables_are_aligned),
+		cmocka_unit_test(tables_are_narrow),
 		cmocka_unit_test(tables_are_of_any_width),
 		cmocka_unit_test(qdiscs_are_read),
 		cmocka_unit_test(rate_of_htb),

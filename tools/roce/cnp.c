@@ -92,7 +92,7 @@ const struct field cnp_fields[] = {
 	  "hpccpp_cnp_line_rate_bytes_per_second", "Rate of flows that are not held back." },
 	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
 	{ "base_rtt", FORM_TIME, "base-rtt", NULL, NULL, NULL },
-	{ "algorithm", FORM_TEXT, "algorithm", NULL, NULL, NULL },
+	{ "algorithm", FORM_TEXT, "algorithm", "ALGORITHM", NULL, NULL },
 	{ "threshold", FORM_NUM, "threshold", NULL, NULL, NULL },
 	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
@@ -104,6 +104,9 @@ const struct field cnp_fields[] = {
 	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
 	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
+	{ "known", FORM_NUM, NULL, "FLOWS", NULL, NULL },
+	{ "held", FORM_NUM, NULL, "HELD", NULL, NULL },
+	{ "cnp_rate", FORM_NUM, NULL, "CNPS/S", NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_cnp_packets_total",
 	  "Packets of RoCEv2 by what the agent did with them." },
 	{ .word = "no agent for Fast CNPs" }
