@@ -12,10 +12,40 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#include <sys/syscall.h>
+#include <linux/capability.h>
 
 #include "hpccpp.h"
 
 const char *subject;
+
+/* Of a process that the kernel may have refused for that: what it lacks of what agents take */
+static void print_lack(void)
+{
+	static const struct { unsigned int cap; const char *name; } caps[] = {
+		{ CAP_NET_ADMIN, "CAP_NET_ADMIN" }, { CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" }, { CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	};
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {};
+	const char *lack[ARRAY_SIZE(caps)];
+	size_t n = 0, i;
+
+	if (syscall(SYS_capget, &head, have))
+		return;
+	for (i = 0; i < ARRAY_SIZE(caps); i++) {
+		if (!(have[CAP_TO_INDEX(caps[i].cap)].effective & CAP_TO_MASK(caps[i].cap)))
+			lack[n++] = caps[i].name;
+	}
+	if (geteuid() && (!n || n == ARRAY_SIZE(caps))) {
+		fputs(" (you are not root)", stderr);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		fprintf(stderr, "%s%s", i ? ", " : " (you lack ", lack[i]);
+	if (n)
+		fputc(')', stderr);
+}
 
 static int complain(int status, int err, const char *fmt, va_list ap)
 {
@@ -23,8 +53,8 @@ static int complain(int status, int err, const char *fmt, va_list ap)
 	vfprintf(stderr, fmt, ap);
 	if (err)
 		fprintf(stderr, ": %s", strerror(err));
-	if ((err == EPERM || err == EACCES) && geteuid())
-		fputs(" (you are not root)", stderr);
+	if (err == EPERM || err == EACCES)
+		print_lack();
 	fputs(".\n", stderr);
 	return status;
 }
