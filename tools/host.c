@@ -68,13 +68,13 @@ const struct field host_fields[] = {
 	{ "ask", FORM_TEXT, "ask", "ASK", NULL, NULL },
 	{ "records", FORM_NUM, "records", NULL,
 	  "hpccpp_host_records", "Records that a segment has space for." },
-	{ "every", FORM_NUM, "every", NULL, NULL, NULL },
+	{ "every", FORM_EVERY, "every", NULL, NULL, NULL },
 	{ "mode", FORM_TEXT, "mode", "MODE", NULL, NULL },
 	{ "fallback", FORM_TEXT, "fallback", "FALLBACK", NULL, NULL },
 	{ "keys", FORM_NUM, "keys", NULL, "hpccpp_host_keys",
 	  "Keys that an echo's tag may be of." },
 	{ "require", FORM_FLAG, "require", NULL, NULL, NULL },
-	{ "prefixes", FORM_LIST, "prefix", NULL, NULL, NULL },
+	{ "prefix", FORM_LIST, "prefix", NULL, NULL, NULL },
 	{ "asked_rate", FORM_NUM, NULL, "ASKED/S", NULL, NULL },
 	{ "echoed_rate", FORM_NUM, NULL, "ECHOED/S", NULL, NULL },
 	{ "echoes_rate", FORM_NUM, NULL, "ECHOES/S", NULL, NULL },
@@ -616,10 +616,7 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	put_str(row, "cgroup", cfg->cgroup);
 	put_str(row, "ask", asks[cfg->ask % ARRAY_SIZE(asks)]);
 	put_num(row, "records", cfg->records);
-	if (cfg->every)
-		put_num(row, "every", cfg->every);
-	else
-		put_str(row, "every", "rtt");
+	put_num(row, "every", cfg->every);
 	put_str(row, "mode", host_modes[cfg->mode % ARRAY_SIZE(host_modes)]);
 	put_str(row, "fallback", cfg->fallback);
 	put_num(row, "keys", keys->n);
@@ -662,7 +659,7 @@ static int add_row(int prog, struct json_object *rows)
 	if (ret)
 		return ret;
 	row = host_row(&cfg, &keys);
-	ret = put_prefixes(row, "prefixes", prog, "host_prefix");
+	ret = put_prefixes(row, "prefix", prog, "host_prefix");
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
 	return ret;

@@ -66,7 +66,7 @@ static int parse_options(int *argc, char ***argv)
 		{ "Version", NULL },
 		{ "help", NULL },
 	};
-	bool help = false;
+	bool help = false, given = false;
 
 	for (; *argc > 0 && (*argv)[0][0] == '-' && !help; --*argc, ++*argv) {
 		const char *text = (*argv)[0] + 1;
@@ -89,6 +89,7 @@ static int parse_options(int *argc, char ***argv)
 					 ARRAY_SIZE(outputs), &opt.output);
 			if (ret)
 				return ret;
+			given = true;
 			--*argc;
 			++*argv;
 			break;
@@ -104,10 +105,11 @@ static int parse_options(int *argc, char ***argv)
 	}
 	if (help)
 		*argc = 0;
-	if (opt.json && opt.output == OUTPUT_TEXT)
+	if (opt.json && given && opt.output != OUTPUT_JSON)
+		return usage_error("output \"%s\" is wrong: allowed beside -json is json",
+				   outputs[opt.output]);
+	if (opt.json)
 		opt.output = OUTPUT_JSON;
-	if (opt.json && opt.output == OUTPUT_PROM)
-		return usage_error("output \"prom\" is wrong: allowed beside -json is json");
 	return EXIT_DONE;
 }
 

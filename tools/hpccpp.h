@@ -166,6 +166,7 @@ enum field_form {
 	FORM_RATE,		/* bit/s */
 	FORM_TIME,		/* us */
 	FORM_AGE,		/* us, in text no more exact than anybody needs */
+	FORM_EVERY,		/* packets, in text "rtt" for 0 */
 	FORM_TXQ,		/* in text beside others alone, under mq */
 	FORM_ADDRESS,		/* with the next field, the port */
 	FORM_LIST,		/* array of strings */

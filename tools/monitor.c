@@ -24,7 +24,7 @@ static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] monitor [ netns NAME ] [ interval SECONDS ]\n"
 "             [ count N ] [ what { all | port | flow | host | cnp } ]\n"
 "             [ sort { U | rate | queue } ]\n"
-"             [ dst PREFIX ] [ mode { hpccpp | hpccpp-reno } ]\n"
+"             [ dst PREFIX ] [ mode NAME ]\n"
 "\n"
 "A table of what ports, flows and agents did in each interval of SECONDS, 0.01\n"
 "to 3600, default 1; N times, 1 to 4294967295, default without end. The largest\n"
@@ -88,8 +88,8 @@ struct monitor {
 	unsigned int what, order;
 	long long interval;		/* ns */
 	struct hpccpp_prefix dst;
-	unsigned int mode;
-	struct argument *dst_arg, *mode_arg;	/* whether they were given */
+	struct argument *dst_arg;	/* whether it was given */
+	const char *mode;
 	bool live;			/* in place of what was there before */
 	bool failed;			/* the last reading of the ports */
 	struct load *loads;
@@ -98,8 +98,6 @@ struct monitor {
 	long long before_at;
 	struct top top[OBJECTS];
 };
-
-static const char *const modes[] = { "hpccpp", "hpccpp-reno" };
 
 static struct json_object *get(struct json_object *row, const char *key)
 {
@@ -119,7 +117,7 @@ static double real(struct json_object *row, const char *key)
 static bool wanted(const struct monitor *m, unsigned int object)
 {
 	return m->what ? m->what == object + 1 :
-	       object == FLOW || (!m->dst_arg->n && !m->mode_arg->n);
+	       object == FLOW || (!m->dst_arg->n && !m->mode);
 }
 
 /* --- Ports over an interval ------------------------------------------------------ */
@@ -185,6 +183,8 @@ static void put_load(const struct load *l, struct json_object *row, long long no
 		put_num(row, "tx_rate", tx_rate);
 		put_ratio(row, "load", (double)tx_rate / number(row, "rate"));
 	}
+	if (!get(row, "U"))		/* it cannot be read */
+		return;
 	put_ratio(row, "U_mean", l->U / l->n);
 	put_ratio(row, "U_max", l->U_max);
 	put_num(row, "qlen_mean", l->qlen / l->n);
@@ -281,7 +281,7 @@ static void put_held(struct json_object *rows)
 
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
-		struct json_object *flows = get(row, "flows");
+		struct json_object *flows = get(row, "queue_pairs");
 
 		n = json_object_array_length(flows);
 		for (j = 0, held = 0; j < n; j++)
@@ -342,8 +342,7 @@ static void take_flow(void *monitor, struct json_object *row)
 
 	if ((m->dst_arg->n &&
 	     !in_prefix(&m->dst, json_object_get_string(get(row, "dst")))) ||
-	    (m->mode_arg->n &&
-	     strcmp(modes[m->mode], json_object_get_string(get(row, "mode")))))
+	    (m->mode && strcmp(m->mode, json_object_get_string(get(row, "mode")))))
 		json_object_put(row);
 	else
 		add_to_top(&m->top[FLOW], row);
@@ -563,15 +562,14 @@ int monitor_main(int argc, char **argv)
 		[SORT] = { ARG("sort", arg_word, &m.order),
 			   .words = orders, .high = ARRAY_SIZE(orders) },
 		[DST] = { ARG("dst", arg_prefix, &m.dst) },
-		[MODE] = { ARG("mode", arg_word, &m.mode),
-			   .words = modes, .high = ARRAY_SIZE(modes) },
+		[MODE] = { ARG("mode", arg_text, &m.mode) },
 	};
 	int ret;
 
 	ret = wants_help(argc, argv, usage);
 	if (!ret)
 		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret && (args[DST].n || args[MODE].n) && m.what && m.what != FLOW + 1)
+	if (!ret && (args[DST].n || m.mode) && m.what && m.what != FLOW + 1)
 		ret = usage_error("\"%s\" is wrong with what \"%s\": it chooses among flows",
 				  args[DST].n ? "dst" : "mode", names[m.what]);
 	if (!ret && opt.output == OUTPUT_PROM)
@@ -581,6 +579,5 @@ int monitor_main(int argc, char **argv)
 	if (ret)
 		return ret;
 	m.dst_arg = &args[DST];
-	m.mode_arg = &args[MODE];
 	return run(&m, count);
 }

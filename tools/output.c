@@ -144,6 +144,9 @@ static const char *cell(char *buf, const struct field *f,
 		break;
 	case FORM_FLAG:
 		break;
+	case FORM_EVERY:
+		snprintf(buf, CELL_LEN, "%s", n ? text : "rtt");
+		break;
 	default:
 		snprintf(buf, CELL_LEN, "%s", text);
 	}

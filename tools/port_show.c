@@ -41,7 +41,7 @@ const struct field port_fields[] = {
 	{ "source", FORM_TEXT, "source", NULL, NULL, NULL },
 	{ "ecn", FORM_TEXT, "ecn", NULL, NULL, NULL },
 	{ "capable", FORM_LIST, "capable", NULL, NULL, NULL },
-	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
+	{ "option_type", FORM_LIST, "option-type", NULL, NULL, NULL },
 	{ "ioam", FORM_NUM, "ioam", NULL, NULL, NULL },
 	{ "node", FORM_NUM, "node", NULL, NULL, NULL },
 	{ "border", FORM_FLAG, "border", NULL, NULL, NULL },
@@ -131,7 +131,7 @@ static int put_roce(struct json_object *row, int prog)
 	if (r.cnp || r.border) {
 		types[0] = r.type1;
 		types[1] = r.type2;
-		put_list(row, "option_types", types, ARRAY_SIZE(types));
+		put_list(row, "option_type", types, ARRAY_SIZE(types));
 	}
 	if (r.ioam) {
 		put_num(row, "ioam", ntohs(r.ns));

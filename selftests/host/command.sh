@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 281
+ktap_plan 285
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -118,7 +118,9 @@ says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
 says 255 '"-output" lacks its value*' -o
 says 255 'output "xml" is unknown: allowed are text, json, prom' -o xml show
-says 255 'output "prom" is wrong: *' -j -o prom show
+says 255 'output "prom" is wrong: allowed beside -json is json' -j -o prom show
+says 255 'output "text" is wrong: allowed beside -json is json' -j -o text show
+says 255 'output "text" is wrong: allowed beside -json is json' -o text -j show
 says 255 'output "prom" is wrong: *' -o prom monitor
 for interval in 0 -1 0.009 3601 x 1s nan; do
 	says 255 "interval \"$interval\" is wrong: allowed are 0.01 to 3600 seconds" monitor interval "$interval" count 1
@@ -129,7 +131,7 @@ done
 says 255 'what "module" is unknown: allowed are all, port, flow, host, cnp' monitor what module
 says 255 'argument "dev" is unknown: allowed are netns, interval, count, what, sort, dst, mode' monitor dev d0
 says 255 'sort "age" is unknown: allowed are U, rate, queue' monitor sort age
-says 255 'mode "reno" is unknown: allowed are hpccpp, hpccpp-reno' monitor mode reno
+says 255 '"mode" is wrong with what "cnp": it chooses among flows' monitor mode hpccpp what cnp
 says 255 'prefix "10.0.0.1/8" is wrong: *' monitor dst 10.0.0.1/8
 says 255 '"dst" is wrong with what "port": it chooses among flows' monitor dst 10.0.0.0/8 what port
 says 255 'argument "dev" is unknown: allowed are netns' show dev d0
@@ -391,7 +393,7 @@ off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
-	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_types == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_type == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
 off d0
 check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact
@@ -438,8 +440,8 @@ host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 "$HPCCPP" host add ask never "$CGROUP" records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
 check "host: shown without \"cgroup\"" [ "$("$HPCCPP" -j host show "$CGROUP" | jq length)" = 1 ]
 check "host: JSON has the documented keys, and what was given" host '.[0] |
-	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefixes","stats"] and .ask == "never" and
-	.records == 2 and .every == 7 and (.prefixes | sort) == ["10.0.0.0/8","fd00::/16"]'
+	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefix","stats"] and .ask == "never" and
+	.records == 2 and .every == 7 and (.prefix | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
 	"echoed","echo_short","echo_none","echoes","requested","computed","windows",
 	"gave_up","bad","error","signed","tag_room",
@@ -458,9 +460,9 @@ check "... and it stays as it is" same_state "$tmp/with"
 says 2 'the host agent on cgroup * was added without a key: delete and add it' host key cgroup "$CGROUP" key-file "$key"
 "$HPCCPP" host del "$CGROUP"
 check "removed, nothing is left" same_state "$tmp/before"
-for every in r:rtt rtt:rtt; do
-	"$HPCCPP" host add cgroup "$CGROUP" every "${every%:*}" || true
-	check "every ${every%:*}: ${every#*:}" host ".[0].every == \"${every#*:}\""
+for every in r rtt; do
+	"$HPCCPP" host add cgroup "$CGROUP" every "$every" || true
+	check "every $every: 0 in JSON, where it is a number" host ".[0].every == 0"
 	"$HPCCPP" host del cgroup "$CGROUP" || true
 done
 "$HPCCPP" host add cgroup "$CGROUP" key-file "$key" key-file <(echo 000102030405060708090a0b0c0d0e0f) require
@@ -513,6 +515,14 @@ status=0
 setpriv --reuid 65534 --regid 65534 --clear-groups "$HPCCPP" host add cgroup "$CGROUP" \
 	>"$tmp/out" 2>&1 || status=$?
 check "as nobody: $status, $(<"$tmp/out")" grep -q 'Error: .*(you are not root)\.$' "$tmp/out"
+with_caps() # CAPS
+{
+	in_ns "$box" setpriv --bounding-set "-all,$1" --inh-caps -all "$HPCCPP" port add d0 >"$tmp/out" 2>&1 || true
+}
+with_caps +net_admin,+bpf
+check "as root without a capability: $(<"$tmp/out")" grep -q '(you lack CAP_PERFMON, CAP_SYS_ADMIN)\.$' "$tmp/out"
+with_caps +sys_nice
+check "... without any" grep -q '(you lack CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN)\.$' "$tmp/out"
 check "... and nothing is left" same_state "$tmp/before"
 rmdir "$CGROUP"
 CGROUP=

@@ -34,6 +34,21 @@ printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
 lint_refuses() { ! lint "$1"; }
 check "mandoc finds what is wrong with a page" lint_refuses "$tmp/bad.8"
 
+# In JSON; those of show are arrays of objects.
+twice()
+{
+	local page list
+	for page in "$top"/tools/man/*.8; do
+		sed -n 's/^\.\\" \(keys: .*\)/\1/p' "$page" | while read -r list; do
+			[[ $list == 'keys: show' ]] || key_types "$page" "$list"
+		done
+	done | sort -u >"$tmp/types"
+	grep -vE ' (number|string|boolean|array|object)$' "$tmp/types" || true
+	cut -d' ' -f1 "$tmp/types" | uniq -d
+}
+is "the pages: each key has one type in all objects" "of $(twice)" "of "
+assert_ge "... keys" "$(wc -l <"$tmp/types")" 100
+
 # knobs.sh holds the same table against the module.
 check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(awk '
 	/^\.\\" knobs:/ { on = 1 }
@@ -107,7 +122,6 @@ same "values of algorithm" "$(completed cnp add algorithm '')" "$(allowed cnp ad
 same "values of answer" "$(completed cnp add answer '')" "$(allowed cnp add dev lo accept ::1 answer @ --)"
 same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ --)"
 same "values of sort" "$(completed monitor sort '')" "$(allowed monitor sort @ --)"
-same "values of mode" "$(completed monitor mode '')" "$(allowed monitor mode @ --)"
 same "values of a host's mode" "$(completed host add mode '')" "$(allowed host add mode @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
 same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"

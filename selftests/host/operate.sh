@@ -131,7 +131,7 @@ done
 check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
 lines_of() { jq -c --arg o "$1" 'select(.object == $o)' "$tmp/monitor"; } # OBJECT
 check "monitor: two lines each of port and flow in JSON, and of the host agent" jq -e -s \
-	'map(.object) as $o | $o[0:3] == ["port","flow","host"] and ($o[0:($o | length) / 2] | . + .) == $o' "$tmp/monitor"
+	'map(.object) | .[0:3] == ["port","flow","host"] and .[0:length / 2] == .[length / 2:]' "$tmp/monitor"
 check "... an interval apart" jq -e -s '.[1].time - .[0].time >= 0.5' <(lines_of port)
 check "... later ones have more updates" jq -e -s '.[1].updates > .[0].updates' <(lines_of flow)
 check "... what a port of 10 Mbit/s behind that of 100 Mbit/s sends in an interval" jq -e \
@@ -144,9 +144,10 @@ check "monitor: tables of a port, a flow and host agents" awk '
 	NR == 3 { ok = ok && /^SOURCE .* U .* SRTT/ }
 	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
 	NR == 5 { ok = ok && /^CGROUP .* ASKED/ }
-	{ last = $0 }
-	END { exit !(ok && last == "no agent for Fast CNPs") }' "$tmp/table"
-check "... of 100 columns" eval '! grep -vE "^(/|CGROUP)" "$tmp/table" | grep -E ".{101}"'
+	{ end = /^no agent for Fast CNPs$/ }
+	END { exit !(ok && end) }' "$tmp/table"
+narrow() { ! grep -vE '^(/|CGROUP)' "$1" | grep -E '.{101}'; }
+check "... of 100 columns" narrow "$tmp/table"
 
 check "-s monitor: below each its counters" awk '
 	NR == 3 { ok = /^    stamped [1-9]/ && !/ 0( |$)/ }
@@ -211,6 +212,9 @@ for what in port host flow check:advised; do
 	items "${page_of[${what%:*}]}" "keys: ${what%:*}" | sort >"$tmp/listed"
 	keys "$tmp/${what#*:}" >"$tmp/there"
 	check "the pages: the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
+	key_types "${page_of[${what%:*}]}" "keys: ${what%:*}" | grep -v '\.' | sort >"$tmp/listed"
+	jq -r '.[0] | to_entries[] | "\(.key) \(.value | type)"' "$tmp/${what#*:}" | sort >"$tmp/there"
+	check "... and their types" same "$tmp/listed" "$tmp/there"
 done
 items "$cmd_page" "keys: show" >"$tmp/listed"
 jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"

@@ -201,7 +201,7 @@ run_shellcheck()
 run_spdx()
 {
 	local files
-	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.patch' ! -name '*.config' \
+	mapfile -t files < <(sources ! -name '*.md' ! -name '*.png' ! -name '*.json' ! -name '*.patch' ! -name '*.config' \
 		! -path '*/debian/*')
 	[[ ${#files[@]} -gt 0 ]] || return
 	( cd "$src" && awk '

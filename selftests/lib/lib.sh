@@ -837,6 +837,15 @@ items()
 		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
 }
 
+# key_types PAGE TITLE: keys of such a list, each with the type that the next line begins with
+key_types()
+{
+	mark=".\\\" $2" awk '
+		$0 == ENVIRON["mark"] { on = 1; next }
+		on && /^\.El/ { exit }
+		on && /^\.It / { key = $3; getline; sub(/[^a-z].*/, ""); print key, $0 }' "$1"
+}
+
 # printed: the words of what a command printed, one a line, with numbers, addresses and what
 # else differs from run to run as N. A backslash at a line's end is not one.
 printed()

@@ -100,11 +100,11 @@ look()
 	"$HPCCPP" -j cnp show dev ha >"$tmp/seen"
 	while read -r name value; do
 		seen[$name]=$value
-	done < <(jq -r '.[0] | (.flows[] | .dqpn as $q | to_entries[] | "\($q).\(.key) \(.value)"),
+	done < <(jq -r '.[0] | (.queue_pairs[] | .dqpn as $q | to_entries[] | "\($q).\(.key) \(.value)"),
 		(.stats | to_entries[] | "\(.key) \(.value)"),
 		(.stats | "judged \(.switch + .receiver + .ordinary + .repeated + .denied + .unknown +
 			.idle + .malformed + .checksum + .icrc)"),
-		"newest \(.flows | max_by(.dqpn).dqpn)", "limit \(.limit)"' "$tmp/seen")
+		"newest \(.queue_pairs | max_by(.dqpn).dqpn)", "limit \(.limit)"' "$tmp/seen")
 }
 stat() { echo "${seen[$1]}"; }						# NAME
 the() { stat "$q.$1"; }							# NAME
@@ -153,14 +153,14 @@ assert_eq "a flow: its queue pair here, as rdma says" "$(the lqpn)" "$(the dqpn)
 named()
 {
 	local pid
-	pid=$(cnp '[.flows[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] |
+	pid=$(cnp '[.queue_pairs[] | select(.lqpn and .rdma == "rxe_ha" and .comm == "ib_write_bw").pid] |
 		if length == 1 then .[0] else empty end')
 	grep -qz rxe_ha "/proc/$pid/cmdline"
 }
 perftest ib_write_bw -q 1 -s 4096 -D 3 & live=$!
 check "whose it is, while it is there: that process" busywait 20 named
 wait $live
-check "... and no more" cnp_is 'all(.flows[]; (has("rdma") or has("pid") or has("comm")) | not)'
+check "... and no more" cnp_is 'all(.queue_pairs[]; (has("rdma") or has("pid") or has("comm")) | not)'
 flow
 # packets that UDP has seen, and packets to which ICMP would send an error
 stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6OutDestUnreachs)/ { n += $2 } END { print n }'; }
@@ -480,7 +480,7 @@ pairs() # PSN PSN...: sends data with two PSNs each time, and a mark for each fl
 	arrive "${ack[@]}" qpn=730 tc=3 sport=50730 psn=1000 -- qpn=731 tc=3 sport=50731 psn=1000
 }
 told() { answers | jq -r "select(.sport >= 50730 and .sport <= 50731) | $1" | sort | paste -sd' '; }
-ours() { cnp "[.flows[] | select(.dqpn == 730 or .dqpn == 731)] | sort_by(.dqpn) | map(.lqpn) | $1 | join(\" \")"; }
+ours() { cnp "[.queue_pairs[] | select(.dqpn == 730 or .dqpn == 731)] | sort_by(.dqpn) | map(.lqpn) | $1 | join(\" \")"; }
 from_ha pairs 7 7 8 8
 assert_eq "two with the same PSNs: a CNP to each" "$(told .qpn)" "2096 2097"
 assert_eq "... and ours of each, for theirs" "$(ours sort)" "2096 2097"
@@ -503,7 +503,7 @@ leave "${asking[@]:1}" "${acking[@]}"
 arrive "${acking[@]:1}" "${marks[@]}"
 assert_eq "100 at once: answered, unpaired, limited" "$(seen_by ha answered unpaired limited)" \
 	"$((${before%% *} + 100)) ${before#* }"
-assert_eq "... ours of each, for theirs" "$(cnp '[.flows[] | select(.lqpn == .dqpn + 3000)] | length')" 100
+assert_eq "... ours of each, for theirs" "$(cnp '[.queue_pairs[] | select(.lqpn == .dqpn + 3000)] | length')" 100
 
 # A host that forwards gets packets to others
 agent answer fast-cnp
@@ -554,7 +554,7 @@ inject fd00:5::2 qpn="$q" orig=$b
 check "hpccpp-cnp(8): the keys of cnp" diff <(items "$page" 'keys: cnp' | sort) <(jq -r '.[0] | to_entries[] | .key,
 	(select(.key == "stats") | .value | keys[] | "stats.\(.)")' "$tmp/seen" | sort)
 check "hpccpp-cnp(8): the keys of its flows" diff <(items "$page" 'keys: cnp-flow' | sort) \
-	<(jq -r --argjson q "$q" '.[0].flows[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
+	<(jq -r --argjson q "$q" '.[0].queue_pairs[] | select(.dqpn == $q) | keys[], "U", "rdma", "pid", "comm"' "$tmp/seen" | sort)
 check "hpccpp(8): its metrics" diff <(items "$top/tools/man/hpccpp.8" 'metrics: cnp' | sort) \
 	<("$HPCCPP" -o prom cnp show | awk '$2 == "TYPE" { print $3 }' | sort)
 agent

@@ -41,7 +41,7 @@ congest()
 	meter_start
 	if [[ -n $(tc filter show dev ha egress) ]]; then
 		shares=
-		started() { cnp_is '[.flows[] | select(.packets > 200)] | length == 4'; }
+		started() { cnp_is '[.queue_pairs[] | select(.packets > 200)] | length == 4'; }
 		( busywait 20 started; half_time ) & half=$!
 	fi
 	# ECN capable: ECT(0)
@@ -56,7 +56,7 @@ congest()
 	late_drops=$drops late_bytes=$mean_bytes
 	queue_between 0 "$seconds"
 	[[ -n $shares ]] || shares=$("$HPCCPP" -j cnp show dev ha | jq -r --slurpfile half "$tmp/half" '
-		[.[0].flows[] | . as $f | $half[0][0].flows[] | select(.dqpn == $f.dqpn and .packets > 200) |
+		[.[0].queue_pairs[] | . as $f | $half[0][0].queue_pairs[] | select(.dqpn == $f.dqpn and .packets > 200) |
 			$f.bytes - .bytes] | (add / length) as $mean |
 		"\(min / $mean * 1e3 | round / 1e3) \(max / $mean * 1e3 | round / 1e3)"')
 	printf '# %-32s %7.1f %7.1f %9d %9d %9d %7d %7d  %s\n' "$name" \
@@ -257,15 +257,15 @@ ways() # [detour PREFIX]: runs eight queue pairs; sets late_s3, the bytes by s3 
 	"$HPCCPP" port add dev next netns "$s3" cnp 100 base-rtt $T_HPCC
 	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt $T_HPCC "$@"
 	name="two ways${*:+, detour}"
-	started() { cnp_is '[.flows[] | select(.packets > 10)] | length == 8'; }
+	started() { cnp_is '[.queue_pairs[] | select(.packets > 10)] | length == 8'; }
 	( busywait 20 started; seconds=4; half_time; by_s3 >"$tmp/half_s3" ) & half=$!
 	perftest ib_write_bw -q 8 -s 1024 -t 1 -D 4
 	wait $half
 	late_s3=$(($(by_s3) - $(<"$tmp/half_s3")))
 	late_all=$(jq -n --slurpfile half "$tmp/half" --slurpfile now <("$HPCCPP" -j cnp show dev ha) \
-		'[$now, $half | [.[0][0].flows[].bytes] | add] | .[0] - .[1]')
+		'[$now, $half | [.[0][0].queue_pairs[].bytes] | add] | .[0] - .[1]')
 	ktap_diag "$name: $goodput bit/s, by s3 in the second half $late_s3 bytes of $late_all, detours" \
-		"$(cnp '[.flows[].detours // 0] | join(" ")')"
+		"$(cnp '[.queue_pairs[].detours // 0] | join(" ")')"
 	assert_eq "$name: nothing amiss" "$(cnp '[.stats | .untracked, .denied, .malformed, .unknown, .checksum, .icrc, .error] | add')" 0
 	detours=$(stat detoured)
 	"$HPCCPP" cnp del dev ha

@@ -464,6 +464,7 @@ static const struct field fields[] = {
 	{ "qlen", FORM_BYTES, "qlen", NULL, "x_bytes", "Queue." },
 	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
 	{ "age", FORM_AGE, "age", NULL, "x_age_seconds", "Age." },
+	{ "every", FORM_EVERY, "every", NULL, NULL, NULL },
 	{ "txq", FORM_TXQ, "txq", NULL, NULL, NULL },
 	{ "stats", FORM_COUNTS, "", NULL, "x_packets_total", "Packets." },
 	{ .word = "no device" }
@@ -563,6 +564,8 @@ static void ages_are_for_humans(void **state)
 
 	for (i = 0; i < ARRAY_SIZE(list); i++)
 		assert_shown("age", list[i].us, list[i].age);
+	assert_shown("every", 0, "rtt");
+	assert_shown("every", 7, "7");
 	row = json_object_new_object();
 	put_num(row, "age", 1500000);
 	assert_non_null(strstr(printed(OUTPUT_PROM, row), "\nx_age_seconds 1.5\n"));

@@ -601,16 +601,16 @@ static void agent_as_it_was_set_up(void **state)
 	assert_entry(r, "base_rtt", "20");
 	assert_entry(r, "algorithm", "\"auto\"");
 	assert_entry(r, "threshold", "80");
-	assert_entry(r, "expected", "64");
+	assert_entry(r, "flows", "64");
 	assert_entry(r, "accept", "[\"fd00:5::/64\"]");
 	assert_entry(r, "trace", "none");
 	assert_entry(r, "to", "none");
 	assert_entry(r, "answer", "none");
 	assert_entry(r, "limit", "none");
 	assert_entry(r, "detour", "none");
-	assert_entry(r, "ioam_namespaces", "none");
-	assert_entry(r, "option_types", "[158,157]");
-	assert_entry(r, "flows", "[]");
+	assert_entry(r, "ioam_namespace", "none");
+	assert_entry(r, "option_type", "[158,157]");
+	assert_entry(r, "queue_pairs", "[]");
 	assert_entry(json_object_object_get(r, "stats"), "detoured", "24");
 	add("rate 1gbit algorithm dcqcn trace 3 to fd00:1::/64 detour fd00:6::/80 ioam-namespace 258 ioam-namespace 7 answer fast-cnp limit 20 option-type 0x9b");
 	r = row();
@@ -620,13 +620,13 @@ static void agent_as_it_was_set_up(void **state)
 	assert_entry(r, "answer", "\"fast-cnp\"");
 	assert_entry(r, "limit", "20");
 	assert_entry(r, "detour", "[\"fd00:6::/80\"]");
-	assert_entry(r, "ioam_namespaces", "[258,7]");
-	assert_entry(r, "option_types", "[155,157]");
+	assert_entry(r, "ioam_namespace", "[258,7]");
+	assert_entry(r, "option_type", "[155,157]");
 }
 
 static struct json_object *flow_of(struct json_object *r, int i)
 {
-	return json_object_array_get_idx(json_object_object_get(r, "flows"), i);
+	return json_object_array_get_idx(json_object_object_get(r, "queue_pairs"), i);
 }
 
 static __u64 now_ns(void)

@@ -94,16 +94,16 @@ const struct field cnp_fields[] = {
 	{ "base_rtt", FORM_TIME, "base-rtt", NULL, NULL, NULL },
 	{ "algorithm", FORM_TEXT, "algorithm", "ALGORITHM", NULL, NULL },
 	{ "threshold", FORM_NUM, "threshold", NULL, NULL, NULL },
-	{ "expected", FORM_NUM, "flows", NULL, NULL, NULL },
+	{ "flows", FORM_NUM, "flows", NULL, NULL, NULL },
 	{ "accept", FORM_LIST, "accept", NULL, NULL, NULL },
 	{ "trace", FORM_NUM, "trace", NULL, NULL, NULL },
 	{ "to", FORM_LIST, "to", NULL, NULL, NULL },
 	{ "answer", FORM_TEXT, "answer", NULL, NULL, NULL },
 	{ "limit", FORM_NUM, "limit", NULL, NULL, NULL },
 	{ "detour", FORM_LIST, "detour", NULL, NULL, NULL },
-	{ "ioam_namespaces", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
-	{ "option_types", FORM_LIST, "option-type", NULL, NULL, NULL },
-	{ "flows", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
+	{ "ioam_namespace", FORM_LIST, "ioam-namespace", NULL, NULL, NULL },
+	{ "option_type", FORM_LIST, "option-type", NULL, NULL, NULL },
+	{ "queue_pairs", FORM_CNP_FLOWS, "", NULL, NULL, NULL },
 	{ "known", FORM_NUM, NULL, "FLOWS", NULL, NULL },
 	{ "held", FORM_NUM, NULL, "HELD", NULL, NULL },
 	{ "cnp_rate", FORM_NUM, NULL, "CNPS/S", NULL, NULL },
@@ -498,7 +498,7 @@ static int put_flows(struct json_object *row, int prog, int ifindex,
 	struct queue_pairs qps = {};
 	bool asked = false;
 
-	json_object_object_add(row, "flows", flows);
+	json_object_object_add(row, "queue_pairs", flows);
 	if (map < 0)
 		return prog_map_error("cnp_flows");
 	while (!bpf_map_get_next_key(map, prev, &key)) {
@@ -541,7 +541,7 @@ static int add_row(const char *dev, int ifindex, int prog,
 	put_str(row, "algorithm",
 		algorithms[cfg.algorithm % ARRAY_SIZE(algorithms)]);
 	put_num(row, "threshold", cfg.threshold_percent);
-	put_num(row, "expected", cfg.expected);
+	put_num(row, "flows", cfg.expected);
 	ret = put_prefixes(row, "accept", prog, "cnp_accept");
 	if (cfg.hops)
 		put_num(row, "trace", cfg.hops);
@@ -555,9 +555,9 @@ static int add_row(const char *dev, int ifindex, int prog,
 	if (cfg.detours && !ret)
 		ret = put_prefixes(row, "detour", prog, "cnp_detour");
 	if (cfg.n_namespaces)
-		put_list(row, "ioam_namespaces", cfg.namespaces,
+		put_list(row, "ioam_namespace", cfg.namespaces,
 			 cfg.n_namespaces);
-	put_list(row, "option_types", types, ARRAY_SIZE(types));
+	put_list(row, "option_type", types, ARRAY_SIZE(types));
 	if (!ret)
 		ret = put_flows(row, prog, ifindex, &cfg);
 	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
