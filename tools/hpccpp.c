@@ -27,7 +27,8 @@ static const char usage[] =
 "       hpccpp [ OPTIONS ] { show | monitor | check } [ ARGUMENTS | help ]\n"
 "where  OBJECT := { port | host | flow | cnp }\n"
 "       OPTIONS := { -j[son] | -p[retty] | -o[utput] { text | json | prom } |\n"
-"                    -s[tatistics] | -v[erbose] | -V[ersion] | -h[elp] }\n"
+"                    -s[tatistics] | -n[etns] NETNS | -v[erbose] | -V[ersion] |\n"
+"                    -h[elp] }\n"
 "\n"
 "       port     the agent that writes a device's load into passing packets\n"
 "       host     the agent that asks for telemetry and echoes it, for a cgroup\n"
@@ -38,6 +39,7 @@ static const char usage[] =
 "       check    what this host lacks to use HPCC++\n"
 "\n"
 "JSON has the statistics in any case; rates in it are in bit/s, times in us.\n"
+"NETNS is a name of ip-netns(8), a path, or the PID of a process in it.\n"
 "-v prints what libbpf and the kernel say about loading an agent.\n"
 "Exit status: 0 done; 1 \"check\" found something missing; 2 the kernel refused,\n"
 "or what was named is not there; 255 wrong arguments, or help. See hpccpp(8).\n";
@@ -62,6 +64,7 @@ static int parse_options(int *argc, char ***argv)
 		{ "pretty", &opt.pretty },
 		{ "statistics", &opt.stats },
 		{ "verbose", &opt.verbose },
+		{ "netns", NULL },
 		{ "output", NULL },
 		{ "Version", NULL },
 		{ "help", NULL },
@@ -82,10 +85,13 @@ static int parse_options(int *argc, char ***argv)
 		if (ret)
 			return ret;
 		switch (options[i].name[0]) {
+		case 'n':
 		case 'o':
 			if (*argc < 2)
-				return usage_error("\"-output\" lacks its value, try \"help\"");
-			ret = parse_word("output", (*argv)[1], outputs,
+				return usage_error("\"-%s\" lacks its value, try \"help\"",
+						   options[i].name);
+			ret = options[i].name[0] == 'n' ? netns_enter((*argv)[1]) :
+			      parse_word("output", (*argv)[1], outputs,
 					 ARRAY_SIZE(outputs), &opt.output);
 			if (ret)
 				return ret;

@@ -133,7 +133,7 @@ int write_prefixes(const struct bpf_map *map,
 		   const struct hpccpp_prefix *prefixes, unsigned int n);
 
 /* tc.c: what all that is attached to devices takes */
-/* Into a namespace of `ip netns`; stays where it is without a name. */
+/* Into a namespace by name, path or PID; stays where it is without one. */
 int netns_enter(const char *name);
 int find_dev(const char *dev, const char *netns, int *ifindex);
 int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,

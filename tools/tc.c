@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,22 +26,32 @@
 
 #define NETNS_DIR	"/run/netns"
 
+/* A path as it is, a name of ip-netns(8), or else a process by its PID */
+static int open_netns(const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (strchr(name, '/'))
+		return open(name, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 || errno != ENOENT || name[strspn(name, "0123456789")])
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%s/ns/net", name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 int netns_enter(const char *name)
 {
-	char path[256];
 	int fd, ret;
 
 	if (!name)
 		return EXIT_DONE;
-	if (!*name || strchr(name, '/') || !strcmp(name, ".") ||
-	    !strcmp(name, ".."))
-		return usage_error("netns \"%s\" is wrong: allowed are the names that `ip netns` shows",
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return usage_error("netns \"%s\" is wrong: allowed are the names that `ip netns` shows, paths, PIDs",
 				   name);
-	ret = snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
-	if (ret >= (int)sizeof(path))
-		return errno_error(ENAMETOOLONG, "cannot open netns \"%s\"",
-				   name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_netns(name);
 	if (fd < 0)
 		return errno_error(errno, "cannot open netns \"%s\"", name);
 	ret = setns(fd, CLONE_NEWNET) ?

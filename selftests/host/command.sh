@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 285
+ktap_plan 294
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -117,6 +117,7 @@ says 255 'object "xyz" is unknown: allowed are port, host, flow, cnp, show, moni
 says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
 says 255 '"-output" lacks its value*' -o
+says 255 '"-netns" lacks its value*' -n
 says 255 'output "xml" is unknown: allowed are text, json, prom' -o xml show
 says 255 'output "prom" is wrong: allowed beside -json is json' -j -o prom show
 says 255 'output "text" is wrong: allowed beside -json is json' -j -o text show
@@ -205,7 +206,11 @@ says 255 '"node" is wrong without "ioam"' port add "${on_box[@]}" node 1
 says 255 '"respond-to" is wrong without "respond"' port add "${on_box[@]}" respond-to receiver
 says 255 '"limit" is wrong without "respond" or "cnp"' port add "${on_box[@]}" limit 1
 says 255 'queue "fifo" is unknown: allowed are qdisc, virtual' port add "${on_box[@]}" queue fifo
-says 255 'netns "../x" is wrong: *' port add dev d0 netns ../x
+says 255 'netns ".." is wrong: *' port add dev d0 netns ..
+says 255 'netns "" is wrong: *' -n '' port show
+says 2 'cannot open netns "../x": No such file or directory' port add dev d0 netns ../x
+says 2 'cannot open netns "4194305": No such file or directory' -n 4194305 port show
+says 2 'cannot enter netns "/dev/null": Invalid argument' -n /dev/null port show
 says 2 'cannot open netns "nowhere": *' port add dev d0 netns nowhere
 says 2 'cannot find device "d9"' port add dev d9 netns "$box"
 says 2 'there is no port on d0' port del "${on_box[@]}"
@@ -327,6 +332,14 @@ keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
 check "... shown" [ "$("$HPCCPP" -j port show d0 netns "$box" | jq '.[0].base_rtt')" = 7 ]
+nsenter --net="/run/netns/$box" sleep infinity &
+inside=$!
+shown_in() { [ "$("$HPCCPP" -j -n "$1" port show | jq '.[0].base_rtt')" = 7 ]; } # NETNS
+check "... by -n and a name" shown_in "$box"
+check "... by -n and a path" shown_in "/run/netns/$box"
+check "... by -n and a PID" busywait 10 shown_in "$inside"
+check "... the agents of which are not ours" [ "$("$HPCCPP" -j port show)" = '[]' ]
+kill "$inside"
 lines() # REGEX...: as many lines, each like its own
 {
 	local line
