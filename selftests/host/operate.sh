@@ -101,7 +101,7 @@ is "... and nothing else is said" "$(<"$tmp/err")" ""
 check "port show: load, stamps over those of h1 and age of the bottleneck" jq -e \
 	'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6' \
 	"$tmp/ports"
-# more than it holds, for a link that takes eight seconds for each packet: less than the
+# more than it holds, for a link that takes two minutes for each packet: less than the
 # 10 kbit/s that a port may say
 setup_ns full
 ip -n "$full" -batch - <<END
@@ -111,7 +111,7 @@ link set d0 up
 link set d1 up
 neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev d0
 END
-tc -n "$full" qdisc add dev d0 root tbf rate 1kbit burst 1600 limit 5000
+tc -n "$full" qdisc add dev d0 root tbf rate 64bit burst 1600 limit 5000
 "$HPCCPP" port add dev d0 netns "$full" rate 10kbit base-rtt 1ms
 shown_as_by_tc()
 {
