@@ -36,11 +36,14 @@ static const char usage[] =
 "                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
 "                       [ fallback NAME ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
+"       hpccpp host replace ...\n"
 "       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
 "                       [ require ]\n"
 "       hpccpp host delete [ [ cgroup ] PATH ]\n"
 "       hpccpp host [ show [ [ cgroup ] PATH ] ]\n"
 "\n"
+"add      where there is no agent yet; replace: as add, or in place of the one\n"
+"         that is there, whose sockets and counters go on\n"
 "PATH     a directory of cgroup2, whose sockets and those below it are served:\n"
 "         the first word that is no keyword; behind \"cgroup\" it may be any.\n"
 "         Default: the root of cgroup2, all processes; of show: all agents\n"
@@ -243,7 +246,33 @@ static int write_maps(struct host_bpf *skel, const struct hpccpp_host_cfg *cfg,
 	return err;
 }
 
-static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
+/* In the place of an old program, unless that is -1: each packet passes one of them. */
+static int put_program(int cgroup, int prog, int old, const char *path)
+{
+	DECLARE_LIBBPF_OPTS(bpf_prog_attach_opts, opts, .flags = BPF_F_ALLOW_MULTI);
+	int err;
+
+	if (old >= 0) {
+		opts.flags |= BPF_F_REPLACE;
+		opts.replace_prog_fd = old;
+	}
+	err = bpf_prog_attach_opts(prog, cgroup, BPF_CGROUP_SOCK_OPS, &opts);
+	if (!err)
+		return EXIT_DONE;
+	return errno_error(err, "cannot attach to cgroup \"%s\"%s", path, err == -EPERM ?
+			   " beside an exclusive program, there or above" : "");
+}
+
+/* What sockets have, and the counters, go on with the agent that is replaced. */
+static void keep_maps(struct host_bpf *skel, int old)
+{
+	prog_keep_map(old, skel->maps.host_stats);
+	prog_keep_map(old, skel->maps.host_sk);
+	prog_keep_map(old, skel->maps.host_rx);
+	prog_keep_map(old, skel->maps.host_links);
+}
+
+static int load(int cgroup, int old, const struct hpccpp_host_cfg *cfg,
 		const struct hpccpp_prefix *prefixes,
 		const struct hpccpp_host_keys *keys)
 {
@@ -254,6 +283,8 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 		return untyped_load_error(errno, "host");
 	skel->rodata->tags = keys->n;
 	skel->rodata->windows = cfg->mode == HPCCPP_MODE_RECEIVER;
+	if (old >= 0)
+		keep_maps(skel, old);
 	err = host_bpf__load(skel);
 	if (err)
 		ret = untyped_load_error(err, "host");
@@ -262,16 +293,9 @@ static int load(int cgroup, const struct hpccpp_host_cfg *cfg,
 		if (err)
 			ret = errno_error(err, "cannot configure the host agent");
 	}
-	if (!ret) {
-		err = bpf_prog_attach(bpf_program__fd(skel->progs.hpccpp_host),
-				      cgroup, BPF_CGROUP_SOCK_OPS,
-				      BPF_F_ALLOW_MULTI);
-		if (err)
-			ret = errno_error(err, "cannot attach to cgroup \"%s\"%s",
-					  cfg->cgroup, err == -EPERM ?
-					  " beside an exclusive program, there or above" :
-					  "");
-	}
+	if (!ret)
+		ret = put_program(cgroup, bpf_program__fd(skel->progs.hpccpp_host), old,
+				  cfg->cgroup);
 	host_bpf__destroy(skel);
 	return ret;
 }
@@ -334,26 +358,47 @@ static int check_children(const char *path)
 	return ret;
 }
 
-/* Two agents would both serve one socket: none is above or below another. */
-static int add_to(int cgroup, const struct hpccpp_host_cfg *cfg,
-		  const struct hpccpp_prefix *prefixes,
-		  const struct hpccpp_host_keys *keys)
+/*
+ * Two agents would both serve one socket: none is above or below another. *old is that of
+ * the cgroup itself, with replace, or else -1.
+ */
+static int check_place(int cgroup, const char *path, bool replace, int *old)
 {
 	int prog, ret;
 	__u32 id;
 
-	ret = lock_agents();
-	if (!ret)
-		ret = find_host(cgroup, cfg->cgroup, BPF_F_QUERY_EFFECTIVE, &id, &prog);
+	*old = -1;
+	if (replace) {
+		ret = find_host(cgroup, path, 0, &id, old);
+		if (ret || *old >= 0)
+			return ret;
+	}
+	ret = find_host(cgroup, path, BPF_F_QUERY_EFFECTIVE, &id, &prog);
 	if (ret)
 		return ret;
 	if (prog >= 0) {
 		close(prog);
 		return system_error("a host agent exists already on cgroup \"%s\" or above it",
-				    cfg->cgroup);
+				    path);
 	}
-	ret = check_children(cfg->cgroup);
-	return ret ? ret : load(cgroup, cfg, prefixes, keys);
+	return check_children(path);
+}
+
+static int put_on(int cgroup, bool replace, const struct hpccpp_host_cfg *cfg,
+		  const struct hpccpp_prefix *prefixes,
+		  const struct hpccpp_host_keys *keys)
+{
+	int old, ret;
+
+	ret = lock_agents();
+	if (ret)
+		return ret;
+	ret = check_place(cgroup, cfg->cgroup, replace, &old);
+	if (!ret)
+		ret = load(cgroup, old, cfg, prefixes, keys);
+	if (old >= 0)
+		close(old);
+	return ret;
 }
 
 /* Whether a text is a word or abbreviates it */
@@ -466,7 +511,7 @@ static int absolute_path(const char *path, int cgroup, struct hpccpp_host_cfg *c
 	return ret;
 }
 
-static int host_add(int argc, char **argv)
+static int put_host(bool replace, int argc, char **argv)
 {
 	enum { CGROUP, ASK, RECORDS, EVERY, PREFIX, MODE, FALLBACK, KEY_FILE, REQUIRE };
 	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
@@ -509,10 +554,21 @@ static int host_add(int argc, char **argv)
 	cfg.prefixes = args[PREFIX].n;
 	ret = absolute_path(path, fd, &cfg);
 	if (!ret)
-		ret = add_to(fd, &cfg, prefixes, &keys);
+		ret = put_on(fd, replace, &cfg, prefixes, &keys);
 	explicit_bzero(&keys, sizeof(keys));
 	close(fd);
 	return ret;
+}
+
+static int host_add(int argc, char **argv)
+{
+	return put_host(false, argc, argv);
+}
+
+/* Creates an agent or changes what it is told; all that is not given is as by default. */
+static int host_replace(int argc, char **argv)
+{
+	return put_host(true, argc, argv);
 }
 
 static int set_keys(int prog, const char *path, const struct hpccpp_host_keys *keys)
@@ -774,6 +830,7 @@ int host_main(int argc, char **argv)
 {
 	static const struct command cmds[] = {
 		{ "add", host_add },
+		{ "replace", host_replace },
 		{ "delete", host_delete },
 		{ "key", host_key },
 		{ "show", host_show },

@@ -140,7 +140,7 @@ int find_dev_to_clear(const char *object, int argc, char **argv, const char **de
 		      int *ifindex);
 int draw_mark(__u32 *mark);
 __u64 ethtool_rate(const char *dev);
-int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out);
+int attach_filters(const char *dev, int ifindex, __u32 priority, bool replace, int in, int out);
 int detach_filters(const char *what, const char *dev, int ifindex,
 		   __u32 priority, bool in, bool out);
 /*
@@ -222,6 +222,17 @@ void keep_row(void *rows, struct json_object *row);	/* in an array */
 void begin_member(const char *key, bool first);
 void end_members(void);
 
+/* How an agent is put to its place */
+enum put {
+	PUT_ADD,
+	PUT_REPLACE,		/* created, or in place of the one that is there */
+	PUT_CHANGE,		/* the same, with what that was told but for what is given */
+};
+
+/* change.c */
+int fill_arguments(struct argument *args, size_t n, const struct field *fields,
+		   struct json_object *row);
+
 /* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
 extern const struct field port_fields[];
 extern const struct field host_fields[];
@@ -245,6 +256,7 @@ int flow_probe(void);
 int lock_agents(void);
 int prog_open(__u32 id, const char *name, int *fd);
 int prog_map(int prog, const char *name, size_t value_size);
+bool prog_keep_map(int prog, struct bpf_map *map);
 int prog_map_error(const char *name);
 int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);

@@ -37,9 +37,13 @@ static const char usage[] =
 "                       [ option-type N [ option-type N ] ]\n"
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
+"       hpccpp port { replace | change } ...\n"
 "       hpccpp port delete [ dev ] DEV [ netns NAME ]\n"
 "       hpccpp port [ show [ [ dev ] DEV ] [ netns NAME ] ]\n"
 "\n"
+"add        where there is no port yet; replace: as add, or in place of the one\n"
+"           that is there, whose state goes on; change: what is given, and the\n"
+"           rest as it was\n"
 "DEV        the first word that is no keyword; behind \"dev\" it may be any\n"
 "RATE       speed of the port, 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit\n"
 "           (kibit...; bytes: bps, kbps...). Default: that of the root qdisc\n"
@@ -332,7 +336,7 @@ static __u32 kernel_node(void)
 	return id;
 }
 
-/* The words of `port add`, and numbers that they come with */
+/* The words of `port add` and `port replace`, and numbers that they come with */
 enum word {
 	DEV, RATE, OVERHEAD, ID, QUEUE, BASE_RTT, ABOVE, DSCP, RESPOND, RESPOND_TO, LIMIT,
 	ACCEPT, UDP_PORT, CNP, SOURCE, ECN, CAPABLE, OPTION_TYPE, IOAM, NODE, BORDER,
@@ -475,29 +479,27 @@ static int find_ingress(const struct filters *f, bool *found)
 	return ret;
 }
 
-/* Whether a port can be attached: the place is free. */
-static int check_place(const struct port_plan *p, const struct qdisc *list, size_t n)
+/* Whether a port can be attached: the place is free, or has a port that gives way. */
+static int check_place(struct port_plan *p, const struct qdisc *list, size_t n)
 {
 	const struct qdisc *clsact = find_clsact(list, n, p->ifindex);
 	struct filters f;
-	int prog, ret;
 	bool in;
+	int ret;
 
 	if (clsact && strcmp(clsact->kind, "clsact"))
 		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
 				    p->dev, clsact->kind);
-	ret = find_port(list, n, p->ifindex, &f, &prog);
+	ret = find_port(list, n, p->ifindex, &f, &p->old);
 	if (!ret)
 		ret = find_ingress(&f, &in);
-	if (prog >= 0)
-		close(prog);
 	if (ret)
 		return ret;
-	if (prog >= 0 || in)
+	if (!p->replace && (p->old >= 0 || in))
 		return system_error("a port exists already on %s", p->dev);
-	if (f.taken || (p->cfg.ingress && f.taken_in))
+	if ((f.taken && p->old < 0) || (p->cfg.ingress && f.taken_in && !in))
 		return system_error("%s has another's %s filter at preference %u, where a port's goes",
-				    p->dev, f.taken ? "egress" : "ingress",
+				    p->dev, f.taken && p->old < 0 ? "egress" : "ingress",
 				    HPCCPP_TC_PRIO);
 	return EXIT_DONE;
 }
@@ -551,13 +553,56 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 	return plan_ids(p, args[ID].n, v->id);
 }
 
-static int port_add(int argc, char **argv)
+/* What the port was told stands for what is not given. */
+static int read_back(const struct port_plan *p, struct argument *args)
+{
+	struct json_object *rows = json_object_new_array();
+	int ret = port_rows(p->dev, rows);
+
+	if (!ret && !json_object_array_length(rows))
+		ret = system_error("there is no port on %s", p->dev);
+	if (!ret)
+		ret = fill_arguments(args, WORDS, port_fields,
+				     json_object_array_get_idx(rows, 0));
+	/* not the default, which is that of a speed of ethtool's */
+	if (!ret && !args[OVERHEAD].n)
+		args[OVERHEAD].n = 1;
+	json_object_put(rows);
+	return ret;
+}
+
+static int carry_out(enum put how, struct port_plan *p, struct argument *args,
+		     struct numbers *v, const char *netns)
+{
+	int ret = EXIT_DONE;
+
+	if (how != PUT_CHANGE || !p->dev)
+		ret = check_words(args, v);
+	if (!ret)
+		ret = find_dev(p->dev, netns, &p->ifindex);
+	if (!ret)
+		ret = lock_agents();
+	if (!ret && how == PUT_CHANGE)
+		ret = read_back(p, args) ?: check_words(args, v);
+	if (!ret)
+		ret = plan_words(p, args, v);
+	if (!ret)
+		ret = plan_device(p, args, v);
+	if (!ret)
+		ret = port_load(p);
+	if (p->old >= 0)
+		close(p->old);
+	return ret;
+}
+
+static int put_port(enum put how, int argc, char **argv)
 {
 	struct numbers v = {
 		.limit = HPCCPP_LIMIT, .udp_port = HPCCPP_RESPONSE_PORT,
 		.type = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 },
 	};
-	struct port_plan p = { .cfg = { .base_rtt = PORT_BASE_RTT } };
+	struct port_plan p = { .cfg = { .base_rtt = PORT_BASE_RTT }, .replace = how != PUT_ADD,
+			       .old = -1 };
 	const char *netns = NULL;
 	struct argument args[WORDS] = {
 		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
@@ -593,17 +638,22 @@ static int port_add(int argc, char **argv)
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret)
-		ret = check_words(args, &v);
-	if (!ret)
-		ret = find_dev(p.dev, netns, &p.ifindex);
-	if (!ret)
-		ret = lock_agents();
-	if (!ret)
-		ret = plan_words(&p, args, &v);
-	if (!ret)
-		ret = plan_device(&p, args, &v);
-	return ret ? ret : port_load(&p);
+	return ret ? ret : carry_out(how, &p, args, &v, netns);
+}
+
+static int port_add(int argc, char **argv)
+{
+	return put_port(PUT_ADD, argc, argv);
+}
+
+static int port_replace(int argc, char **argv)
+{
+	return put_port(PUT_REPLACE, argc, argv);
+}
+
+static int port_change(int argc, char **argv)
+{
+	return put_port(PUT_CHANGE, argc, argv);
 }
 
 /*
@@ -654,6 +704,8 @@ int port_main(int argc, char **argv)
 {
 	static const struct command cmds[] = {
 		{ "add", port_add },
+		{ "replace", port_replace },
+		{ "change", port_change },
 		{ "delete", port_delete },
 		{ "show", port_show },
 		{ "list", port_show },

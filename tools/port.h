@@ -27,6 +27,9 @@ struct port_plan {
 	bool mq;		/* qdisc is that of each of its queues */
 	struct qdisc qdisc;	/* kind "noqueue" when there is none */
 	unsigned int queues;
+	bool replace;		/* a port that is there gives way to it, */
+	int old;		/* ... with this program on egress, an fd; -1: none */
+	bool keeps;		/* the queues' state goes on */
 };
 
 int port_load(struct port_plan *p);

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/if_ether.h>
 #include <sys/wait.h>
 
 #include "hpccpp.h"
@@ -49,6 +51,21 @@ static int write_cfg(int map, const struct hpccpp_port_cfg *cfg)
 	return 0;
 }
 
+/* The same in a map that programs write to: by one, which has their lock. */
+static int set_cfg(int prog, const struct hpccpp_port_cfg *cfg)
+{
+	static const char frame[ETH_HLEN];
+	struct __sk_buff skb = {};
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, run,
+			    .data_in = frame, .data_size_in = sizeof(frame),
+			    .ctx_in = &skb, .ctx_size_in = sizeof(skb));
+	int err = 0;
+
+	for (; skb.mark < cfg->queues && !err; skb.mark++)
+		err = bpf_prog_test_run_opts(prog, &run);
+	return err;
+}
+
 /* Whether it takes more than the smallest program */
 static bool has_extras(const struct hpccpp_port_cfg *cfg)
 {
@@ -67,16 +84,26 @@ static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struc
 	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
 }
 
+/*
+ * A signal in between would leave a program that goes by what another was told: it can be
+ * shown, replaced and deleted as any.
+ */
 static int attach(struct port_bpf *skel, const struct port_plan *p)
 {
-	int ret;
+	sigset_t all, old;
+	int ret, err = 0;
 
-	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO,
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO, p->replace,
 			     p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
 			     bpf_program__fd(egress_prog(skel, p)));
+	if (!ret && p->keeps)
+		err = set_cfg(bpf_program__fd(skel->progs.hpccpp_port_set), &p->cfg);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (ret == -EEXIST)
 		return system_error("a port exists already on %s", p->dev);
-	return ret;
+	return err ? errno_error(err, "cannot configure the port on %s", p->dev) : ret;
 }
 
 static int bind_maps(const struct port_bpf *skel, const struct port_plan *p)
@@ -116,8 +143,44 @@ static struct port_bpf *open_skeleton(bool typed)
 	return skel;
 }
 
+/*
+ * The limit of responses goes on where a port is replaced, and so does the mark: copies of
+ * the old one that are on their way to ingress are known there. Not so where they may be to
+ * become Fast CNPs, and the new one makes none.
+ */
+static void keep_response(struct port_plan *p)
+{
+	int map = prog_map(p->old, "port_response", sizeof(struct hpccpp_port_response));
+	int roce = prog_map(p->old, "port_roce", sizeof(struct hpccpp_port_roce));
+	struct hpccpp_port_response r = {};
+	__u32 zero = 0;
+
+	if (map >= 0 && !bpf_map_lookup_elem_flags(map, &zero, &r, BPF_F_LOCK)) {
+		p->response.next = r.next;
+		if (r.mark && p->cfg.mark && (roce < 0 || p->has_roce)) {
+			p->response.mark = r.mark;
+			p->cfg.mark = r.mark;
+		}
+	}
+	if (map >= 0)
+		close(map);
+	if (roce >= 0)
+		close(roce);
+}
+
+/* What packets have left behind goes on with the port that is replaced. */
+static void keep_maps(struct port_bpf *skel, struct port_plan *p)
+{
+	p->keeps = p->old >= 0 && prog_keep_map(p->old, skel->maps.port);
+	if (p->old < 0)
+		return;
+	prog_keep_map(p->old, skel->maps.port_stats);
+	prog_keep_map(p->old, skel->maps.port_answered);
+	prog_keep_map(p->old, skel->maps.port_seen);
+}
+
 /* The programs that this port needs, in the kernel; NULL and errno when it refuses. */
-static struct port_bpf *load_skeleton(const struct port_plan *p, bool typed)
+static struct port_bpf *load_skeleton(struct port_plan *p, bool typed)
 {
 	const struct hpccpp_port_cfg *cfg = &p->cfg;
 	struct port_bpf *skel = open_skeleton(typed);
@@ -128,15 +191,19 @@ static struct port_bpf *load_skeleton(const struct port_plan *p, bool typed)
 		return NULL;
 	skel->rodata->reads_qdisc = cfg->queue == HPCCPP_QUEUE_QDISC;
 	skel->rodata->several_queues = cfg->mq;
-	bpf_object__for_each_program(prog, skel->obj)
-		bpf_program__set_autoload(prog, prog == egress_prog(skel, p) ||
-					  (cfg->ingress && prog == ingress_prog(skel, p)));
 	bpf_map__set_autocreate(skel->maps.port_roce, p->has_roce);
 	bpf_map__set_autocreate(skel->maps.port_space, p->has_roce);
 	bpf_map__set_autocreate(skel->maps.port_capable, p->has_roce);
 	err = bpf_map__set_max_entries(skel->maps.port, cfg->queues);
 	if (!err && !cfg->mark)
 		err = bpf_map__set_max_entries(skel->maps.port_answered, 1);
+	if (!err)
+		keep_maps(skel, p);
+	skel->rodata->cfg_to_set = *cfg;
+	bpf_object__for_each_program(prog, skel->obj)
+		bpf_program__set_autoload(prog, prog == egress_prog(skel, p) ||
+					  (cfg->ingress && prog == ingress_prog(skel, p)) ||
+					  (p->keeps && prog == skel->progs.hpccpp_port_set));
 	if (!err)
 		err = port_bpf__load(skel);
 	if (err) {
@@ -152,6 +219,8 @@ int port_load(struct port_plan *p)
 	struct port_bpf *skel = NULL;
 	int ret;
 
+	if (p->old >= 0)
+		keep_response(p);
 	/* whether the kernel knows the types of pointers it says itself */
 	if (p->cfg.queue == HPCCPP_QUEUE_QDISC && !getenv("HPCCPP_BTF"))
 		skel = load_skeleton(p, true);
@@ -161,7 +230,7 @@ int port_load(struct port_plan *p)
 		return load_error(errno, "port");
 	/* `port show` finds maps by the program on egress */
 	ret = bind_maps(skel, p);
-	if (!ret)
+	if (!ret && !p->keeps)
 		ret = write_cfg(bpf_map__fd(skel->maps.port), &p->cfg);
 	if (!ret)
 		ret = write_responses(skel, p);
@@ -177,7 +246,7 @@ int port_load(struct port_plan *p)
 int port_probe(void)
 {
 	struct port_plan p = {
-		.dev = "lo", .ifindex = 1,
+		.dev = "lo", .ifindex = 1, .old = -1,
 		.cfg = { .rate = HPCCPP_RATE_MIN, .queues = 1, .base_rtt = PORT_BASE_RTT },
 	};
 	int status;

@@ -139,6 +139,27 @@ int prog_map(int prog, const char *name, size_t value_size)
 	return -1;
 }
 
+/*
+ * Has the map of a program stand for one that is to be created, where it is one of the same
+ * kind and sizes: what a program takes over from the one before. False: begun anew.
+ */
+bool prog_keep_map(int prog, struct bpf_map *map)
+{
+	int fd = prog_map(prog, bpf_map__name(map), bpf_map__value_size(map));
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	bool fits;
+
+	if (fd < 0)
+		return false;
+	fits = !bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == bpf_map__type(map) &&
+	       info.key_size == bpf_map__key_size(map) &&
+	       info.max_entries == bpf_map__max_entries(map) &&
+	       info.map_flags == bpf_map__map_flags(map) && !bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return fits;
+}
+
 int prog_map_error(const char *name)
 {
 	return system_error("cannot read the map \"%s\" of the agent, which may be of another version: delete and add it",

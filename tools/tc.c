@@ -145,16 +145,23 @@ __u64 ethtool_rate(const char *dev)
  */
 #define CLSACT_MAP	"hpccpp_clsact"
 
-/* The map that says so of one filter, an fd or -1. */
-static int filter_map(int ifindex, __u32 priority, enum bpf_tc_attach_point point)
+/* Our program in the place of one filter, an fd or -1 */
+static int filter_prog(int ifindex, __u32 priority, enum bpf_tc_attach_point point)
 {
 	HOOK(hook, ifindex, point);
 	FILTER_AT(opts, priority);
-	int prog, map = -1;
+	int prog;
 
-	if (bpf_tc_query(&hook, &opts))
+	if (bpf_tc_query(&hook, &opts) || prog_open(opts.prog_id, "hpccpp_", &prog))
 		return -1;
-	prog = bpf_prog_get_fd_by_id(opts.prog_id);
+	return prog;
+}
+
+/* The map that says so of one filter, an fd or -1. */
+static int filter_map(int ifindex, __u32 priority, enum bpf_tc_attach_point point)
+{
+	int prog = filter_prog(ifindex, priority, point), map = -1;
+
 	if (prog >= 0) {
 		map = prog_map(prog, CLSACT_MAP, sizeof(__u32));
 		close(prog);
@@ -219,25 +226,58 @@ static int detach_filter(int ifindex, __u32 priority,
 	return bpf_tc_detach(&hook, &opts);
 }
 
+/* A program in the place of a filter: of the one that is there, or in a free one */
+static int put_filter(int ifindex, __u32 priority, enum bpf_tc_attach_point point,
+		      int prog, bool there)
+{
+	HOOK(hook, ifindex, point);
+	FILTER_AT(opts, priority);
+
+	opts.prog_fd = prog;
+	opts.flags = there ? BPF_TC_F_REPLACE : 0;
+	return bpf_tc_attach(&hook, &opts);
+}
+
 /*
- * Programs to both hooks of a device, or to egress alone when in is -1. Returns
+ * Ingress first, for the copies that egress sends there, and what was there until egress
+ * sends no more of them. A hook whose old program is -1 has none of ours.
+ */
+static int put_filters(int ifindex, __u32 priority, int in, int out, int old_in, int old_out)
+{
+	int err = 0;
+
+	if (in >= 0)
+		err = put_filter(ifindex, priority, BPF_TC_INGRESS, in, old_in >= 0);
+	if (err)
+		return err;
+	err = put_filter(ifindex, priority, BPF_TC_EGRESS, out, old_out >= 0);
+	if (!err && in < 0 && old_in >= 0)
+		detach_filter(ifindex, priority, BPF_TC_INGRESS);
+	if (err && in >= 0 && old_in >= 0)
+		put_filter(ifindex, priority, BPF_TC_INGRESS, old_in, true);
+	else if (err && in >= 0)
+		detach_filter(ifindex, priority, BPF_TC_INGRESS);
+	return err;
+}
+
+/*
+ * Programs to both hooks of a device, or to egress alone when in is -1. With replace they
+ * take the place of ours that are there, with no packet between that passes neither. Returns
  * -EEXIST when another's filter has the place, with nothing said.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.
  */
-int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out)
+int attach_filters(const char *dev, int ifindex, __u32 priority, bool replace, int in, int out)
 {
-	HOOK(egress, ifindex, BPF_TC_EGRESS);
-	HOOK(ingress, ifindex, BPF_TC_INGRESS);
-	FILTER_AT(opts, priority);
-	FILTER_AT(in_opts, priority);
+	int old_in = replace ? filter_prog(ifindex, priority, BPF_TC_INGRESS) : -1;
+	int old_out = replace ? filter_prog(ifindex, priority, BPF_TC_EGRESS) : -1;
 	sigset_t all, old;
 	bool own;
 	int err;
 
-	opts.prog_fd = out;
-	in_opts.prog_fd = in;
+	HOOK(egress, ifindex, BPF_TC_EGRESS);
+
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	err = bpf_tc_hook_create(&egress);
@@ -246,17 +286,16 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out
 		err = 0;
 	if (!err) {
 		err = bind_clsact(ifindex, own, in, out);
-		if (!err && in >= 0)
-			err = bpf_tc_attach(&ingress, &in_opts);
-		if (!err) {
-			err = bpf_tc_attach(&egress, &opts);
-			if (err && in >= 0)
-				detach_filter(ifindex, priority, BPF_TC_INGRESS);
-		}
+		if (!err)
+			err = put_filters(ifindex, priority, in, out, old_in, old_out);
 		if (err && own)
 			remove_clsact(dev, ifindex);
 	}
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (old_in >= 0)
+		close(old_in);
+	if (old_out >= 0)
+		close(old_out);
 	if (!err || err == -EEXIST)
 		return err;
 	return errno_error(err, "cannot attach to %s", dev);

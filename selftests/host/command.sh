@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 294
+ktap_plan 305
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -139,7 +139,7 @@ says 255 'argument "dev" is unknown: allowed are netns' show dev d0
 says 2 'cannot open netns "nowhere": *' show netns nowhere
 says 255 'role "router" is unknown: allowed are sender, receiver, switch' check role router
 says 255 'output "prom" is wrong: *' -o prom check
-says 255 'port command "frob" is unknown: allowed are add, delete, show,*' port frob
+says 255 'port command "frob" is unknown: allowed are add, replace, change, delete, show,*' port frob
 says 255 'host command "x" is unknown: *' host x
 says 255 'flow command "add" is unknown: *' flow add
 allowed='allowed are dev, rate, overhead, id, queue, base-rtt, above, dscp, respond, respond-to, limit, accept, udp-port, cnp, source, ecn, capable, option-type, ioam, node, border, netns'
@@ -407,7 +407,28 @@ ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
 	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_type == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+told() { "$HPCCPP" -j port show dev "$1" netns "$box" | jq -S '.[0] | del(.age)'; }	# DEV
+before=$(told d0 | jq -S '.above = 33')
+change() { "$HPCCPP" port change dev "$1" netns "$box" "${@:2}"; }
+change d0 above 33
+check "one value is changed, and no other" diff <(told d0) - <<<"$before"
+change d0 capable fd00:8::/64
+check "... a list, as a whole" diff <(told d0) - <<<"$(jq -S '.capable = ["fd00:8::/64"]' <<<"$before")"
+check "... of a port that has extras: replaced by one without" "$HPCCPP" port replace d0 netns "$box"
+check "... has none" port d0 '.[0] | has("above") or has("cnp") or has("border") | not'
+check "... nor a filter on ingress" [ -z "$(tc -n "$box" filter show dev d0 ingress)" ]
+tc -n "$box" qdisc change dev d0 root tbf rate 40mbit burst 3028 limit 512kb
+change d0
+check "a rate that was read is read again" port d0 '.[0].rate == 40000000'
+change d0 rate 1gbit
+tc -n "$box" qdisc change dev d0 root tbf rate 50mbit burst 3028 limit 512kb
+change d0 id 7
+check "... one that was given stays" port d0 '.[0] | .rate == 1000000000 and .id == 7'
+says 255 'above "101" is wrong: *' port change "${on_box[@]}" above 101
+says 255 '"source" is wrong without "cnp"' port change "${on_box[@]}" source fd00:5::1
+says 255 '"dev" is missing*' port change above 50
 off d0
+says 2 'there is no port on d0' port change "${on_box[@]}" above 50
 check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact
 others ingress $((0x4850))

@@ -186,6 +186,12 @@ assert_eq "... seen by the stack" $(($(stack_in) - in_before)) 0
 assert_eq "a switch's, without a checksum, with one twice: heeded, repeated" "$(stat switch) $(stat repeated)" "1 2"
 assert_eq "... rate: half" "$(the rate)" 100000000
 assert_eq "... cause and switch" "$(the cause) $(the switch)" "switch fd00:5::2"
+"$HPCCPP" cnp change dev ha threshold 70
+look
+assert_eq "... these and the counters go on where the agent is changed" \
+	"$(the rate) $(the cause) $(stat switch) $(cnp .threshold)" "100000000 switch 1 70"
+"$HPCCPP" cnp change dev ha threshold 80
+look
 flow
 inject $b qpn="$q" orig=$b
 assert_eq "a receiver's Fast CNP: heeded, cause, rate" \

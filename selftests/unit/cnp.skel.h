@@ -3,7 +3,8 @@
 struct cnp_bpf {
 	struct {
 		struct bpf_map *cnp, *cnp_accept, *cnp_detour, *cnp_trace_to, *cnp_heard,
-			       *cnp_senders;
+			       *cnp_senders, *cnp_flows, *cnp_stats, *cnp_qps, *cnp_asked,
+			       *cnp_answers, *cnp_wire, *cnp_walks;
 	} maps;
 	struct {
 		struct bpf_program *hpccpp_cnp_in, *hpccpp_cnp_out;

@@ -33,11 +33,11 @@
 
 /* --- The agent's maps and programs ----------------------------------------------- */
 
-enum { CNP, ACCEPTS, DETOURS, TRACE_TO, HEARD, SENDERS, FLOW, MAPS };
+enum { CNP, ACCEPTS, DETOURS, TRACE_TO, HEARD, SENDERS, FLOW, STATS, OTHER, MAPS };
 
 struct bpf_map {
 	unsigned int most, n;
-	bool bound;
+	bool bound, kept;
 	unsigned char entry[4][20];
 };
 
@@ -50,7 +50,7 @@ struct bpf_program {
 
 static const char *const map_names[MAPS] = {
 	"cnp", "cnp_accept", "cnp_detour", "cnp_trace_to", "cnp_heard", "cnp_senders",
-	"cnp_flows",
+	"cnp_flows", "cnp_stats", "others",
 };
 
 static struct bpf_map maps[MAPS];
@@ -67,7 +67,9 @@ struct cnp_bpf *cnp_bpf__open_opts(const struct bpf_object_open_opts *opts)
 {
 	static struct cnp_bpf skel = {
 		.maps = { &maps[CNP], &maps[ACCEPTS], &maps[DETOURS], &maps[TRACE_TO],
-			  &maps[HEARD], &maps[SENDERS] },
+			  &maps[HEARD], &maps[SENDERS], &maps[FLOW], &maps[STATS],
+			  &maps[OTHER], &maps[OTHER], &maps[OTHER], &maps[OTHER],
+			  &maps[OTHER] },
 		.progs = { &progs[0], &progs[1] },
 	};
 
@@ -145,7 +147,14 @@ int prog_map(int prog, const char *name, size_t value_size)
 
 	for (i = 0; i < MAPS && strcmp(name, map_names[i]); i++)
 		;
-	return i < MAPS && (maps[i].bound || i == FLOW) ? descriptor(i) : -1;
+	return i < MAPS && (maps[i].bound || i == FLOW || i == CNP) ? descriptor(i) : -1;
+}
+
+bool prog_keep_map(int prog, struct bpf_map *map)
+{
+	assert_false(loaded);
+	map->kept = true;
+	return true;
 }
 
 int prog_map_error(const char *name)
@@ -184,6 +193,13 @@ int bpf_map_get_next_key(int fd, const void *key, void *next)
 	if (i < n)
 		memcpy(next, map->entry[i], sizeof(map->entry[0]));
 	return i < n ? 0 : -1;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	assert_int_equal(of_map[fd], CNP);
+	memcpy(value, &cfg, sizeof(cfg));
+	return 0;
 }
 
 int bpf_map_lookup_elem_flags(int fd, const void *key, void *value, __u64 flags)
@@ -269,9 +285,10 @@ int prog_open(__u32 id, const char *name, int *fd)
 	return EXIT_DONE;
 }
 
-int attach_filters(const char *dev, int ifindex, __u32 priority, int in, int out)
+int attach_filters(const char *dev, int ifindex, __u32 priority, bool replace, int in, int out)
 {
 	assert_true(loaded && ifindex == IFINDEX && in == IN_FD && out == OUT_FD);
+	assert_true(replace || (!there[0] && !there[1]));
 	if (foreign)
 		return -EEXIST;
 	there[0] = true;
@@ -548,23 +565,7 @@ static void qdiscs_have_to_be_fq(void **state)
 	refused(ADD "rate 1gbit", "ha has a qdisc ingress, which excludes the clsact");
 }
 
-/* Half of an agent is one, to add and to delete. */
-static void one_agent_of_a_device(void **state)
-{
-	int i;
-
-	for (i = 1; i < 4; i++) {
-		there[0] = i & 1;
-		there[1] = i & 2;
-		refused(ADD "rate 1gbit", "an agent exists already on ha");
-		assert_string_equal(cnp("delete dev ha"), "");
-		assert_int_equal(status, EXIT_DONE);
-		assert_false(there[0] || there[1]);
-	}
-	refused("delete dev ha", "there is no agent on ha");
-	foreign = true;
-	refused(ADD "rate 1gbit", "ha has another's filter at preference 18513");
-}
+#include "objects_test_replace.h"
 
 /* --- What is shown ----------------------------------------------------------------------- */
 
@@ -880,6 +881,7 @@ int main(void)
 		cmocka_unit_test_setup(maps_of_the_agent, reset),
 		cmocka_unit_test_setup(qdiscs_have_to_be_fq, reset),
 		cmocka_unit_test_setup(one_agent_of_a_device, reset),
+		cmocka_unit_test_setup(replaced_with_its_flows, reset),
 		cmocka_unit_test_setup(agent_as_it_was_set_up, reset),
 		cmocka_unit_test_setup(flows_as_they_are, reset),
 		cmocka_unit_test_setup(flows_of_rdma_devices, reset),

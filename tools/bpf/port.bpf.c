@@ -100,6 +100,9 @@ const volatile bool several_queues = true;
 				  (HPCCPP_EXID_COLLECT & ~COLLECT_BIT))
 #define OPT_MASK	bpf_htonl(0xff00ffff & ~COLLECT_BIT)
 
+/* What hpccpp_port_set() writes */
+const volatile struct hpccpp_port_cfg cfg_to_set;
+
 struct rec {
 	__be32 w[3];
 };
@@ -819,6 +822,24 @@ SEC("tc")
 int hpccpp_port_cnp(struct __sk_buff *skb)
 {
 	return egress(skb, true, true);
+}
+
+/*
+ * The command runs it where a port is replaced, for the queue in the mark: what the queue was
+ * told becomes another, and its state stays.
+ */
+SEC("tc")
+int hpccpp_port_set(struct __sk_buff *skb)
+{
+	__u32 queue = skb->mark;
+	struct hpccpp_port *p = bpf_map_lookup_elem(&port, &queue);
+
+	if (!p)
+		return TC_ACT_UNSPEC;
+	bpf_spin_lock(&p->lock);
+	p->cfg = cfg_to_set;
+	bpf_spin_unlock(&p->lock);
+	return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "GPL";

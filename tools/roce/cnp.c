@@ -34,9 +34,13 @@ static const char usage[] =
 "                      [ answer { cnp | fast-cnp } ] [ limit N ]\n"
 "                      [ detour PREFIX ]...\n"
 "                      [ option-type N [ option-type N ] ] [ netns NAME ]\n"
+"       hpccpp cnp { replace | change } ...\n"
 "       hpccpp cnp delete [ dev ] DEV [ netns NAME ]\n"
 "       hpccpp cnp [ show [ [ dev ] DEV ] [ netns NAME ] ]\n"
 "\n"
+"add        where there is no agent yet; replace: as add, or in place of the one\n"
+"           that is there, whose flows go on; change: what is given, and the rest\n"
+"           as it was\n"
 "DEV        the first word that is no keyword; behind \"dev\" it may be any. Its\n"
 "           root qdisc, or each below it in which packets wait, has to be fq\n"
 "accept     take Fast CNPs from such IPv6 addresses, ADDRESS[/LEN], up to 64, and\n"
@@ -124,6 +128,8 @@ struct plan {
 	struct hpccpp_prefix trace_to[HPCCPP_PREFIXES];
 	const char *dev;
 	int ifindex;
+	bool replace;		/* an agent that is there gives way to it, */
+	int old;		/* ... with this program on egress, an fd; -1: none */
 };
 
 /*
@@ -219,13 +225,44 @@ static int attach(struct cnp_bpf *skel, const struct plan *p)
 {
 	int ret;
 
-	ret = attach_filters(p->dev, p->ifindex, HPCCPP_CNP_PRIO,
+	ret = attach_filters(p->dev, p->ifindex, HPCCPP_CNP_PRIO, p->replace,
 			     bpf_program__fd(skel->progs.hpccpp_cnp_in),
 			     bpf_program__fd(skel->progs.hpccpp_cnp_out));
 	if (ret == -EEXIST)
 		return system_error("%s has another's filter at preference %u, where the agent's goes",
 				    p->dev, HPCCPP_CNP_PRIO);
 	return ret;
+}
+
+/*
+ * What goes on where an agent is replaced. Rates are of a line, of T and of what sets them:
+ * with others than before, flows begin anew. Copies that are on their way to become
+ * answers are known by their mark.
+ */
+static void keep_state(struct cnp_bpf *skel, struct plan *p)
+{
+	struct bpf_map *const maps[] = {
+		skel->maps.cnp_stats, skel->maps.cnp_qps, skel->maps.cnp_heard,
+		skel->maps.cnp_senders, skel->maps.cnp_asked, skel->maps.cnp_answers,
+		skel->maps.cnp_wire, skel->maps.cnp_walks,
+	};
+	int map = prog_map(p->old, "cnp", sizeof(struct hpccpp_cnp_cfg));
+	struct hpccpp_cnp_cfg was;
+	__u32 zero = 0;
+	size_t i;
+
+	if (map < 0)
+		return;
+	for (i = 0; i < ARRAY_SIZE(maps); i++)
+		prog_keep_map(p->old, maps[i]);
+	if (!bpf_map_lookup_elem(map, &zero, &was)) {
+		if (was.dcqcn.line == p->cfg.dcqcn.line && was.hpcc.T == p->cfg.hpcc.T &&
+		    was.algorithm == p->cfg.algorithm)
+			prog_keep_map(p->old, skel->maps.cnp_flows);
+		if (was.mark && p->cfg.mark)
+			p->cfg.mark = was.mark;
+	}
+	close(map);
 }
 
 static int load(struct plan *p)
@@ -243,6 +280,8 @@ static int load(struct plan *p)
 	ret = p->cfg.answer ? 0 : bpf_map__set_max_entries(skel->maps.cnp_heard, 1);
 	if (!ret && !p->cfg.answer)
 		ret = bpf_map__set_max_entries(skel->maps.cnp_senders, 1);
+	if (!ret && p->old >= 0)
+		keep_state(skel, p);
 	if (!ret)
 		ret = cnp_bpf__load(skel);
 	/* `cnp show` finds only the maps of the program on egress */
@@ -295,7 +334,7 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 	p->W_max = clamp_W(p->W_max, p->W_min);
 }
 
-/* The words of `cnp add`, and the numbers that are given with them */
+/* The words of `cnp add` and `cnp replace`, and the numbers that are given with them */
 enum word {
 	DEV, ACCEPT, IOAM_NAMESPACE, OPTION_TYPE, RATE, BASE_RTT, ALGORITHM, THRESH,
 	EXPECTED, TRACE, ANSWER, LIMIT, DETOUR, TO, NETNS, WORDS
@@ -348,7 +387,18 @@ static int plan_words(struct hpccpp_cnp_cfg *cfg, const struct argument *args,
 	return cfg->answer ? draw_mark(&cfg->mark) : EXIT_DONE;
 }
 
-static int check_place(const struct plan *p)
+/* The rates, by that of the line, which is the device's unless it was given */
+static int plan_rate(struct plan *p, struct numbers *v)
+{
+	if (!v->rate)
+		v->rate = ethtool_rate(p->dev);
+	if (!hpccpp_rate_ok(v->rate))
+		return system_error("no rate known for %s: give one with rate RATE", p->dev);
+	set_parameters(&p->cfg, v->rate, v->T, v->flows);
+	return EXIT_DONE;
+}
+
+static int check_place(struct plan *p)
 {
 	bool in, out;
 	int ret;
@@ -356,12 +406,56 @@ static int check_place(const struct plan *p)
 	ret = check_qdiscs(p);
 	if (!ret)
 		ret = find_both(p->ifindex, &in, &out);
-	if (!ret && (in || out))
+	if (!ret && !p->replace && (in || out))
 		ret = system_error("an agent exists already on %s", p->dev);
+	if (!ret && p->replace)
+		ret = find_cnp(p->ifindex, BPF_TC_EGRESS, &p->old);
 	return ret;
 }
 
-static int cnp_add(int argc, char **argv)
+/* What the agent was told stands for what is not given. */
+static int read_back(const struct plan *p, struct argument *args)
+{
+	struct json_object *rows = json_object_new_array();
+	int ret = cnp_rows(p->dev, rows);
+
+	if (!ret && !json_object_array_length(rows))
+		ret = system_error("there is no agent on %s", p->dev);
+	if (!ret)
+		ret = fill_arguments(args, WORDS, cnp_fields,
+				     json_object_array_get_idx(rows, 0));
+	json_object_put(rows);
+	return ret;
+}
+
+static int carry_out(enum put how, struct plan *p, struct argument *args, struct numbers *v,
+		     const char *netns)
+{
+	int ret = EXIT_DONE;
+
+	if (how != PUT_CHANGE || !p->dev)
+		ret = check_words(args, v);
+	if (!ret)
+		ret = find_dev(p->dev, netns, &p->ifindex);
+	if (!ret)
+		ret = lock_agents();
+	if (!ret && how == PUT_CHANGE)
+		ret = read_back(p, args) ?: check_words(args, v);
+	if (!ret)
+		ret = check_place(p);
+	if (!ret)
+		ret = plan_words(&p->cfg, args, v);
+	p->cfg.rate_given = args[RATE].n;
+	if (!ret)
+		ret = plan_rate(p, v);
+	if (!ret)
+		ret = load(p);
+	if (p->old >= 0)
+		close(p->old);
+	return ret;
+}
+
+static int put_cnp(enum put how, int argc, char **argv)
 {
 	struct numbers v = {
 		.type = { HPCCPP_FCNP_TYPE1, HPCCPP_FCNP_TYPE2 }, .T = HPCCPP_DCQCN_T,
@@ -369,7 +463,7 @@ static int cnp_add(int argc, char **argv)
 		.limit = HPCCPP_LIMIT,
 	};
 	const char *netns = NULL;
-	struct plan p = {};
+	struct plan p = { .replace = how != PUT_ADD, .old = -1 };
 	struct argument args[WORDS] = {
 		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
 		[ACCEPT] = { ARG("accept", arg_prefix6, p.accept), .max = HPCCPP_PREFIXES },
@@ -398,26 +492,22 @@ static int cnp_add(int argc, char **argv)
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret)
-		ret = check_words(args, &v);
-	if (!ret)
-		ret = find_dev(p.dev, netns, &p.ifindex);
-	if (!ret)
-		ret = lock_agents();
-	if (!ret)
-		ret = check_place(&p);
-	if (!ret)
-		ret = plan_words(&p.cfg, args, &v);
-	if (ret)
-		return ret;
-	p.cfg.rate_given = args[RATE].n;
-	if (!v.rate)
-		v.rate = ethtool_rate(p.dev);
-	if (!hpccpp_rate_ok(v.rate))
-		return system_error("no rate known for %s: give one with rate RATE",
-				    p.dev);
-	set_parameters(&p.cfg, v.rate, v.T, v.flows);
-	return load(&p);
+	return ret ? ret : carry_out(how, &p, args, &v, netns);
+}
+
+static int cnp_add(int argc, char **argv)
+{
+	return put_cnp(PUT_ADD, argc, argv);
+}
+
+static int cnp_replace(int argc, char **argv)
+{
+	return put_cnp(PUT_REPLACE, argc, argv);
+}
+
+static int cnp_change(int argc, char **argv)
+{
+	return put_cnp(PUT_CHANGE, argc, argv);
 }
 
 static int cnp_delete(int argc, char **argv)
@@ -594,6 +684,8 @@ int cnp_main(int argc, char **argv)
 {
 	static const struct command cmds[] = {
 		{ "add", cnp_add },
+		{ "replace", cnp_replace },
+		{ "change", cnp_change },
 		{ "delete", cnp_delete },
 		{ "show", cnp_show },
 		{ "list", cnp_show },
