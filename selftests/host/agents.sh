@@ -207,6 +207,10 @@ SEC("another") int bystander(struct __sk_buff *skb)
 {
 	return -1;
 }
+SEC("last") int ends_chain(struct __sk_buff *skb)
+{
+	return 0;
+}
 char _license[] SEC("license") = "GPL";
 END
 cat >"$tmp/host.c" <<'END'
@@ -225,7 +229,7 @@ for file in other host; do
 done
 filter() # HOOK SECTION [PREFERENCE]
 {
-	tc -n "$box" filter add dev t0 "$1" pref "${3-$((0x4850))}" protocol all handle 1 \
+	tc -n "$box" filter add dev t0 "$1" pref "${3-1}" protocol all handle 0x4850 \
 		bpf da obj "$tmp/other.o" sec "$2"
 }
 filters() { tc -n "$box" filter show dev t0 "$1"; }
@@ -291,10 +295,11 @@ tc -n "$box" qdisc del dev t0 clsact
 
 # --- What is left of an agent, and whose the clsact is ------------------------------
 
-cnp=$((0x4851))
+cnp=2
 cut_filter() { tc -n "$box" filter del dev t0 "$@"; }	# HOOK pref PREFERENCE
 clsact() { tc -n "$box" qdisc show dev t0 clsact | grep -q .; }
 no_clsact() { ! clsact; }
+refused() { ! "$@" 2>/dev/null; }	# COMMAND...
 del_cnp() { "$HPCCPP" cnp del dev t0 netns "$box"; }
 
 there filter ingress cnp_in $cnp
@@ -308,14 +313,14 @@ check "... and another's on ingress stays" grep -q bystander <(filters ingress)
 tc -n "$box" qdisc del dev t0 clsact
 for hook in ingress egress; do
 	port add t0 accept 10.0.0.0/8
-	cut_filter $hook pref $((0x4850))
+	cut_filter $hook pref 1
 	check "a port's $hook is gone: the rest is deleted" port del t0
 	check "... with the clsact, which was the port's" no_clsact
 done
 there true
 for hook in ingress egress; do
 	port add t0 accept 10.0.0.0/8
-	cut_filter $hook pref $((0x4850))
+	cut_filter $hook pref 1
 	port del t0
 	check "... which stays where it was there before" clsact
 done
@@ -333,6 +338,40 @@ port del t0
 check "... or the other way round" grep -q hpccpp_cnp <(filters egress)
 del_cnp
 check "... goes with the last" no_clsact
+
+# --- In front of those who end the chain ----------------------------------------------
+
+ip -n "$box" addr add 10.9.0.1/24 dev t0
+ip -n "$box" neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev t0
+tcp_seen() { "$HPCCPP" -j port show dev t0 netns "$box" | jq '.[0].stats.passed'; }
+more_than() { [[ $(tcp_seen) -gt $1 ]]; }
+sees() # NAME: the port, a SYN to nobody
+{
+	local before
+	before=$(tcp_seen)
+	in_ns_bg "$box" timeout 5 bash -c ': <>/dev/tcp/10.9.0.2/7' 2>"$tmp/said"
+	check "$1: the port sees what leaves" busywait 5 more_than "$before"
+}
+ends() { tc -n "$box" filter "$1" dev t0 egress protocol all "${@:2}" bpf da obj "$tmp/other.o" sec last; }
+for place in "pref 1 handle 1" "pref 10" "pref 49152"; do
+	there true
+	# shellcheck disable=SC2086 # words
+	ends add $place
+	port add t0
+	sees "a program that ends the chain is there at $place"
+	[[ $place != *handle* ]] || ends replace pref 1 handle 1
+	sees "... is replaced"
+	port replace t0
+	sees "... and the port too"
+	port del t0
+	check "... and stays" grep -q ends_chain <(filters egress)
+	tc -n "$box" qdisc del dev t0 clsact
+done
+port add t0
+ends add pref 2
+sees "one comes at pref 2"
+port del t0
+tc -n "$box" qdisc del dev t0 clsact
 
 # --- Cgroups above one another ----------------------------------------------------
 

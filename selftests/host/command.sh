@@ -319,8 +319,8 @@ done
 
 # --- Ports -------------------------------------------------------------------
 
-# others HOOK PREFERENCE: another's filter on d0
-others() { tc -n "$box" filter add dev d0 "$1" pref "$2" protocol all bpf da obj "$tmp/other.o" sec tc; }
+# others HOOK PREFERENCE [handle HANDLE]: another's filter on d0
+others() { tc -n "$box" filter add dev d0 "$1" pref "$2" protocol all "${@:3}" bpf da obj "$tmp/other.o" sec tc; }
 port() # DEV JQ-CONDITION
 {
 	"$HPCCPP" -j port show dev "$1" netns "$box" | jq -e "$2"
@@ -431,9 +431,9 @@ off d0
 says 2 'there is no port on d0' port change "${on_box[@]}" above 50
 check "... removed, nothing is left" same_state "$tmp/before"
 tc -n "$box" qdisc add dev d0 clsact
-others ingress $((0x4850))
+others ingress 1 handle 0x4850
 state >"$tmp/others"
-says 2 "d0 has another's ingress filter at preference 18512, where a port's goes" port add "${on_box[@]}" accept 10.0.0.0/8
+says 2 "d0 has another's ingress filter at preference 1, where a port's goes" port add "${on_box[@]}" accept 10.0.0.0/8
 check "... and another's filter on ingress survives" same_state "$tmp/others"
 tc -n "$box" qdisc del dev d0 clsact
 on q0 id 8
@@ -462,8 +462,8 @@ check "another's filter keeps a clsact of ours" \
 	bash -c "tc -n $box filter show dev d0 ingress | grep -q 'pref 10 bpf'"
 tc -n "$box" qdisc del dev d0 clsact
 tc -n "$box" qdisc add dev d0 clsact
-others egress $((0x4850))
-says 2 "d0 has another's egress filter at preference 18512, where a port's goes" port add "${on_box[@]}"
+others egress 1 handle 0x4850
+says 2 "d0 has another's egress filter at preference 1, where a port's goes" port add "${on_box[@]}"
 says 2 'there is no port on d0' port del "${on_box[@]}"
 tc -n "$box" qdisc del dev d0 clsact
 

@@ -63,7 +63,7 @@ check "nothing of these is left" no_clsact
 both=(dev ha accept fd00:5::/64)
 for hook in egress ingress; do
 	"$HPCCPP" cnp add "${both[@]}" rate 200mbit
-	tc filter del dev ha $hook pref $((0x4851))
+	tc filter del dev ha $hook pref 2
 	refused 'an agent exists already on ha' cnp add "${both[@]}" rate 200mbit
 	check "without its filter on $hook it is deleted" "$HPCCPP" cnp del dev ha
 	check "... with the clsact" no_clsact

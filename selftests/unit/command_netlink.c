@@ -243,10 +243,10 @@ void filters_are_ours_by_their_place(void **state)
 	struct filters f;
 
 	no_answers();
-	put_filter(0, false, HPCCPP_TC_PRIO, 1, "bpf", 11);
+	put_filter(0, false, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf", 11);
 	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
-	put_filter(1, true, HPCCPP_TC_PRIO, 1, "bpf", 14);
-	put_filter(1, true, HPCCPP_TC_PRIO + 1, 1, "bpf", 13);
+	put_filter(1, true, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf", 14);
+	put_filter(1, true, HPCCPP_TC_PRIO + 1, HPCCPP_TC_HANDLE, "bpf", 13);
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_int_equal(asked[0].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS));
 	assert_int_equal(asked[1].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS));

@@ -16,7 +16,7 @@ static void one_agent_of_a_device(void **state)
 	}
 	refused("delete dev ha", "there is no agent on ha");
 	foreign = true;
-	refused(ADD "rate 1gbit", "ha has another's filter at preference 18513");
+	refused(ADD "rate 1gbit", "ha has another's filter at preference 2");
 }
 
 /*

@@ -31,8 +31,12 @@ struct hpccpp_prefix {
  * with RoCEv2; one TC egress filter on the device.
  */
 
-#define HPCCPP_TC_PRIO		0x4850	/* preference of the filter */
-#define HPCCPP_TC_HANDLE	1
+/*
+ * In front of all others, which may end the chain. Beside another filter of eBPF with that
+ * preference the handle tells ours.
+ */
+#define HPCCPP_TC_PRIO		1	/* preference of the filter */
+#define HPCCPP_TC_HANDLE	0x4850
 
 enum hpccpp_queue {
 	HPCCPP_QUEUE_QDISC,	/* backlog and bytes of the root qdisc */
