@@ -373,6 +373,36 @@ sees "one comes at pref 2"
 port del t0
 tc -n "$box" qdisc del dev t0 clsact
 
+# --- What the units may do ------------------------------------------------------------
+
+# with CAPABILITIES COMMAND...: as root with no others
+with()
+{
+	setpriv --bounding-set "-all$(tr '[:upper:]' '[:lower:]' <<<" $1" | sed 's/ cap_/,+/g')" "${@:2}"
+}
+unit_of() { sed -n 's/^CapabilityBoundingSet=//p' "$top/scripts/packaging/systemd/hpccpp-$1.service"; }
+may=$(unit_of port@)
+for command in "replace t0" "replace t0" "show t0" "del t0"; do
+	# shellcheck disable=SC2086 # words
+	check "with what its unit may: port $command" with "$may" "$HPCCPP" port $command netns "$box"
+done
+for cap in $may; do
+	without=" $may "
+	without=${without/ $cap / }
+	port add t0
+	check "... all of which it needs: not without $cap" refused with "$(xargs <<<"$without")" \
+		"$HPCCPP" port replace t0 netns "$box"
+	port del t0
+done
+check "a port is added with less" in_box setpriv --bounding-set -all,+net_admin,+bpf,+perfmon \
+	"$HPCCPP" port add t0
+port del t0
+may=$(unit_of host)
+for command in replace replace show del; do
+	check "with what its unit may: host $command" with "$may" "$HPCCPP" host "$command" "$CGROUP"
+done
+check "... but not without it" refused with CAP_NET_ADMIN "$HPCCPP" host add "$CGROUP"
+
 # --- Cgroups above one another ----------------------------------------------------
 
 mkdir -p "$CGROUP/a/b"

@@ -108,6 +108,7 @@ manual()
 check "hpccpp: command, manual and units" lists "$tmp/hpccpp.list" \
 	"/usr/sbin/hpccpp
 $(manual)
+	/lib/systemd/system/hpccpp-cnp@.service
 	/lib/systemd/system/hpccpp-host.service
 	/lib/systemd/system/hpccpp-port@.service"
 doc=$tmp/hpccpp/usr/share/doc/hpccpp
@@ -134,6 +135,24 @@ check "... nothing is enabled or set" says <(find "$root/etc" -type f -o -type l
 check "dpkg --purge hpccpp" dpkg_there --purge hpccpp
 check "... nothing of it is left" says \
 	<(find "$root" -path "$root/var/lib/dpkg" -prune -o -name '*hpccpp*' -print) ""
+# What the package's script tells systemd, after what debhelper has put there
+printf '#!/bin/sh\necho "$@"\n' >"$tmp/systemctl"
+chmod +x "$tmp/systemctl"
+# shellcheck disable=SC2016 # for sh
+told() # ARGUMENTS of the script
+{
+	sed -n '/^# The agents that run/,$p' "$tmp/hpccpp/DEBIAN/postinst" | unshare -m sh -ec '
+		mount -t tmpfs none /run
+		mkdir -p /run/systemd/system
+		PATH=$0:$PATH exec sh -es "$@"' "$tmp" "$@"
+}
+check "an upgrade replaces the agents of units that are active" says <(told configure 0.0) \
+	"daemon-reload
+try-reload-or-restart hpccpp-host.service hpccpp-port@\*.service hpccpp-cnp@\*.service"
+check "... an installation does nothing of that kind" says <(told configure) ""
+for unit in "$tmp"/hpccpp/lib/systemd/system/*.service; do
+	check "${unit##*/}: a reload does as a start does" [ "$(unit "$unit" ExecReload)" = "$(unit "$unit" ExecStart)" ]
+done
 scripts=$tmp/tcp-hpccpp-dkms/DEBIAN
 check "tcp-hpccpp-dkms has DKMS build" grep -q common.postinst "$scripts/postinst"
 harmless() { ! grep -rE 'modprobe|insmod|sysctl|systemctl' "$scripts"; }
@@ -146,6 +165,7 @@ if command -v systemd-analyze >/dev/null; then
 	cp "$tmp"/hpccpp/lib/systemd/system/*.service "$tmp/"
 	sed -i "s#/usr/sbin/hpccpp #$tmp/hpccpp&#" "$tmp"/*.service
 	mv "$tmp/hpccpp-port@.service" "$tmp/hpccpp-port@swp1.service"
+	mv "$tmp/hpccpp-cnp@.service" "$tmp/hpccpp-cnp@eth0.service"
 	check "systemd-analyze verify has nothing to say of the units" says \
 		<(systemd-analyze verify --man=no "$tmp"/*.service 2>&1) ""
 else
