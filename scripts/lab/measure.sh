@@ -173,21 +173,29 @@ fair()
 }
 
 # ideal: the handshake, and then base RTT and all bytes with headers.
-incast()
+completion()
 {
 	awk -v rtt=$rtt -v mbit="$mbit" -v mtu="${p[mtu]}" '
-		!/^#/ {
+		!/^#/ && $4 != "-" {
+			payload += $4
 			bytes += $4 + int(($4 + mtu - 53) / (mtu - 52)) * 66
 			if (!first || $5 < first) first = $5
 			if ($6 == "-") missing++; else if ($5 + $6 > last) last = $5 + $6
 		}
 		END {
+			if (!bytes) exit
 			ideal = 2 * rtt + bytes * 8000 / mbit
+			print "goodput_gbit", payload * 8 / (last - first)
 			print "completion_us", (last - first) / 1000
 			print "ideal_us", ideal / 1000
 			print "completion_over_ideal", (last - first) / ideal
 			print "unfinished", missing + 0
 		}' "$dir/flows"
+}
+
+incast()
+{
+	completion
 	# the peak, how long it takes from there, and how busy the link is until then
 	awk -v wire=$wire -v mbit="$mbit" '
 		/^#/ { next }
@@ -216,6 +224,89 @@ incast()
 					stall = end[i] - last[i]
 			print "stall_us", stall / 1000 + 0
 		}' "$dir/flows" "$dir/rates"
+}
+
+# Others begin at once beside a flow: how high the queue gets, when it is back under 5 packets,
+# and what the link carries from then to the end, on average and over any two round trips.
+begun()
+{
+	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire '
+		BEGIN { n = 0 }
+		FILENAME ~ /events$/ { at = $2; next }
+		/^#/ { next }
+		{ t = $3 + rtt } # from 1 RTT on
+		t < at { if (t > at / 2 && $4 > before) before = $4; sent = $5; next }
+		{
+			for (; t >= at + n * rtt; n++)
+				x[n] = sent
+			sent = $5
+			if ($4 > peak) {
+				peak = $4
+				back = 0
+			}
+			if (!back && $4 <= 5 * wire)
+				back = t - at
+		}
+		END {
+			least = 1
+			for (i = 3; i < n; i++) {
+				load = (x[i] - x[i - 2]) * 8000 / mbit / (2 * rtt)
+				if (load < least) least = load
+			}
+			print "queue_before", before / wire
+			print "queue_peak", peak / wire
+			print "queue_back", back ? back / rtt : (t - at) / rtt
+			print "load", (x[n - 1] - x[0]) * 8000 / mbit / ((n - 1) * rtt)
+			print "load_least", least
+		}' "$dir/events" "$dir/queue"
+}
+
+# Of the flows that are there between two events, in the second half of the time.
+jains()
+{
+	awk '
+		BEGIN { n = e = 0; on[0] }
+		FILENAME ~ /events$/ { what[n] = $1; at[n] = $2; id[n++] = $3; next }
+		{
+			for (; e < n && $1 > at[e]; e++) {
+				s = q = m = 0
+				for (i in on) {
+					bytes = got[i] - half[i]
+					s += bytes; q += bytes * bytes; m++
+				}
+				if (m > 1)
+					jains = jains " " s * s / q / m
+				if (what[e] == "join") on[id[e]]; else delete on[id[e]]
+				delete half
+				at_half = (at[e] + at[e + 1]) / 2
+			}
+			if (e && $1 > at_half) {
+				for (i in got)
+					half[i] = got[i]
+				at_half = 1e18
+			}
+			got[$2] = $3
+		}
+		END { print "jains" jains }' "$dir/events" "$dir/rates"
+}
+
+# Messages to one receiver: their times, and what waits for it.
+messages()
+{
+	completion
+	awk '!/^#/ && $6 != "-" { print $6 }' "$dir/flows" | sort -n | awk '
+		{ v[n++] = $1 / 1000 }
+		END { print "fct_p50_us", v[int((n - 1) * .5)]; print "fct_p99_us", v[int((n - 1) * .99)] }'
+	# beyond the histogram of /proc/lablink
+	awk -v mbit="$mbit" '
+		/^#/ { next }
+		{ us[int(q * 8 / mbit)] += $3 - t; all += $3 - t; t = $3; q = $4; if (q > top) top = q }
+		END {
+			for (; sum < all * .99; i++)
+				sum += us[i]
+			print "queue_p99_us", i
+			print "queue_max_us", top * 8 / mbit
+		}' "$dir/queue"
 }
 
 # How long after the queue is half a BDP, a load of 150 %, each flow makes W smaller.
@@ -448,8 +539,8 @@ mixed()
 }
 
 case $scenario in
-step|incast|int-response|probe)
-	if grep '^#.*lost' "$dir/queue" >&2; then
+step|incast|int-response|probe|powertcp|messages)
+	if [[ -e $dir/queue ]] && grep '^#.*lost' "$dir/queue" >&2; then
 		echo "$1: the trace of the queue is not whole" >&2
 		exit 1
 	fi ;;
@@ -469,6 +560,13 @@ esac
 	probe)			link; resume ;;
 	fabric|rpc|star32)	slowdown; classes; ports ;;
 	clos)			slowdown; ports ;;
+	powertcp)
+		case ${p[shape]} in
+		incast)		link; completion; begun ;;
+		staggered)	link; events; fair; jains ;;
+		*)		slowdown; classes; ports ;;
+		esac ;;
+	messages)		link; messages ;;
 	parking)		parking ;;
 	layout)			parking; ports ;;
 	mixed)			link; mixed ;;

@@ -150,6 +150,34 @@ plan_star32()
 	done
 }
 
+# What PowerTCP's authors run (inet-tub/ns3-datacenter, examples/PowerTCP), with their rates,
+# buffer and times: beside a flow of 20 ms 10 begin at once, and stay, or 256 that have 2800
+# bytes each; 4 begin and then end one by one, 100 ms apart; WebSearch, on our fabric.
+plan_powertcp()
+{
+	local cc link="mbit=25000 rtt=30 buffer=4000000" load
+	for cc in hpccpp dctcp bbr cubic $own; do
+		echo "powertcp $cc-incast-256" cc="$cc" shape=incast "$link" flows=256 size=2800
+		echo "powertcp $cc-incast-10" cc="$cc" shape=incast "$link" flows=10
+		echo "powertcp $cc-staggered-4" cc="$cc" shape=staggered "$link" flows=4 ms=800
+		for load in 95 90 80 60 40 20; do
+			echo "powertcp $cc-websearch-$load" cc="$cc" shape=leafspine load=$load sizes=websearch \
+				rtt=9 ms=30 host=fq
+		done
+	done
+}
+
+# 50 senders of 100 messages each at once, as Bolt's authors run (serhatarslan-hub/bolt_cc_ns3,
+# scratch/bolt-star-topo-incast.cc), with their sizes, rate, MTU, link delays and buffer.
+plan_messages()
+{
+	local cc
+	for cc in hpccpp dctcp bbr cubic $own; do
+		echo "messages $cc-50x100" cc="$cc" flows=50 messages=100 size=495900 mtu=5000 rtt=5 \
+			buffer=320000000 host=fq
+	done
+}
+
 # The same between the 320 hosts of the HPCC paper's Clos.
 plan_clos()
 {
@@ -395,12 +423,15 @@ weights()
 			n = packets(us)
 			if ($1 == "step")
 				n = packets(2 * p["flows"] * p["rtt"] * (p["flows"] == 2 ? 600 : 150))
-			else if ($1 == "incast" || $1 == "int-response") {
+			else if ($1 == "incast" || $1 == "int-response" || $1 == "messages") {
 				hosts = p["flows"]
-				n = hosts * p["size"] / p["mtu"]
+				n = hosts * p["size"] / p["mtu"] * (p["messages"] ? p["messages"] : 1)
+			} else if (p["shape"] == "incast") {
+				hosts = p["flows"] + 1
+				n = packets(24000)
 			} else if ($1 == "probe")
 				hosts += p["busy"]
-			else if ($1 == "fabric" || $1 == "rpc" || $1 == "star32" || $1 == "clos") {
+			else if (p["load"]) {
 				hosts = $1 == "clos" ? 320 : $1 == "star32" ? 32 : 16
 				n = packets(us) * hosts * p["load"] / 100 * ($1 == "clos" ? 2 : 1.2)
 			} else if ($1 == "parking" || $1 == "layout") {

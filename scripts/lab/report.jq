@@ -392,6 +392,55 @@ def star32_published:
 		[["Bolt, published", { n: "2.7" }, { n: "2.8 to 4.3" }, { n: "11" }], ["HPCC, published", { n: "3.3" }, { n: "12 to 20" }, { n: "45" }],
 		 ["Swift, published", { n: "10" }, { n: "8.5 to 10" }, { n: "37" }]]);
 
+def powertcp:
+	def least: if type == "array" then min else . end;
+	[["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["more", "more"]] as $classes |
+	runs("powertcp") | select(. != []) | sort_by(.cc | rank) | . as $runs |
+	[$runs[] | select(.params.shape == "incast")] as $bursts |
+	[$runs[] | select(.params.shape == "leafspine")] as $loads |
+	section("powertcp"; "powertcp: what PowerTCP’s authors run"),
+	p("Their set of scenarios (inet-tub/ns3-datacenter, examples/PowerTCP), with their rates, buffer and times. A flow has had a link for 20 ms when others begin at once: 10 without end, or 256 with 2800 bytes each. Their list has both together, and theirs of the 10 are in the receiver’s rack. What PowerTCP claims is a queue that is short again without loss of throughput."),
+	pre("h1 ---.\n...    s1 --- r1\t 25 Gbit/s, base RTT 30 us, buffer of 4 MB; the queue is that of s1 towards r1\nhN ---'"),
+	plots(($bursts | by([.params.flows]) | . as $group | .[0].params.flows as $flows |
+		(("2:queue:packets", "3:utilisation:of the link") / ":") as $what |
+		plot("powertcp-\($flows)-\($what[1])"; "\($flows) to 1 beside a flow: \($what[1])"; "base RTTs since they begin"; $what[2];
+			("set xrange [-3:20]; \(if $what[0] == "2" then "set logscale y; set yrange [1:10<*]; set ytics add ('≤ 1' 1)" else "set yrange [0:1.05]" end)");
+			$group | sort_by(.cc | rank) | map({ title: .cc, style: (.cc | style), file: "powertcp-\(.name)", using: (if $what[0] == "2" then "1:($2 < 1 ? 1 : $2)" else "1:3" end),
+				trace: "step powertcp-\(.name) powertcp/\(.name) begin \(.params.rtt) \(.params.mbit) \(.params.mtu + 14)" })))),
+	table([["", 2], ["queue, packets", 3], ["load of the link in 4 ms", 2], ["the 2800 bytes of all", 2], ["", 2]];
+		["to 1", "", "before", "peak", "≤ 5 again, RTTs", "mean", "least of two RTTs", "there after, µs", "over ideal", "drops", "timeouts"];
+		[$bursts | sort_by([.params.flows, (.cc | rank)])[] | . as $run | .metrics |
+			[$run.params.flows, $run.cc, .queue_before, .queue_peak, .queue_back, (.load | share), (.load_least | share),
+			 .completion_us, .completion_over_ideal, .drops, .timeouts]]),
+	([$runs[] | select(.params.shape == "staggered")] | select(. != []) |
+		p("Four flows begin one by one, 100 ms apart, and end one by one; theirs do not end. Each figure is the worst of all events; Jain is that of the flows that are there, in the second half of the time between two events."),
+		table([["", 1], ["after a join", 3], ["after a leave", 2], ["", 2]];
+			["", "queue peak", "≤ 5 packets again, RTTs", "share within 1.25, RTTs", "least utilisation", "back at 0.95 η, RTTs", "least Jain", "drops"];
+			[.[] | . as $run | .metrics | [$run.cc, (.join_queue_peaks | worst), (.join_queue_back | worst), (.join_fair | worst),
+				(.leave_lows | least | share), (.leave_back | worst), (.jains | least | share), .drops]])),
+	([$loads[].params.load] | unique | select(. != []) | . as $all_of |
+		p("WebSearch at 20 to 95 % of the hosts’ links, on the leaf-spine fabric of <em>fabric</em> in place of theirs (256 hosts at 25 Gbit/s): p99 of S. Their claim is that PowerTCP’s short flows have a third less than HPCC’s at 60 %. Headers and telemetry make 100 % of a payload of 95 %."),
+		plots($classes[] | . as [$class, $text] |
+			plot("powertcp-\($class)"; "WebSearch, \($text): p99 of S"; "load, %"; "S"; "set logscale y; set yrange [1:10<*]; set xrange [15:100]";
+				[$loads | by(.cc | rank)] | map({ title: .[0].cc, style: (.[0].cc | style), points: points([.params.load, .metrics["\($class)_S_p99"]]) }))),
+		table([["", 2], ["p99 of S", 6], ["queue of switches, packets", 2], ["", 2]];
+			["load, %", ""] + ($classes | map(.[1])) + ["smallest 20 %", "largest 5 %", "mean", "max", "flows", "drops"];
+			[$loads | sort_by([.params.load, (.cc | rank)])[] | . as $run | .metrics as $m |
+				[.params.load, .cc] + [$classes[][0], "smallest", "largest" | $m["\(.)_S_p99"]] +
+				[$m.queue_mean, $m.queue_max, $m.flows, $m.drops]]));
+
+def messages:
+	runs("messages") | select(. != []) | sort_by(.cc | rank) |
+	section("messages"; "messages: 50 senders of 100 messages"),
+	p("As Bolt’s authors run it (serhatarslan-hub/bolt_cc_ns3, scratch/bolt-star-topo-incast.cc): 5000 messages of 495,900 bytes to one receiver at once, 200 ms of its link. Each is a connection of its own here, and a flow there. Throughput is of payload; of what the headers leave 5000-byte packets of TCP have 98.7 Gbit/s, and of Bolt 99.2."),
+	pre("h1 ----.\n...     s1 --- r1\t 100 Gbit/s, base RTT 5 us, MTU 5000, buffer of 320 MB; fq at hosts\nh50 ---'"),
+	table([["", 2], ["waits for the receiver, ms", 2], ["until messages are there, ms", 3], ["", 4]];
+		["", "throughput, Gbit/s", "p99", "max", "p50", "p99", "all", "over ideal", "drops", "timeouts", "unfinished"];
+		def ms: if type == "number" then . / 1000 else . end;
+		[.[] | . as $run | .metrics |
+			[$run.cc, .goodput_gbit, (.queue_p99_us | ms), (.queue_max_us | ms), (.fct_p50_us | ms), (.fct_p99_us | ms),
+			 (.completion_us | ms), .completion_over_ideal, .drops, .timeouts, .unfinished]]);
+
 def parking:
 	# of what flows get of their bottleneck, each; on a parking lot a cross flow has
 	# one link with the long one, and the long one all of them
@@ -567,7 +616,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "rpc", "star32", "clos", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "rpc", "star32", "clos", "powertcp", "messages", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -585,4 +634,4 @@ workloads("star32"; "star32: the star of Bolt’s paper";
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, terms, repeat
+powertcp, messages, parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, terms, repeat

@@ -56,6 +56,7 @@ declare -A p=(
 	[buffer]=32000000
 	[ms]=0		# how long, if not for as long as the scenario takes
 	[size]=0	# bytes of a flow
+	[messages]=1	# of each sender
 	[other]=none	# who shares the port; bare, marks: nobody, it has no agent
 	[key]=0		# 1: echoes are signed, and have to be
 	[hop]=100	# of a last link without a port agent: rate, percent of the others'
@@ -240,7 +241,7 @@ scenario_integrity() { scenario_long; }
 # Flow 1; 2 joins; 1 leaves. Then, with more, they join and leave one by one.
 scenario_step()
 {
-	local gap=$((rtt_ns * (flows == 2 ? 600 : 150))) i end
+	local gap=$((p[ms] ? p[ms] * 500000 / flows : rtt_ns * (flows == 2 ? 600 : 150))) i end
 	star "$flows" port s1 r1 trace 8000000
 	agents
 	end=$((2 * flows * gap))
@@ -335,6 +336,37 @@ scenario_star32()
 {
 	star 31
 	poisson
+}
+
+# Beside a flow that has had the link for 20 ms others begin at once, and are watched for 4 ms.
+scenario_powertcp()
+{
+	local begin=20000000 end=24000000 i
+	case ${p[shape]} in
+	incast)	;;
+	staggered) scenario_step; return ;;
+	*)	scenario_fabric; return ;;
+	esac
+	star $((flows + 1)) port s1 r1 trace 8000000
+	agents
+	echo "begin $begin" >"$out/events"
+	echo "1700 h1 r1 - $end $cc" >/tmp/list
+	for ((i = 1; i <= flows; i++)); do
+		echo "$begin h$((i + 1)) r1 $( ((p[size])) && echo "${p[size]}" || echo "- $end") $cc"
+	done >>/tmp/list
+	run_flows -w "$rtt_ns:$end" -e $end -i "$rtt_ns" -s "$out/rates" </tmp/list
+}
+
+# Each a connection of its own, a start each 10 ns. In their queue nobody is to run into a
+# timeout: the least RTO is the 200 ms of Linux.
+scenario_messages()
+{
+	local i
+	star "$flows" rto_min_us 200000 port s1 r1 trace 8000000
+	agents
+	for ((i = 0; i < flows * p[messages]; i++)); do
+		echo "$((100000 + i * 10)) h$((i % flows + 1)) r1 ${p[size]} $cc"
+	done | run_flows -w 1000:- -e 3000000000
 }
 
 # real HOST NETNS DEV...: the links that hold HOST's flows back. A line in "real" is

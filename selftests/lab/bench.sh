@@ -36,6 +36,7 @@ part=(
 	'incast hpccpp-rx-8x500k-32mb'
 	'probe 1flows-busy4'
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
+	'powertcp hpccpp-incast-10 '
 	'parking hpccpp-asymmetric'
 	'blind-hop bare'
 	'harm (hpccpp|reno)-(none|reno)-200m-20000us-hop85-buffer30 '
@@ -51,6 +52,8 @@ part=(
 	'long hpccpp-(2|16)x100g-50us-mtu9000-n64'
 	'int-response 60x500k-4mb-'
 	'rpc (hpccpp|dctcp)-fb_hadoop'
+	'powertcp hpccpp-(staggered|incast-256)'
+	'messages hpccpp'
 	'parking hpccpp-(receiver|nic)'
 	'layout hpccpp'
 	'mixed'
@@ -61,7 +64,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric rpc parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
+scenarios="long step incast int-response probe fabric rpc powertcp messages parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

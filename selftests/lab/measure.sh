@@ -36,7 +36,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 42
+ktap_plan 55
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -88,6 +88,44 @@ is share_after 1
 is least_R_mbit 2
 # a mean over two round trips, which is over 0.95 * 0.95 * 0.93 when it is whole
 is leave_back 7
+
+# Others begin at 1 ms, and make 50 packets. The link is full, but for 0.1 ms, and the trace is
+# from 0.1 ms on.
+made_up powertcp shape incast
+echo "begin 1000000" >"$dir/events"
+echo "42 p3" >"$dir/port"
+flow 0 - 1700 - - 1 hpccpp 1 >"$dir/flows"
+for ((i = 0; i <= 200; i++)); do
+	echo "42 p3 $((i * 10000)) $(((i < 90 ? 2 : i < 138 ? 140 - i : 2) * 1250)) $(((i - (i < 150 ? 0 : i < 160 ? i - 149 : 10)) * 1250))"
+done >"$dir/queue"
+measured powertcp
+is queue_before 2
+is queue_peak 50
+is queue_back 4.5
+is load 0.909091
+is load_least 0.5
+# From 1 to 3 ms there are two; the first gets three times what the second does, at last.
+made_up powertcp shape staggered
+printf '%s\n' "join 1000000 1" "leave 3000000 0" >"$dir/events"
+echo "42 p3" >"$dir/port"
+for i in 0 1; do flow $i - 1700 - - 1 hpccpp 1; done >"$dir/flows"
+printf '%s\n' "42 p3 0 0 0" "42 p3 5000000 0 0" >"$dir/queue"
+for ((t = 100; t <= 4000; t += 100)); do
+	echo "$((t * 1000)) 0 $((t * 3))"
+	((t <= 1000)) || echo "$((t * 1000)) 1 $((t < 2000 ? t * 3 : 4000 + t))"
+done >"$dir/rates"
+measured powertcp
+is jains 0.8
+# 1 ms waits for half a percent of the time, and then a tenth of that.
+made_up messages
+echo "42 p3" >"$dir/port"
+for i in 1 2; do flow $i 1184 0 $((i * 50000)) - 1184 hpccpp 1; done >"$dir/flows"
+printf '%s\n' "42 p3 0 125000 0" "42 p3 500000 12500 0" "42 p3 100000000 0 0" >"$dir/queue"
+measured messages
+is goodput_gbit 0.18944
+is completion_us 100
+is fct_p99_us 50
+is queue_p99_us 101
 
 # Slowdowns 1 to 100 of flows of 100 to 10000 bytes: the largest is the slowest.
 made_up fabric

@@ -18,9 +18,9 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric rpc star32 parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric rpc star32 powertcp messages parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
-		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-50(-seed.)? /' | jq -Rn '
+		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-[56]0(-seed.)? |staggered/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
 	(if $scenario == "scale" then { cc: .[2], flows: (.[3] | tonumber) }
 	 else .[2:] | map(split("=") | { key: .[0], value: (.[1] | tonumber? // .) }) |
@@ -46,6 +46,10 @@ runs()
 			smallest_O_p99: 1.2, packet_S_p99: (if .cc == "dctcp" then 80 else 1.234 end), to_10k_S_p99: 2 },
 		star32: { sizes: [300, 9000, 1e6], p50: [1.1, 1.2, 1.5], p95: [1.2, 1.3, 2], p99: [1.3, 1.5, 3], unfinished: 0,
 			to_7k_S_p99: 2, from_46k_to_120k_S_p99: 3, largest_S_p99: 4 },
+		powertcp: (if .params.shape == "incast" then { queue_peak: 300, queue_back: 4, load: 0.95, load_least: 0.8, unfinished: 0, completion_over_ideal: 1.1 }
+			elif .params.shape == "staggered" then { jains: [1, 0.97], join_fair: [0, 4], join_queue_peaks: [3], join_queue_back: [1], leave_lows: [0.5, 0.7], leave_back: 4 }
+			else { smallest_p99: 1.3, largest_p99: 3, unfinished: 0, to_10k_S_p99: (1 + (.params.load // 0) / 100), flows: 1000 } end),
+		messages: { goodput_gbit: 98.1, completion_us: 201000, completion_over_ideal: 1.01, queue_p99_us: 4034, unfinished: 0 },
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
@@ -61,9 +65,9 @@ runs()
 traces() # RESULTS
 {
 	local dir i
-	for dir in "$1"/step/{hpccpp,dctcp}-pair-100g-8us-stage5 "$1"/incast/hpccpp-60x500k-32mb "$1"/mixed/with-dctcp; do
+	for dir in "$1"/step/{hpccpp,dctcp}-pair-100g-8us-stage5 "$1"/incast/hpccpp-60x500k-32mb "$1"/powertcp/hpccpp-incast-{10,256} "$1"/mixed/with-dctcp; do
 		mkdir -p "$dir"
-		printf '%s\n' 'join 400000 1' 'leave 800000 0' >"$dir/events"
+		printf '%s\n' 'join 400000 1' 'begin 400000' 'leave 800000 0' >"$dir/events"
 		for ((i = 0; i < 1000; i++)); do
 			echo "42 p3 $((i * 1000)) $((i % 40 * 1514)) $((i * 11000))"
 		done | gzip -n >"$dir/queue.gz"
@@ -110,7 +114,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z0-9-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric rpc star32 parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
+	"run bounds long step incast int-response probe fabric rpc star32 powertcp messages parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
@@ -124,6 +128,7 @@ check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · dctcp-k20 0 · bbr 0 
 check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · dctcp-k20 1.3 · bbr 1.3 · cubic 1.3"
 check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · dctcp-k20 3 · bbr 3 · cubic 3"
 check "five seeds: the mean, and from the least to the largest" grep -qF '>1.6 (1.4 to 1.8)<' "$page"
+check "the least Jain of four flows, and the least load" grep -qF '<tr><td class=t>hpccpp<td>3<td>1<td>4<td>0.500<td>4<td>0.970<td>0' "$page"
 check "... and the plot of the fabric" [ "$(first_screen | grep -o '<figure>' | wc -l)" -ge 1 ]
 check "the bounds that matter have names, worst figures and how many hold" grep -qE \
 	'^<tr><td class=t>long<td class=t>utilisation<td>≥ 0.93<td>0.9512<td>[0-9]+<td>[0-9]+$' "$page"
@@ -261,7 +266,7 @@ unjudged()
 	jq -r -L "$lab" --rawfile known /dev/null -f "$lab/bounds.jq" "$tmp/judged/runs" |
 		sed -n 's/^unjudged .*, \([a-z-]*\) [^ ]*$/\1/p' | sort -u | xargs
 }
-check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n harm int-response integrity probe rpc scale sparse" ]
+check "... of each other scenario with one" [ "$(unjudged)" = "fabric flows-n harm int-response integrity powertcp probe rpc scale sparse" ]
 wrong_list() # TEXT
 {
 	printf '%s\n' "$@" >"$tmp/judged/known"
