@@ -338,10 +338,15 @@ reaction()
 }
 
 # FCT over ideal FCT, by size: in 20 classes of as many flows each. FCT has the
-# handshake in it, which is a round trip that ideal FCT has not; of rpc there is none.
+# handshake in it, which is a round trip that ideal FCT has not; of rpc there is none. S, as in
+# classes below, of the same, of all flows, and of the short ones of others' tables.
 slowdown()
 {
-	awk '!/^#/ && $6 != "-" { print $4, $6 / $7, ($6 - $11) / $7 }' "$dir/flows" | sort -n >"$dir/sorted"
+	local i
+	awk -v mbit="$mbit" -v mtu="${p[mtu]}" '!/^#/ && $6 != "-" {
+		rtt = $7 - ($4 + int(($4 + mtu - 53) / (mtu - 52)) * 66) * 8000 / mbit
+		print $4, $6 / $7, ($6 - $11) / $7, ($6 - $11 + (rtt > 0 ? rtt : 0) / 2) / $7
+	}' "$dir/flows" | sort -n >"$dir/sorted"
 	awk '/^#/ { next } $6 == "-" { u++ } { b += $4 }
 		END { print "unfinished", u + 0; print "bytes", b + 0 }' "$dir/flows"
 	awk -v n="$(wc -l <"$dir/sorted")" '{
@@ -359,18 +364,25 @@ slowdown()
 		$1 != name { put(); n = s = h = 0; name = $1 }
 		{ v[n++] = $2; s += $2; h += $3 }
 		END { put() }'
-	awk -v n="$(wc -l <"$dir/sorted")" '{ print int((NR - 1) * 20 / n), $2, $1 }' "$dir/sorted" |
-	sort -k 1,1n -k 2,2n | awk '
-		function put() {
-			if (!n) return
-			sizes = sizes " " size
-			p50 = p50 " " v[int((n - 1) * .5)]
-			p95 = p95 " " v[int((n - 1) * .95)]
-			p99 = p99 " " v[int((n - 1) * .99)]
-		}
-		$1 != class { put(); n = size = 0; class = $1 }
-		{ v[n++] = $2; if ($3 > size) size = $3 }
-		END { put(); print "sizes" sizes; print "p50" p50; print "p95" p95; print "p99" p99; print "flows", NR }'
+	for i in 2 4; do
+		awk -v i=$i -v n="$(wc -l <"$dir/sorted")" '{ print int((NR - 1) * 20 / n), $i, $1 }' "$dir/sorted" |
+		sort -k 1,1n -k 2,2n | awk -v name="$([[ $i == 2 ]] || echo S_)" '
+			function put() {
+				if (!n) return
+				sizes = sizes " " size
+				p50 = p50 " " v[int((n - 1) * .5)]
+				p95 = p95 " " v[int((n - 1) * .95)]
+				p99 = p99 " " v[int((n - 1) * .99)]
+			}
+			$1 != class { put(); n = size = 0; class = $1 }
+			{ v[n++] = $2; if ($3 > size) size = $3 }
+			END { put(); print "sizes" sizes; print name "p50" p50; print name "p95" p95; print name "p99" p99; print "flows", NR }'
+	done
+	for i in short all; do
+		awk -v short="$([[ ${p[sizes]-} == websearch ]] && echo 3000 || echo 120000)" -v i=$i \
+			'i == "all" || $1 < short { print $4 }' "$dir/sorted" | sort -g |
+			awk -v name="${i}_S_p99" '{ v[NR] = $1 } END { if (NR) print name, v[int((NR - 1) * .99) + 1] }'
+	done
 	rm "$dir/sorted"
 }
 

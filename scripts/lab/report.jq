@@ -10,6 +10,7 @@
 # metric that is not there leaves a dash or nothing.
 
 include "known";
+include "published";
 
 # --- Numbers and tables --------------------------------------------------------
 
@@ -35,6 +36,7 @@ def p99($run): # the link's histogram ends at 2 MiB
 def worst: if type == "array" then max else . end;
 def least: if type == "array" then min else . end;
 
+def over($a; $b): if ($a | type) == "number" then $a / $b else null end;
 def is_text: type == "string";
 def cell:
 	if IN("known", "new", "worse", "holds", "gone", "unjudged") then "<td class=\"t no\">\(.)" elif is_text then "<td class=t>\(@html)" elif type == "object" then "<td>\(.n | @html)"
@@ -79,7 +81,9 @@ def style: {
 	"hpccpp": "lc rgb '#009955' pt 7", "hpccpp, N = flows": "lc rgb '#55bb22' dt 2 pt 6",
 	"hpccpp, stage 0": "lc rgb '#aa3377' pt 5", "hpccpp-full": "lc rgb '#55bb22' dt 2 pt 6", "hpccpp-rx": "lc rgb '#dd77aa' dt 2 pt 4",
 	"dctcp": "lc rgb '#0077bb' pt 9", "dctcp-k20": "lc rgb '#55aadd' dt 2 pt 8", "bbr": "lc rgb '#ee9911' pt 11", "cubic": "lc rgb '#cc3311' pt 13",
-	"reno": "lc rgb '#cc3311' pt 13"
+	"reno": "lc rgb '#cc3311' pt 13", "HPCC, published": "lc rgb '#000000' dt 3 pt 4",
+	"HPCC, ns-3": "lc rgb '#000000' dt 3 pt 4", "PowerTCP, ns-3": "lc rgb '#aa3377' dt 3 pt 4", "DCTCP, ns-3": "lc rgb '#0077bb' dt 3 pt 8",
+	"HPCC-PINT, published": "lc rgb '#888888' dt 3 pt 4", "DCTCP, published": "lc rgb '#0077bb' dt 3 pt 8"
 }[.] // "lc rgb '#555555' pt 1";
 def styles: ["lc rgb '#009955' pt 7", "lc rgb '#55bb22' dt 2 pt 6", "lc rgb '#aa3377' pt 5", "lc rgb '#dd77aa' dt 2 pt 4"];
 # An empty queue has no logarithm: it stands at the lower edge, whose mark says so.
@@ -98,18 +102,16 @@ def by(f): group_by(f)[];
 
 def star: pre("h1 ---.\nh2 --- s1 --- r1\t all links alike; the queue is that of s1 towards r1\nhN ---'");
 
-# What the paper's authors' simulator has for the smallest flows, by sizes and load.
-def simulator: { "websearch 30": 1.7, "websearch 50": 1.95, "fb_hadoop 30": 2.1, "fb_hadoop 50": 2.6 };
+# What others have of the same, and where that is.
+def published_of($scenario): [published[] | select(.scenario == $scenario)];
+def footnotes($runs): [$runs[].source] | unique | map("<p class=dim><strong>\({ ns3: "ns-3", repro: "ns-3", plots: "published", bolt: "published" }[.]).</strong> \(sources[.])") | .[];
 # of runs of the same sizes and load
 def slowdown_plot($name; $p):
 	sort_by(.cc | rank) | "\(.[0].params.sizes) \(.[0].params.load)" as $key |
-	plot("\($name)-\($key | gsub(" "; "-"))-\($p)"; "\($key) %: \($p) slowdown"; "flow size, bytes"; "FCT / ideal";
-		"set logscale xy; set yrange [1:]; set format x '%.0s%c'; set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000)";
-		[.[] | { title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics[$p]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }] +
-		[(.[0].metrics.sizes | select(type == "array") | .[0]) as $size |
-			select($p == "p99" and simulator[$key]) |
-			(if $name == "rpc" then 0 else 1 end) as $handshake |
-			{ title: "HPCC simulator\(if $handshake == 1 then " + 1" else "" end)", style: "lc rgb '#000000' pt 4", points: [[$size, simulator[$key] + $handshake]] }]);
+	plot("\($name)-\($key | gsub(" "; "-"))-\($p)"; "\($key) %: \($p) of S"; "flow size, bytes"; "S";
+		"set logscale xy; set yrange [0.9:]; set format x '%.0s%c'; set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000)";
+		[(.[], (published_of($name)[] | select("\(.params.sizes) \(.params.load)" == $key))) |
+			{ title: .cc, style: (.cc | style), points: ([.metrics.sizes, .metrics["S_\($p)"]] | select(all(.[]; type == "array")) | transpose | map(select(all(.[]; type == "number" and . > 0)))) }]);
 
 # --- The first screen --------------------------------------------------------------
 
@@ -358,39 +360,43 @@ def seeds($runs; $classes):
 def workloads($scenario; $title; $text; $topology):
 	runs($scenario) | select(. != []) | . as $all_seeds | map(select((.seed // 1) == 1)) as $runs |
 	section($scenario; $title), p($text), pre($topology),
-	p("Slowdown against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class. The HPCC authors’ simulator (ns-3, RDMA, η 99 %, 320 hosts; read off their published plots, ±5 %) has at p99 of the smallest flows: WebSearch 1.7 at 30 % load and 1.95 at 50 %; FB_Hadoop 2.1 and 2.6. " +
-		if $scenario == "rpc" then "Neither theirs nor these have a handshake; theirs has the way back of the last ACK, about 0.5 for the smallest. The square in the plots is theirs."
-		else "Theirs has no handshake; ours has one, which adds a base RTT, about 1 to the slowdown of the smallest. The square in the plots is theirs plus 1." end),
+	p("S, slowdown from when data could be sent on until the last ACK is back, against flow size: flows are sorted by size into 20 classes of as many each, and a point stands at the largest size of its class."),
 	plots($runs | map(in_turn) | by([.params.sizes, .params.load]) | ("p99", "p50") as $p | slowdown_plot($scenario; $p)),
 	($runs | sort_by([.params.sizes, .params.load, .params.host == "fifo", (.cc | rank)]) |
 		map(select(.params.host == "fifo").cc += ", FIFO")) as $runs |
-	table([["", 4], ["p99 slowdown", 4], ["smallest 20 %", 2]];
-		["sizes", "load, %", "", "flows", "smallest 20 %", "theirs, no handshake", "middle", "largest 5 %", "p50", "mean after handshake"];
+	p("<em>R</em>, with the handshake:"),
+	table([["", 4], ["p99", 3], ["smallest 20 %", 2]];
+		["sizes", "load, %", "", "flows", "smallest 20 %", "middle", "largest 5 %", "p50", "mean after handshake"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .flows, .smallest_p99,
-			 (if $run.cc | IN("hpccpp", "hpccpp-full", "hpccpp-rx") then simulator["\($run.params.sizes) \($run.params.load)"] else null end),
 			 .middle_p99, .largest_p99, .smallest_p50, .smallest_mean_after_handshake]]),
+	published_of($scenario) as $others |
+	($runs | map(select(.metrics.short_S_p99 and ($others | any(.metrics.short_S_p99)))) | select(. != []) |
+		p("Beside others’ of the same: p99 of S of short flows (WebSearch: under 3 KB, FB_Hadoop: under 120 KB), and of all."),
+		table([]; ["sizes", "load, %", "", "short", "all", "largest queue, KB"];
+			[.[] | .metrics.queue_kb = over(.metrics.queue_max * (.params.mtu + 14); 1000)] as $ours |
+			[$ours + [$others[] | select(.metrics.short_S_p99)] | sort_by([.params.sizes, .params.load, .source != null])[] |
+				[.params.sizes, .params.load, .cc, .metrics.short_S_p99, .metrics.all_S_p99, .metrics.queue_kb]])),
 	($runs | map(select(.metrics.smallest_O_p99)) | select(. != []) |
 		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the hosts’ links max-min fair at each moment and wait nowhere. It knows of no links between switches: what flows lose there, as those that meet on one of two ways, is in O."),
 		([["packet", "≤ 1 packet"], ["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["more", "more"], ["smallest", "smallest 20 %"], ["largest", "largest 5 %"]]) as $classes |
 		table([["", 3]] + ($classes | map([.[1], 4])); ["sizes", "load, %", ""] + ($classes | map("R p99", "S p99", "O p99", "O mean"));
-			[.[] | .metrics as $m | [.params.sizes, .params.load, .cc] +
+			[(. + [$others[] | select(.metrics.packet_S_p99)] | sort_by([.params.sizes, .params.load, .source != null]))[] |
+				.metrics as $m | [.params.sizes, .params.load, .cc] +
 				[$classes[][0] | $m["\(.)_R_p99"], $m["\(.)_S_p99"], $m["\(.)_O_p99"], $m["\(.)_O_gmean"]]]),
 		seeds($all_seeds; $classes)),
 	table([["", 3], ["queue of ports (under fq: of switches), packets", 3], ["", 4]];
 		["sizes", "load, %", "", "mean", "worst p99", "max", "drops", "retransmitted", "timeouts", "unfinished"];
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
-			 .drops, .retransmissions, .timeouts, .unfinished]]);
+			 .drops, .retransmissions, .timeouts, .unfinished]]),
+	footnotes($others);
 
-# p99 of slowdown without a handshake, of ns-3, by the authors' notebooks (bolt_cc_ns3, analysis/)
-def star32_published:
+def star32_classes:
 	runs("star32") | select(. != []) | sort_by(.cc | rank) |
-	p("Bolt’s classes of sizes, p99 of S. What is published (serhatarslan-hub/bolt_cc_ns3, the notebooks of Bolt’s authors) is of the same rate, base RTT, MTU, sizes and load in ns-3. Hosts serve their flows in turn, there and here; its p99 are of the bins of 5 % of flows in the class, these of all in it."),
+	p("Bolt’s classes of sizes, p99 of S:"),
 	table([]; ["", "≤ 7 KB", "46 to 120 KB", "largest"];
-		[.[] | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]] +
-		[["Bolt, published", { n: "2.7" }, { n: "2.8 to 4.3" }, { n: "11" }], ["HPCC, published", { n: "3.3" }, { n: "12 to 20" }, { n: "45" }],
-		 ["Swift, published", { n: "10" }, { n: "8.5 to 10" }, { n: "37" }]]);
+		[(.[], published_of("star32")[]) | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]]);
 
 def powertcp:
 	def least: if type == "array" then min else . end;
@@ -437,9 +443,10 @@ def messages:
 	table([["", 2], ["waits for the receiver, ms", 2], ["until messages are there, ms", 3], ["", 4]];
 		["", "throughput, Gbit/s", "p99", "max", "p50", "p99", "all", "over ideal", "drops", "timeouts", "unfinished"];
 		def ms: if type == "number" then . / 1000 else . end;
-		[.[] | . as $run | .metrics |
+		[(.[], published_of("messages")[]) | . as $run | .metrics |
 			[$run.cc, .goodput_gbit, (.queue_p99_us | ms), (.queue_max_us | ms), (.fct_p50_us | ms), (.fct_p99_us | ms),
-			 (.completion_us | ms), .completion_over_ideal, .drops, .timeouts, .unfinished]]);
+			 (.completion_us | ms), .completion_over_ideal, .drops, .timeouts, .unfinished]]),
+	footnotes(published_of("messages"));
 
 def parking:
 	# of what flows get of their bottleneck, each; on a parking lot a cross flow has
@@ -630,7 +637,7 @@ workloads("rpc"; "rpc: messages on connections that are kept";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
 workloads("star32"; "star32: the star of Bolt’s paper";
 	"Poisson arrivals between 32 hosts of one switch, FB_Hadoop at 80 % of their links.";
-	"h1 ---.\n...    s1 --- h32\t all links 100 Gbit/s, base RTT 5 us, MTU 5000"), star32_published,
+	"h1 ---.\n...    s1 --- h32\t all links 100 Gbit/s, base RTT 5 us, MTU 5000"), star32_classes,
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),

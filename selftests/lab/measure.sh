@@ -36,7 +36,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 55
+ktap_plan 58
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -182,6 +182,9 @@ done >"$dir/flows"
 measured oracle
 is to_100k_R_p99 3
 is to_100k_S_p99 2.75
+is S_p99 "[2.75,2.75]"
+is short_S_p99 2.75
+is all_S_p99 2.75
 is to_100k_O_gmean 1.83333
 
 # A flow of 3/4 and one of 1/4: Jain's index is 1 / (2 (9/16 + 1/16)).
