@@ -14,6 +14,8 @@ packages=(
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 zstd lz4
 	# the kernel of the lab
 	flex bison bc patch
+	# who hands out its runs, and brings them from other machines
+	parallel rsync
 	# the dissector, RoCEv2 packets, the packages, flent's files (not its plots, 360 MB)
 	tshark python3-scapy dkms debhelper dh-dkms dpkg-dev lintian flent
 	# tests and the demo

@@ -6,7 +6,7 @@
 #	flent.sh [-q] [-o DIR] [-s STEPS] SOURCE...
 #
 # demo.sh makes them of all of its runs, in results/flent, and bench.sh of the lab's that
-# follow rates, in results/lab/flent; -q does not name them.
+# follow rates, in the directory of each; -q does not name them.
 #
 # SOURCE is one of results/queue-*.csv of the demo, or the directory of a run of the
 # lab, results/lab/SCENARIO/NAME. DIR (results/flent) gets of each, in STEPS (1000)

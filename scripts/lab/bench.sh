@@ -1,15 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the lab's scenarios (plan.sh lists their runs), one on each CPU at a time, and
-# say which of the bounds (bounds.jq) hold:
+# Run the lab's scenarios (plan.sh lists their runs), one on each CPU at a time, those
+# that take longest first, and say which of the bounds (bounds.jq) hold:
 #
 #	bench.sh [SCENARIO]...		default: all but clos, which is bench-paper's
 #	bench.sh --report [SCENARIO]...	run nothing: the report of what has been run
+#	bench.sh --one WEIGHT RUN	one of the runs, for GNU parallel: what plan.sh says of it
 #
-# Each run leaves NAME.json and its raw traces in results/lab/SCENARIO/, and one that
-# follows rates flent's data files in results/lab/flent/ (../flent.sh). What is there
+# Each run leaves NAME.json and NAME/, its raw traces, in results/lab/SCENARIO/; in one that
+# follows rates are flent's data files, too (../flent.sh). What is there
 # from this module, kernel and plan is not run again, but with FORCE=1. Stopped by a
 # signal it makes the report of what is there.
+#
+# HOSTS="a b" has the runs done on these machines, to which ssh logs in without a word; ":" is
+# this one. Each has this tree at this path, and in it what make lab has built of it: a run of
+# other binaries is not taken. Results are the same to the byte, wherever they come from.
 #
 # CCS=hpccpp,dctcp runs, and judges, a part; ONLY is an extended regular expression
 # that lines of the plan match. RESULTS_LAB is another place for the results. Ends as
@@ -49,8 +54,12 @@ own_setup()
 	export OWN=$own OWN_MARK=${queue#mark=} OWN_SYSCTLS=${CC_SYSCTLS-}
 }
 
-report=
-[[ ${1-} != --report ]] || { report=1; shift; }
+report=''
+one=''
+case ${1-} in
+--report) report=1; shift ;;
+--one)	one=${*:2}; set -- "${3-}" ;;
+esac
 CCS=${CCS-}
 known="hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 bbr cubic reno"
 own=
@@ -81,7 +90,7 @@ fi
 plan=$(grep -E -e "${ONLY-}" <<<"$plan" || true)
 [[ -n $plan ]] || bad "no run of $* is for CC=$CCS ONLY=${ONLY-}"
 
-results=${RESULTS_LAB:-$top/results/lab}
+results=$(realpath -m "${RESULTS_LAB:-$top/results/lab}")
 if [[ -n $report ]]; then
 	# of any module: what each run has had is in the report
 	tmp=$(mktemp -d)
@@ -100,9 +109,6 @@ if [[ -n $report ]]; then
 	exit
 fi
 lab_env "$top"
-mkdir -p "$results"
-exec 7>"$results/.lock"
-flock -n 7 || die "another bench.sh is at work in $results"
 # What a run depends on, beside its line of the plan.
 digest() { cat "$@" | sha256sum | cut -c1-12; }
 state=$(digest "$("$here/kernel.sh")/linux" "$HPCCPP_LAB"/{tgen,testbed,link/sch_lablink.ko} \
@@ -114,7 +120,7 @@ if [[ -n $own ]]; then
 	# in the lab a file in /tmp is not to be seen, but for those in the tree
 	OWN_KO=$HPCCPP_LAB/own-$(digest "$CC_KO").ko
 	export OWN_KO
-	cp "$CC_KO" "$OWN_KO"
+	[[ -e $OWN_KO ]] || { cp "$CC_KO" "$OWN_KO.$$" && mv "$OWN_KO.$$" "$OWN_KO"; }
 	own_state=$(cat "$OWN_KO" - <<<"$OWN_SYSCTLS" | digest)
 fi
 measure=$(digest "$here/measure.sh" "$here/../flent.sh" "$HPCCPP_LAB/oracle")
@@ -141,40 +147,40 @@ is_measured() # SCENARIO NAME
 	[[ $1 == scale || $(cat "$results/$1/$2/measured" 2>/dev/null) == "$measure" ]]
 }
 
-due=()
-while read -r scenario name args; do
-	# without FORCE what is there stays, but for how it is measured
-	if [[ -n ${FORCE-} ]] || ! is_run "$scenario" "$name" "$args"; then
-		rm -f "$results/$scenario/$name/stamp"
-	elif is_measured "$scenario" "$name"; then
-		continue
-	fi
-	due+=("$scenario $name $args")
-done <<<"$plan"
-echo "$(wc -l <<<"$plan") runs, ${#due[@]} to do"
-
-one() # CPU SCENARIO NAME ARGUMENT...
-{
-	local cpu=$1 scenario=$2 name=$3
-	shift 3
+if [[ -n $one ]]; then
+	read -r weight scenario name args <<<"$one"
+	echo "begin $weight $scenario $name"
+	exec 3>&1 >&2 </dev/null
 	export RESULTS=$results/$scenario
 	mkdir -p "$RESULTS/$name"
-	if ! is_run "$scenario" "$name" "$*"; then
+	if [[ -n ${FORCE-} ]] || ! is_run "$scenario" "$name" "$args"; then
 		rm -f "$RESULTS/$name.json"
-		if [[ $scenario == scale ]]; then
-			setpriv --pdeathsig TERM "$here/scale.sh" "$name" "$@" </dev/null || return
-		else
-			setpriv --pdeathsig TERM "$here/uml.sh" --cpu "$cpu" --mem 8G --timeout 3600 -- \
-				"$here/run.sh" "$scenario" "$name" "$@" </dev/null || return
-		fi
-		stamp "$scenario" "$name" "$*" >"$RESULTS/$name/stamp"
+		run=("$here/scale.sh" "$name")
+		[[ $scenario == scale ]] || run=("$here/uml.sh" --mem 8G --timeout 3600 -- "$here/run.sh" "$scenario" "$name")
+		# shellcheck disable=SC2086 # the words of a run
+		"${run[@]}" $args
+		stamp "$scenario" "$name" "$args" >"$RESULTS/$name/stamp"
 	fi
 	if [[ $scenario != scale ]]; then
-		"$here/measure.sh" "$name" || return
-		[[ ! -e $RESULTS/$name/rates.gz ]] ||
-			"$here/../flent.sh" -q -o "$results/flent" "$RESULTS/$name" || return
+		"$here/measure.sh" "$name"
+		[[ ! -e $RESULTS/$name/rates.gz ]] || "$here/../flent.sh" -q -o "$RESULTS/$name" "$RESULTS/$name"
 		echo "$measure" >"$RESULTS/$name/measured"
 	fi
+	echo "end $weight $scenario $name" >&3
+	exit
+fi
+
+mkdir -p "$results"
+exec 7>"$results/.lock"
+flock -n 7 || die "another bench.sh is at work in $results"
+
+# undone: runs of the plan that are not there, or not measured as now
+undone()
+{
+	while read -r scenario name args; do
+		is_run "$scenario" "$name" "$args" && is_measured "$scenario" "$name" ||
+			echo "$scenario $name $args"
+	done <<<"$plan"
 }
 
 judge() # the runs of the plan that are there
@@ -185,19 +191,38 @@ judge() # the runs of the plan that are there
 	RESULTS=$results "$here/judge.sh" "$tmp/all.json"
 }
 
-begin=$SECONDS
+# follow: where we are, at most every 20 s, by what the runs say. Of one at work half counts.
+follow()
+{
+	local what weight run said=-20 n=0 sum=0 at=0
+	local -A now=()
+	while read -r what weight run; do
+		if [[ $what == begin ]]; then
+			now[$run]=$weight
+			: $((at += weight))
+		else
+			unset "now[$run]"
+			: $((n++, at -= weight, sum += weight))
+		fi
+		((SECONDS - said >= 20)) || continue
+		said=$SECONDS
+		printf '  %d of %d runs in %d s%s; now %s\n' $n "$runs" "$SECONDS" \
+			"$( ((!sum)) || echo ", about $((SECONDS * (2 * (total - sum) - at) / (2 * sum + at))) s to go")" \
+			"$(printf '%s\n' "${!now[@]}" | sort | paste -sd , | sed 's/,/, /g')"
+	done
+}
+
 tmp=$(mktemp -d)
-echo 0 >"$tmp/done"
-started=()
+parallel=
 # shellcheck disable=SC2317 # a trap calls it
 finish()
 {
 	trap - EXIT INT TERM
-	[[ ${#started[@]} -eq 0 ]] || kill -- "${started[@]/#/-}" 2>/dev/null || true
+	[[ -z $parallel ]] || kill -- "-$parallel" 2>/dev/null || true
 	wait
 	if [[ $1 -gt 128 ]]; then
 		judge >"$tmp/judged" 2>&1 || true
-		echo "stopped after $(($(wc -l <"$tmp/done") - 1)) of ${#due[@]} runs; 'make bench' goes on from here." >&2
+		echo "stopped; 'make bench' goes on from here." >&2
 		echo "$results/report.html is of $(jq length "$tmp/all.json") of $(wc -l <<<"$plan") runs" >&2
 	fi
 	rm -rf "$tmp"
@@ -207,58 +232,33 @@ trap 'finish $?' EXIT
 trap 'finish 130' INT
 trap 'finish 143' TERM
 
-mapfile -t weights < <(printf '%s\n' "${due[@]}" | "$here/plan.sh" --weights)
-total=$(printf '%s\n' "${weights[@]}" | awk '{ n += $1 } END { print n }')
-
-# progress: where we are, at most every 20 s
-progress()
-{
-	local said
-	said=$(cat "$tmp/said" 2>/dev/null || echo -20)
-	((SECONDS - said >= 20)) || return 0
-	echo "$SECONDS" >"$tmp/said"
-	awk -v total="$total" -v runs=${#due[@]} -v passed=$((SECONDS - begin)) '
-		FILENAME ~ /done$/ { sum += $1; n = FNR - 1; next }
-		{ running = running (running ? ", " : "") $0 }
-		END {
-			printf "  %d of %d runs in %d s", n, runs, passed
-			if (sum)
-				printf ", about %d s to go", passed * (total - sum) / sum
-			print "; now " running
-		}' "$tmp/done" "$tmp"/at.* 2>/dev/null || true # the other may just have ended
-}
-
-# Workers take the next run that nobody has, so that both end at about the same time.
-worker() # CPU
-{
-	local i scenario name
-	set +m
-	for i in "${!due[@]}"; do
-		mkdir "$tmp/$i" 2>/dev/null || continue
-		read -r scenario name _ <<<"${due[i]}"
-		echo "$scenario $name" >"$tmp/at.$1"
-		progress
-		# shellcheck disable=SC2086 # the words of a run
-		one "$1" ${due[i]} || { echo "failed: ${due[i]}" >&2; touch "$tmp/failed"; }
-		echo "${weights[i]}" >>"$tmp/done"
-	done
-	rm -f "$tmp/at.$1"
-}
-# in process groups of their own, so that nothing of a run stays when it is stopped
+[[ -z ${FORCE-} ]] || while read -r scenario name _; do
+	rm -f "$results/$scenario/$name/stamp"
+done <<<"$plan"
+undone >"$tmp/due"
+runs=$(wc -l <"$tmp/due")
+echo "$(wc -l <<<"$plan") runs, $runs to do"
+# shellcheck disable=SC2094 # both read it
+"$here/plan.sh" --weights <"$tmp/due" | paste -d ' ' - "$tmp/due" | sort -s -k 1,1nr >"$tmp/jobs"
+total=$(awk '{ n += $1 } END { print n + 0 }' "$tmp/jobs")
+export RESULTS_LAB=$results FORCE=${FORCE-} CCS CC_KO=${CC_KO:+$(realpath "$CC_KO")} CC_SYSCTLS=${CC_SYSCTLS-} CC_QUEUE=${CC_QUEUE-}
+elsewhere=()
+# shellcheck disable=SC2054 # a list is one word
+[[ -z ${HOSTS-} ]] || elsewhere=(-S "${HOSTS// /,}" --env RESULTS_LAB,FORCE,CCS,CC_KO,CC_SYSCTLS,CC_QUEUE
+	--return "$results/{2}/{3}" --return "$results/{2}/{3}.json" ${own:+--basefile "$CC_KO"})
+# in a process group of its own, so that nothing of a run stays when it is stopped
 set -m
-for ((cpu = 0; cpu < $(nproc); cpu++)); do
-	worker "$cpu" &
-	started+=($!)
-done
+parallel --plain --will-cite --line-buffer -a "$tmp/jobs" --colsep ' ' "${elsewhere[@]}" \
+	"${here@Q}/bench.sh" --one {} > >(follow) &
+parallel=$!
 set +m
-for pid in "${started[@]}"; do
-	wait "$pid"
-done
-started=()
+wait "$parallel" || true
+parallel=
+undone >"$tmp/failed"
 status=0
 rm -f "$results/report.html"
 judge || status=$?
 # known.bounds knows nothing of somebody's own, nor are its runs to be judged
 [[ -z $own || ! -s $results/report.html ]] || status=0
-[[ ! -e $tmp/failed ]] || die "runs failed (above); what has been run stays"
+[[ ! -s $tmp/failed ]] || { sed 's/^/failed: /' "$tmp/failed" >&2; die "runs failed (above); what has been run stays"; }
 exit "$status"

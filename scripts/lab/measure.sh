@@ -17,8 +17,8 @@ declare -A p
 scenario=
 eval "$(jq -r '@sh "scenario=\(.scenario)",
 	(.params | to_entries[] | @sh "p[\(.key)]=\(.value | tostring)")' "$dir/meta.json")"
-for file in "$dir"/*.gz; do
-	[[ ! -e $file ]] || gunzip -f "$file"
+for file in flows links queue rates updates; do
+	[[ ! -e $dir/$file.gz ]] || gunzip -f "$dir/$file.gz"
 done
 oracle=${HPCCPP_LAB:-$(realpath "${BASH_SOURCE%/*}/../../.build/lab")}/oracle
 wire=$((p[mtu] + 14 + p[overhead]))
@@ -302,7 +302,7 @@ messages()
 		/^#/ { next }
 		{ us[int(q * 8 / mbit)] += $3 - t; all += $3 - t; t = $3; q = $4; if (q > top) top = q }
 		END {
-			for (; sum < all * .99; i++)
+			for (i = 0; sum < all * .99; i++)
 				sum += us[i]
 			print "queue_p99_us", i
 			print "queue_max_us", top * 8 / mbit

@@ -160,7 +160,7 @@ plan_powertcp()
 		echo "powertcp $cc-incast-256" cc="$cc" shape=incast "$link" flows=256 size=2800
 		echo "powertcp $cc-incast-10" cc="$cc" shape=incast "$link" flows=10
 		echo "powertcp $cc-staggered-4" cc="$cc" shape=staggered "$link" flows=4 ms=800
-		for load in 95 90 80 60 40 20; do
+		for load in 95 80 60 40 20; do
 			echo "powertcp $cc-websearch-$load" cc="$cc" shape=leafspine load=$load sizes=websearch \
 				rtt=9 ms=30 host=fq
 		done
@@ -439,7 +439,7 @@ weights()
 				n = packets(p["rtt"] * 4000) * 2
 			}
 			hpccpp = p["cc"] ~ /^hpccpp/
-			print $1 == "scale" ? 60 : 1 + (hpccpp ? 0.19 : 0.01) * hosts + (hpccpp ? 27e-6 : 20e-6) * n
+			printf "%.0f\n", $1 == "scale" ? 60 : 1 + (hpccpp ? 0.19 : 0.01) * hosts + (hpccpp ? 34e-6 : 14e-6) * n
 		}'
 }
 if [[ ${1-} == --weights ]]; then

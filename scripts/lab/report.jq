@@ -390,13 +390,14 @@ def workloads($scenario; $title; $text; $topology):
 		[$runs[] | . as $run | .metrics |
 			[$run.params.sizes, $run.params.load, $run.cc, .queue_mean, (.queue_p99 | p99($run)), .queue_max,
 			 .drops, .retransmissions, .timeouts, .unfinished]]),
-	footnotes($others);
+	(select($scenario != "star32") | footnotes($others));
 
 def star32_classes:
 	runs("star32") | select(. != []) | sort_by(.cc | rank) |
 	p("Bolt’s classes of sizes, p99 of S:"),
 	table([]; ["", "≤ 7 KB", "46 to 120 KB", "largest"];
-		[(.[], published_of("star32")[]) | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]]);
+		[(.[], published_of("star32")[]) | [.cc, .metrics.to_7k_S_p99, .metrics.from_46k_to_120k_S_p99, .metrics.largest_S_p99]]),
+	footnotes(published_of("star32"));
 
 def powertcp:
 	def least: if type == "array" then min else . end;

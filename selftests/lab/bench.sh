@@ -78,7 +78,7 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 11))
+ktap_plan $((${#bounds[@]} + 14))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
@@ -96,12 +96,12 @@ check "the same bounds again" cmp "$tmp/bounds" "$RESULTS_LAB/bounds"
 name=incast-hpccpp-8x500k-1mb
 for file in "$RESULTS_LAB"/*/*/rates.gz; do
 	read -r scenario run < <(jq -r '"\(.scenario) \(.name)"' "${file%/*}/meta.json")
-	[[ -s $RESULTS_LAB/flent/$scenario-$run-queue.flent.gz ]] || echo "$scenario $run"
+	[[ -s $RESULTS_LAB/$scenario/$run/$scenario-$run-queue.flent.gz ]] || echo "$scenario $run"
 done >"$tmp/without"
 assert_eq "runs that follow rates, without flent's files" "$(wc -l <"$tmp/without")" 0
 check "... flent's summary has the queue and the rates of a run" flent_has \
-	"qdisc-stats::backlog_bytes" "$RESULTS_LAB/flent/$name-queue.flent.gz" \
-	"TCP upload::8" "$RESULTS_LAB/flent/$name-flows.flent.gz"
+	"qdisc-stats::backlog_bytes" "$RESULTS_LAB/incast/hpccpp-8x500k-1mb/$name-queue.flent.gz" \
+	"TCP upload::8" "$RESULTS_LAB/incast/hpccpp-8x500k-1mb/$name-flows.flent.gz"
 assert_le "W by the receiver, one queue is answered once: completion over ideal" \
 	"$(jq .metrics.completion_over_ideal "$RESULTS_LAB/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
 
@@ -119,9 +119,46 @@ stopped()
 	cat "$tmp/stopped.out"
 	[[ $status -eq 143 && -s $tmp/stopped/report.html ]] &&
 		grep -qxF "$tmp/stopped/report.html is of 2 of 3 runs" "$tmp/stopped.out" &&
-		grep -qE '^  0 of 3 runs in [0-9]+ s; now incast (cubic|dctcp)-8x10k-1mb' "$tmp/stopped.out"
+		grep -qE '^  0 of 3 runs in [0-9]+ s; now (long hpccpp-64x100g-50us-mtu1500-n64|incast (cubic|dctcp)-8x10k-1mb)' "$tmp/stopped.out"
 }
 check "stopped, it reports the runs that are there, and names those at work" stopped
+nothing_left() { ! pgrep -fa -- "--one [0-9]+ long hpccpp-64x100g-50us-mtu1500-n64 "; }
+check "... of which nothing is left" busywait 10 nothing_left
+
+# On another machine, which is this one, but for its results: HOSTS, and an ssh to it.
+mkdir -p "$tmp"/{bin,far,there}
+cat >"$tmp/bin/ssh" <<END
+#!/bin/bash
+while [[ \$1 == -* ]]; do shift; done
+shift
+[[ \$1 != -- ]] || shift
+exec unshare -m bash -c 'mount --bind $tmp/there $tmp/far && cd / && . $tmp/bin/other && eval "\$*"' - "\$@"
+END
+chmod +x "$tmp/bin/ssh"
+: >"$tmp/bin/other"
+elsewhere()
+{
+	PATH=$tmp/bin:$PATH HOSTS=machine ONLY='incast (cubic|dctcp)-8x10k-1mb' RESULTS_LAB=$tmp/far FORCE=1 \
+		"$bench" incast >"$tmp/far.out" 2>&1
+}
+brought()
+{
+	if ! elsewhere || [[ ! -s $tmp/there/incast/dctcp-8x10k-1mb.json ]]; then
+		cat "$tmp/far.out"
+		return 1
+	fi
+	# flent's files have the time at which they were made
+	diff -r -x '*.flent.gz' "$tmp/stopped/incast" "$tmp/far/incast"
+}
+refused() { ! elsewhere && grep -q '^failed: incast dctcp-8x10k-1mb ' "$tmp/far.out"; }
+if unshare -m true; then
+	check "done by ssh on another machine: the same bytes" brought
+	echo "sed -i 's/^[0-9a-f]*/other/' $tmp/far/incast/*/stamp 2>/dev/null || true" >"$tmp/bin/other"
+	check "... and with other binaries there: refused" refused
+else
+	ktap_skip "done by ssh on another machine" "no mount namespaces"
+	ktap_skip "... and with other binaries there" "no mount namespaces"
+fi
 
 refuses() # NAME TEXT COMMAND...
 {

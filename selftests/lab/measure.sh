@@ -120,7 +120,7 @@ is jains 0.8
 made_up messages
 echo "42 p3" >"$dir/port"
 for i in 1 2; do flow $i 1184 0 $((i * 50000)) - 1184 hpccpp 1; done >"$dir/flows"
-printf '%s\n' "42 p3 0 125000 0" "42 p3 500000 12500 0" "42 p3 100000000 0 0" >"$dir/queue"
+printf '%s\n' "42 p3 0 125000 0" "42 p3 500000 12500 0" "42 p3 98000000 0 0" "42 p3 100000000 0 0" >"$dir/queue"
 measured messages
 is goodput_gbit 0.18944
 is completion_us 100
