@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hpccpp flow: the connections of a namespace under the congestion control
- * hpccpp, with the state of the algorithm, read by the iterator flow.bpf.c.
+ * hpccpp flow: the connections of a namespace that asked for the congestion control
+ * hpccpp, with the state of the algorithm, or why they are not under telemetry. The
+ * iterator flow.bpf.c reads them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +25,8 @@ static const char usage[] =
 "links   links that the flow has heard of       B  rate of the slowest of them\n"
 "acks    ACKs that the algorithm saw; updates: those that moved the window\n"
 "\n"
-"A flow that lost telemetry is hpccpp-reno and has no U, W, T, R and B. One that\n"
-"never had any is under the fallback of its host agent, and not listed.\n"
+"A flow that lost telemetry is hpccpp-reno, and one that never had any is under\n"
+"the fallback of its host agent: these have a reason, and no U, W, T, R and B.\n"
 "-s adds the records that were left out, by reason. See hpccpp(8).\n";
 
 const struct field flow_fields[] = {
@@ -35,6 +36,8 @@ const struct field flow_fields[] = {
 	{ "dst", FORM_ADDRESS, "", "DESTINATION", "", NULL },
 	{ "dport", FORM_NUM, NULL, NULL, "", NULL },
 	{ "mode", FORM_TEXT, "", "MODE", "", NULL },
+	{ "reason", FORM_TEXT, "reason", "REASON", NULL, NULL },
+	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
 	{ "ino", FORM_NUM, NULL, NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_flow_utilization_ratio",
 	  "Load of the bottleneck link, queue included, 1 is full." },
@@ -90,6 +93,7 @@ static const char *const modes[] = {
 };
 
 static const char *const guards[] = HPCCPP_GUARD_NAMES;
+static const char *const reasons[] = HPCCPP_REASON_NAMES;
 
 /* "?" of a number that a newer module may have. */
 static const char *name_of(const char *const *names, size_t n, size_t i)
@@ -97,12 +101,11 @@ static const char *name_of(const char *const *names, size_t n, size_t i)
 	return i < n ? names[i] : "?";
 }
 
+/* What TCP knows, and why telemetry does not steer the flow */
 static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 {
 	struct json_object *row = json_object_new_object();
 	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
-	__u64 counts[HPCCPP_G_MAX];
-	size_t i;
 
 	inet_ntop(r->family, r->saddr, src, sizeof(src));
 	inet_ntop(r->family, r->daddr, dst, sizeof(dst));
@@ -112,9 +115,21 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 	put_num(row, "dport", r->dport);
 	put_str(row, "state", name_of(states, ARRAY_SIZE(states), r->state));
 	put_num(row, "ino", r->ino);
-	put_str(row, "mode", name_of(modes, ARRAY_SIZE(modes), r->mode));
+	put_str(row, "mode", *r->fallback ? r->fallback :
+		name_of(modes, ARRAY_SIZE(modes), r->mode));
+	if (r->reason)
+		put_str(row, "reason", name_of(reasons, ARRAY_SIZE(reasons), r->reason));
 	put_num(row, "cwnd", r->cwnd);
 	put_num(row, "srtt", r->srtt_us);
+	return row;
+}
+
+/* What the module's state of a flow has */
+static void put_state(struct json_object *row, const struct hpccpp_flow_rec *r)
+{
+	__u64 counts[HPCCPP_G_MAX];
+	size_t i;
+
 	/* without telemetry they are none, or of when there was some */
 	if (r->mode == HPCCPP_INT) {
 		put_fixed(row, "U", r->U);
@@ -135,12 +150,13 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		counts[i] = r->guards[i];
 	put_counts(row, "guards", guards, counts, ARRAY_SIZE(counts));
-	return row;
 }
 
+/* A flow of a module of another build is a row with what TCP knows, and is said once. */
 static int read_flows(int fd, void (*take)(void *to, struct json_object *row), void *to)
 {
 	struct hpccpp_flow_rec rec;
+	struct json_object *row;
 	FILE *in = fdopen(fd, "r");
 	int ret = EXIT_DONE;
 
@@ -148,15 +164,19 @@ static int read_flows(int fd, void (*take)(void *to, struct json_object *row), v
 		close(fd);
 		return errno_error(errno, "cannot read the flows");
 	}
-	while (!ret && fread(&rec, sizeof(rec), 1, in) == 1) {
-		if (rec.layout && rec.layout != HPCCPP_FLOW_LAYOUT)
+	while (fread(&rec, sizeof(rec), 1, in) == 1) {
+		row = flow_row(&rec);
+		if (rec.layout == HPCCPP_FLOW_LAYOUT)
+			put_state(row, &rec);
+		else if (rec.layout)
+			put_str(row, "error", "the module and this command differ");
+		take(to, row);
+		if (rec.layout && rec.layout != HPCCPP_FLOW_LAYOUT && !ret)
 			ret = system_error("the module and this command differ: its flows have layout %#x, ours %#x",
 					   rec.layout,
 					   (unsigned int)HPCCPP_FLOW_LAYOUT);
-		else
-			take(to, flow_row(&rec));
 	}
-	if (!ret && ferror(in))
+	if (ferror(in))
 		ret = errno_error(errno, "cannot read the flows");
 	fclose(in);
 	return ret;

@@ -57,6 +57,10 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(a
 	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
 	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
 
+check "hpccpp(8): the reasons of flows are those of the command" diff \
+	<(items "$top/tools/man/hpccpp.8" reasons: | sed 's/^Cm //') \
+	<(sed -n '/define HPCCPP_REASON_NAMES/,/}/p' "$top/tools/bpf/hpccpp_agent.h" | grep -oE '"[a-z-]+"' | tr -d '"')
+
 # --- README.md ---------------------------------------------------------------
 
 # packages FILE: the words from "apt-get install" to the end of its lines

@@ -24,7 +24,7 @@
 
 #include "hpccpp.h"
 #include "hpccpp_cnp.h"
-#include "hpccpp_flow.h"
+#include "flow_reason.h"
 #include "cnp.skel.h"
 #include "flow.skel.h"
 
@@ -853,11 +853,93 @@ static void flows_of_tcp(void **state)
 	f = json_object_array_get_idx(rows, 2);
 	assert_entry(f, "state", "\"?\"");
 	assert_entry(f, "mode", "\"?\"");
+	assert_entry(f, "cwnd", "12");
+	/* nothing that the module would have said */
+	assert_entry(f, "acks", "none");
+	assert_entry(f, "guards", "none");
 }
 
-/* Its flows have another size, or as large ones other fields: no number of them can be told. */
+static void flows_that_have_a_reason(void **state)
+{
+	struct json_object *rows, *f;
+
+	recs[0].reason = HPCCPP_R_BLIND_LOSS;
+	recs[1].mode = HPCCPP_OFF;
+	recs[1].layout = 0;
+	strcpy(recs[1].fallback, "cubic");
+	recs[1].reason = HPCCPP_R_NO_ECHO;
+	rows = flow_list(EXIT_DONE);
+	f = json_object_array_get_idx(rows, 0);
+	assert_entry(f, "mode", "\"hpccpp\"");
+	assert_entry(f, "reason", "\"blind-loss\"");
+	assert_entry(f, "U", "0.500");
+	f = json_object_array_get_idx(rows, 1);
+	assert_entry(f, "mode", "\"cubic\"");
+	assert_entry(f, "reason", "\"no-echo\"");
+	assert_entry(f, "fallbacks", "none");
+	assert_entry(json_object_array_get_idx(rows, 2), "reason", "none");
+}
+
+static void reasons_as_the_agent_knows_them(void **state)
+{
+	static const struct {
+		struct flow f;
+		enum hpccpp_reason why;
+	} cases[] = {
+		{ { .heard = 1, .mail.gen = 1 }, HPCCPP_R_NOT_ASKED },
+		{ { .wanted = 1, .proven = 1, .heard = 1, .mail.gen = 1 }, HPCCPP_R_UNUSED },
+		{ { .wanted = 1, .proven = 1, .heard = 1, .asked_end = 9 }, HPCCPP_R_EMPTY },
+		{ { .wanted = 1, .proven = 1 }, HPCCPP_R_EMPTY },
+		{ { .wanted = 1, .proven = 1, .passive = 1 }, HPCCPP_R_NO_DATA },
+		{ { .wanted = 1, .passive = 1 }, HPCCPP_R_NO_ECHO },
+		{ { .wanted = 1 }, HPCCPP_R_NO_ECHO },
+		{ { .wanted = 1, .tries = 4, .asked_end = 9 }, HPCCPP_R_NO_ECHO },
+		/* it has asked, and the peer has shown only that it has an agent */
+		{ { .wanted = 1, .proven = 1, .asked_end = 9 }, HPCCPP_R_NO_ECHO },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(agent_reason(&cases[i].f), cases[i].why);
+}
+
+static void reasons_as_the_module_knows_them(void **state)
+{
+	struct flow unheard = { .wanted = 1 }, empty = { .wanted = 1, .heard = 1 }, other = {};
+	struct hpccpp_flow f = {};
+
+#define REASON(mode, agent, kept) flow_reason(mode, true, agent, &f, kept)
+	assert_int_equal(flow_reason(HPCCPP_OFF, false, AGENT_NONE, NULL, &other), HPCCPP_R_NONE);
+	assert_int_equal(flow_reason(HPCCPP_RENO, false, AGENT_NONE, NULL, &other),
+			 HPCCPP_R_NO_MEMORY);
+	/* of a module of another build */
+	assert_int_equal(flow_reason(HPCCPP_RENO, true, AGENT_READ, NULL, &empty), HPCCPP_R_NONE);
+	assert_int_equal(flow_reason(3, true, AGENT_READ, &f, &empty), HPCCPP_R_NONE);
+	assert_int_equal(REASON(HPCCPP_INT, AGENT_NONE, &other), HPCCPP_R_NONE);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_NONE, &empty), HPCCPP_R_NO_AGENT);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_OTHER, &empty), HPCCPP_R_NONE);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_READ, &empty), HPCCPP_R_EMPTY);
+	f.fallbacks = 1;
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_READ, &empty), HPCCPP_R_LOST_RECORDS);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_READ, &unheard), HPCCPP_R_LOST_ECHO);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_READ, &other), HPCCPP_R_NOT_ASKED);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_NONE, &empty), HPCCPP_R_NO_AGENT);
+	f.blind = 1;
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_READ, &empty), HPCCPP_R_BLIND_DELAY);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_OTHER, &empty), HPCCPP_R_BLIND_DELAY);
+	assert_int_equal(REASON(HPCCPP_RENO, AGENT_NONE, &empty), HPCCPP_R_NO_AGENT);
+	f.ceiling = 3000;
+	assert_int_equal(REASON(HPCCPP_INT, AGENT_READ, &other), HPCCPP_R_BLIND_LOSS);
+	/* a WAN's: nothing was lost yet */
+	f.starting = 1;
+	assert_int_equal(REASON(HPCCPP_INT, AGENT_READ, &other), HPCCPP_R_NONE);
+#undef REASON
+}
+
+/* Its flows have another size, or as large ones other fields: TCP alone knows of them. */
 static void flows_of_another_module(void **state)
 {
+	struct json_object *rows, *f;
 	FILE *real = stderr;
 	size_t n;
 	static const int more[] = { -8, 8, -(1 << 16), 1 << 16 };
@@ -866,10 +948,18 @@ static void flows_of_another_module(void **state)
 		recs[1].layout = HPCCPP_FLOW_LAYOUT + more[i];
 		stderr = fopen("/dev/null", "w");
 		assert_non_null(stderr);
-		n = json_object_array_length(flow_list(EXIT_SYSTEM));
+		rows = flow_list(EXIT_SYSTEM);
+		n = json_object_array_length(rows);
 		fclose(stderr);
 		stderr = real;
-		assert_int_equal(n, 1);
+		assert_int_equal(n, 3);
+		f = json_object_array_get_idx(rows, 1);
+		assert_entry(f, "dst", "\"10.0.0.2\"");
+		assert_entry(f, "error", "\"the module and this command differ\"");
+		assert_entry(f, "U", "none");
+		f = json_object_array_get_idx(rows, 2);
+		assert_entry(f, "error", "none");
+		assert_entry(f, "U", "0.500");
 	}
 }
 
@@ -886,6 +976,9 @@ int main(void)
 		cmocka_unit_test_setup(flows_as_they_are, reset),
 		cmocka_unit_test_setup(flows_of_rdma_devices, reset),
 		cmocka_unit_test_setup(flows_of_tcp, flow_reset),
+		cmocka_unit_test_setup(flows_that_have_a_reason, flow_reset),
+		cmocka_unit_test(reasons_as_the_agent_knows_them),
+		cmocka_unit_test(reasons_as_the_module_knows_them),
 		cmocka_unit_test_setup(flows_of_another_module, flow_reset),
 	};
 

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads the state of every flow under hpccpp: an iterator over TCP sockets,
- * which holds each one's lock, so that a flow's numbers belong together. It
- * shows what ss cannot, as that has no room for more than five numbers of a
- * congestion control.
+ * Reads the state of every flow under hpccpp, or under what stands in for it: an
+ * iterator over TCP sockets, which holds each one's lock, so that a flow's
+ * numbers belong together. It shows what ss cannot, as that has no room for more
+ * than five numbers of a congestion control.
+ *
+ * Why a flow has no telemetry is partly in the module's state, and partly in what
+ * its host agent keeps of the socket. There may be several host agents, each with a map
+ * of its own: the iterator walks a socket's storage as the module does, and goes by the
+ * map's name.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "hpccpp_agent.h"
-#include "hpccpp_flow.h"
+#include "flow_reason.h"
 
-/* The flow as the module has it, and our record of it: too much for a stack */
+/* Storages of a socket that are looked at, the last that was made first */
+#define STORAGES	16
+
+/* The flow as the module and the agent have it, and our record: too much for a stack */
 struct scratch {
 	struct hpccpp_flow flow;
+	struct flow agent;
 	struct hpccpp_flow_rec rec;
 };
 
@@ -26,13 +34,37 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-static __always_inline bool is_hpccpp(struct inet_connection_sock *icsk)
+static __always_inline bool is_hpccpp(const char *name)
 {
-	char name[16] = {};
-
-	bpf_probe_read_kernel(name, sizeof(name), &icsk->icsk_ca_ops->name);
 	return name[0] == 'h' && name[1] == 'p' && name[2] == 'c' &&
 	       name[3] == 'c' && name[4] == 'p' && name[5] == 'p';
+}
+
+/* What a host agent keeps of the socket, into s->agent */
+static __always_inline enum agent read_agent(struct scratch *s, struct sock *sk)
+{
+	struct bpf_local_storage *storage = BPF_CORE_READ(sk, sk_bpf_storage);
+	struct hlist_node *node;
+	int i;
+
+	if (!storage)
+		return AGENT_NONE;
+	node = BPF_CORE_READ(storage, list.first);
+	for (i = 0; i < STORAGES && node; i++) {
+		struct bpf_local_storage_elem *elem;
+		struct bpf_local_storage_map *map;
+		char name[16] = {};
+
+		elem = container_of(node, struct bpf_local_storage_elem, snode);
+		map = BPF_CORE_READ(elem, sdata.smap);
+		bpf_core_read(name, sizeof(name), &map->map.name);
+		if (!bpf_strncmp(name, sizeof(name), "host_sk"))
+			return BPF_CORE_READ(map, map.value_size) == sizeof(s->agent) &&
+			       !bpf_core_read(&s->agent, sizeof(s->agent), &elem->sdata.data) ?
+			       AGENT_READ : AGENT_OTHER;
+		node = BPF_CORE_READ(elem, snode.next);
+	}
+	return AGENT_NONE;
 }
 
 static __always_inline void read_flow(struct scratch *s,
@@ -77,30 +109,9 @@ static __always_inline __u64 inode_number(struct sock *sk)
 			     vfs_inode.i_ino);
 }
 
-SEC("iter/tcp")
-int flow_show(struct bpf_iter__tcp *ctx)
+static __always_inline void read_addresses(struct hpccpp_flow_rec *rec,
+					   struct sock_common *skc)
 {
-	struct sock_common *skc = ctx->sk_common;
-	struct inet_connection_sock *icsk;
-	struct hpccpp_flow_rec *rec;
-	struct hpccpp_sock hs;
-	struct tcp_sock *tp;
-	struct scratch *s;
-	__u32 zero = 0;
-
-	if (!skc)
-		return 0;
-	tp = bpf_skc_to_tcp_sock(skc);	/* none in TIME_WAIT, SYN_RECV */
-	if (!tp)
-		return 0;
-	icsk = &tp->inet_conn;
-	if (skc->skc_state == TCP_LISTEN || !is_hpccpp(icsk))
-		return 0;
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!s)
-		return 0;
-	rec = &s->rec;
-	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->family = skc->skc_family;
 	rec->state = skc->skc_state;
 	rec->sport = skc->skc_num;
@@ -112,13 +123,51 @@ int flow_show(struct bpf_iter__tcp *ctx)
 		bpf_core_read(rec->saddr, 16, &skc->skc_v6_rcv_saddr);
 		bpf_core_read(rec->daddr, 16, &skc->skc_v6_daddr);
 	}
+}
+
+SEC("iter/tcp")
+int flow_show(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *skc = ctx->sk_common;
+	struct inet_connection_sock *icsk;
+	struct hpccpp_flow_rec *rec;
+	struct hpccpp_sock hs;
+	struct tcp_sock *tp;
+	struct scratch *s;
+	char name[16] = {};
+	enum agent agent;
+	__u32 zero = 0;
+
+	if (!skc)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(skc);	/* none in TIME_WAIT, SYN_RECV */
+	if (!tp || skc->skc_state == TCP_LISTEN)
+		return 0;
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s)
+		return 0;
+	icsk = &tp->inet_conn;
+	bpf_probe_read_kernel(name, sizeof(name), &icsk->icsk_ca_ops->name);
+	agent = read_agent(s, (struct sock *)tp);
+	if (!is_hpccpp(name) && (agent != AGENT_READ || !s->agent.stands_in))
+		return 0;
+	rec = &s->rec;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	read_addresses(rec, skc);
 	rec->cwnd = tp->snd_cwnd;
 	rec->srtt_us = tp->srtt_us >> 3;
 	rec->ino = inode_number((struct sock *)tp);
-	if (!bpf_core_read(&hs, sizeof(hs), &icsk->icsk_ca_priv)) {
+	if (!is_hpccpp(name)) {
+		__builtin_memcpy(rec->fallback, name, sizeof(name));
+		if (skc->skc_state != TCP_SYN_SENT)
+			rec->reason = agent_reason(&s->agent);
+	} else if (!bpf_core_read(&hs, sizeof(hs), &icsk->icsk_ca_priv)) {
 		rec->mode = hs.mode;
 		if (hs.flow)
 			read_flow(s, hs.flow);
+		rec->reason = flow_reason(hs.mode, hs.flow, agent,
+					  rec->layout == HPCCPP_FLOW_LAYOUT ? &s->flow : NULL,
+					  &s->agent);
 	}
 	bpf_seq_write(ctx->meta->seq, rec, sizeof(*rec));
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the sides of the host agent share: the state of a flow, the maps, and the
- * functions that read and write options of the current segment.
+ * What the sides of the host agent share: the maps, and the functions that read and
+ * write options of the current segment. The state of a flow is in host_state.h.
  */
 #ifndef HPCCPP_HOST_FLOW_H
 #define HPCCPP_HOST_FLOW_H
@@ -12,20 +12,12 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "hpccpp_agent.h"
 #include "hpccpp_prefix.h"
+#include "host_state.h"
 
 #define TCPHDR_SYN	0x02
 #define TCPHDR_PSH	0x08
 #define TCPHDR_ACK	0x10
-
-/* An option of ours: collect, echo, tag or window */
-struct opt {
-	__u8 kind;
-	__u8 len;
-	__be16 exid;
-	__be32 rec[HPCCPP_REC_MAX][3];
-};
 
 /* State of a flow at a receiver that computes W (section 6.2) */
 struct rx {
@@ -42,42 +34,6 @@ struct rx {
 	__u8 hold;		/* the last commit was a decrease */
 	__u8 share;		/* the sender wants W to go to W_f ... */
 	__u64 share_at;		/* ... from then on, ns */
-};
-
-/* State of a socket */
-struct flow {
-	struct hpccpp_mail mail;	/* the module reads it: must be first */
-	struct opt collected;	/* the last collect that arrived */
-	__u32 round;		/* snd_nxt when this round trip began */
-	__u32 asked_end;	/* end of the data that last asked; 0: none did */
-	__u32 ask_end;		/* of the packet that TCP builds now, if it is to ask */
-	__u32 want[2];		/* the request for windows; 0: none */
-	__u32 requested_seq;	/* snd_nxt when the request was last written */
-	__u16 segs;		/* data segments since the last collect, every N */
-	__u8 passive;		/* the peer opened the connection */
-	__u8 wanted;		/* the prefixes allow us to ask this peer */
-	__u8 proven;		/* the peer has an agent: it has sent INT */
-	__u8 tries;		/* round trips in which we asked in vain, saturating */
-	__u8 heard;		/* echoes and windows of data since all was in doubt, saturating */
-	__u8 doubted;		/* a flight was lost: only an echo proves now */
-	__u8 syn_sent;		/* the first SYN has left */
-	__u8 third;		/* the next ACK is the handshake's third */
-	__u8 echo_due;		/* "collected" has not been echoed yet */
-	__u8 echo_turn;		/* the last data segment carried an echo */
-	__u8 plan;		/* option of the segment that TCP builds now */
-	__u8 listener_flag;	/* we set the WRITE flag of this listener */
-	__u8 tags_wanted;	/* the peer wants our echoes signed */
-	__u8 peer_signs;	/* the peer's echoes are signed */
-	__u8 requests : 4;	/* times that the request was written */
-	__u8 unmeasured : 1;	/* "collected" is news to host_rx */
-	__u8 own_flag : 1;	/* we set the WRITE flag of this connection */
-	__u8 paused : 1;	/* we have cleared it, until an echo or an event */
-	__u8 loaded : 1;	/* the last echo has a loaded link */
-	__u8 no_burst : 1;	/* bursts had no answer: ask by plain collects */
-	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
-	__u8 granted : 1;	/* a window has answered the request */
-	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
-	__u8 stands_in : 1;	/* the fallback has the place of hpccpp */
 };
 
 /* flow.plan: HDR_OPT_LEN reserves room for it, WRITE_HDR_OPT writes it */

@@ -294,12 +294,37 @@ enum hpccpp_host_stat {
 	"error", "signed", "tag_room", "tag_ok", "tag_none", "tag_bad", "tag_old", \
 	"stood_in", "came_back" }
 
-/* Iterator "flow_show" over tcp sockets: one of these per hpccpp flow. */
+/* Why telemetry does not, or not alone, steer a flow that asked for hpccpp */
+enum hpccpp_reason {
+	HPCCPP_R_NONE,
+	HPCCPP_R_NO_AGENT,	/* no host agent has it */
+	HPCCPP_R_NOT_ASKED,	/* the agent's "ask" or "prefix" leaves its peer out */
+	HPCCPP_R_NO_DATA,	/* none that it has sent asks */
+	HPCCPP_R_NO_ECHO,	/* the peer does not answer */
+	HPCCPP_R_EMPTY,		/* the peer's echoes are empty: no port writes */
+	HPCCPP_R_UNUSED,	/* they are not, and none of them can be used */
+	HPCCPP_R_LOST_ECHO,	/* no echo, of a flow that had telemetry */
+	HPCCPP_R_LOST_RECORDS,	/* empty echoes, of a flow that had telemetry */
+	HPCCPP_R_BLIND_DELAY,	/* a queue that telemetry does not explain */
+	HPCCPP_R_BLIND_LOSS,	/* loss of that kind: W is at most Reno's window */
+	HPCCPP_R_NO_MEMORY,	/* for the module's state */
+	HPCCPP_R_MAX,
+};
+
+#define HPCCPP_REASON_NAMES { \
+	"", "no-agent", "not-asked", "no-data", "no-echo", "empty", "unused", \
+	"lost-echo", "lost-records", "blind-delay", "blind-loss", "no-memory" }
+
+/*
+ * Iterator "flow_show" over tcp sockets: one of these per flow under hpccpp, or under a
+ * host agent's fallback.
+ */
 struct hpccpp_flow_rec {
 	__u8  family;		/* AF_INET, AF_INET6 */
 	__u8  state;		/* TCP state */
 	__u8  mode;		/* enum hpccpp_mode of hpccpp_flow.h */
 	__u8  links;		/* entries of L in use */
+	__u8  reason;		/* enum hpccpp_reason */
 	__u16 sport, dport;	/* host order */
 	__u8  saddr[16], daddr[16];	/* IPv4 in the first 4 bytes */
 	__u32 cwnd;		/* packets */
@@ -314,6 +339,7 @@ struct hpccpp_flow_rec {
 	__u64 ino;		/* socket inode: tells flows apart */
 	__u16 bottleneck, records;
 	__u32 guards[HPCCPP_G_MAX];
+	char  fallback[16];	/* the congestion control that stands in; empty: none does */
 };
 
 #endif /* HPCCPP_AGENT_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Why telemetry does not, or not alone, steer a flow: of the iterator, and the unit tests. */
+#ifndef HPCCPP_FLOW_REASON_H
+#define HPCCPP_FLOW_REASON_H
+
+#include "hpccpp_flow.h"
+#include "host_state.h"
+
+/* What there is of a host agent at a socket */
+enum agent {
+	AGENT_NONE,
+	AGENT_OTHER,		/* of another build: what it keeps is not known */
+	AGENT_READ,
+};
+
+/* As far as the agent knows */
+static inline enum hpccpp_reason agent_reason(const struct flow *f)
+{
+	if (!f->wanted)
+		return HPCCPP_R_NOT_ASKED;
+	if (f->mail.gen)
+		return HPCCPP_R_UNUSED;
+	if (f->heard)
+		return HPCCPP_R_EMPTY;
+	/* of the handshake alone: a client's SYN was answered, a server has asked nothing */
+	if (f->proven && !f->asked_end)
+		return f->passive ? HPCCPP_R_NO_DATA : HPCCPP_R_EMPTY;
+	return HPCCPP_R_NO_ECHO;
+}
+
+/*
+ * As far as the module knows too. f is its state of the flow: NULL if there is none, or
+ * one of another build.
+ */
+static inline enum hpccpp_reason
+flow_reason(__u32 mode, bool has_state, enum agent agent, const struct hpccpp_flow *f,
+	    const struct flow *kept)
+{
+	enum hpccpp_reason why;
+
+	if (mode != HPCCPP_INT && mode != HPCCPP_RENO)
+		return HPCCPP_R_NONE;
+	if (!has_state)
+		return HPCCPP_R_NO_MEMORY;
+	if (!f)
+		return HPCCPP_R_NONE;
+	if (mode == HPCCPP_INT)
+		return f->ceiling && !f->starting ? HPCCPP_R_BLIND_LOSS : HPCCPP_R_NONE;
+	if (agent == AGENT_NONE)
+		return HPCCPP_R_NO_AGENT;
+	if (f->blind)
+		return HPCCPP_R_BLIND_DELAY;
+	if (agent == AGENT_OTHER)
+		return HPCCPP_R_NONE;
+	why = agent_reason(kept);
+	if (!f->fallbacks)
+		return why;
+	if (why == HPCCPP_R_EMPTY)
+		return HPCCPP_R_LOST_RECORDS;
+	return why == HPCCPP_R_NO_ECHO ? HPCCPP_R_LOST_ECHO : why;
+}
+
+#endif /* HPCCPP_FLOW_REASON_H */
