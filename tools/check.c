@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/utsname.h>
 
-#include "hpccpp.h"
+#include "check.h"
 
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
@@ -28,26 +28,9 @@ static const char usage[] =
 "missing. A receiver needs no module and no ports, a switch no module and no host\n"
 "agent. Default: sender. See hpccpp(8).\n";
 
-enum verdict { OK, NOTE, MISSING };
-enum role { SENDER, RECEIVER, SWITCH };
-
-/* State that the checks share: the report, and the namespace's objects. */
-struct state {
-	struct json_object *report;
-	struct json_object *ports;
-	struct json_object *hosts;
-	struct json_object *flows;
-	unsigned int role;	/* enum role */
-	bool missing;
-};
-
 /* One line; advice is said unless all is well. */
-static void say(struct state *s, enum verdict how, const char *check,
-		const char *advice, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-
-static void say(struct state *s, enum verdict how, const char *check,
-		const char *advice, const char *fmt, ...)
+void say(struct state *s, enum verdict how, const char *check,
+	 const char *advice, const char *fmt, ...)
 {
 	static const char *const words[] = { "ok", "note", "missing" };
 	struct json_object *row = json_object_new_object();
@@ -175,16 +158,6 @@ static void check_hosts(struct state *s)
 	    "hpccpp host add", "on %zu cgroup%s", n, n == 1 ? "" : "s");
 }
 
-static __u64 number(struct json_object *row, const char *key)
-{
-	return json_object_get_uint64(json_object_object_get(row, key));
-}
-
-static const char *string(struct json_object *row, const char *key)
-{
-	return json_object_get_string(json_object_object_get(row, key));
-}
-
 static bool offload(int fd, const char *dev, __u32 cmd)
 {
 	struct ethtool_value value = { .cmd = cmd };
@@ -257,36 +230,6 @@ static int check_ports(struct state *s)
 	return EXIT_DONE;
 }
 
-static void check_flows(struct state *s)
-{
-	size_t n = json_object_array_length(s->flows), under = 0, i;
-	__u64 stood_in = 0;
-	char besides[64] = "";
-
-	/* without a flow of theirs in the list; since the agents were added */
-	for (i = 0; i < json_object_array_length(s->hosts); i++) {
-		struct json_object *stats, *host;
-
-		host = json_object_array_get_idx(s->hosts, i);
-		stats = json_object_object_get(host, "stats");
-		stood_in += number(stats, "stood_in") - number(stats, "came_back");
-	}
-	if (stood_in)
-		snprintf(besides, sizeof(besides), ", and %llu connections had none",
-			 (unsigned long long)stood_in);
-	for (i = 0; i < n; i++)
-		under += !strcmp(string(json_object_array_get_idx(s->flows, i),
-					"mode"), "hpccpp");
-	if (!n && !stood_in)
-		say(s, NOTE, "peers",
-		    "choose hpccpp for a connection and check again",
-		    "not known: no flow is under hpccpp now");
-	else
-		say(s, under ? OK : s->role == SENDER ? MISSING : NOTE, "peers",
-		    "peers need a host agent, and every port on the way there a port agent: without telemetry flows are under the fallback of hpccpp host",
-		    "%zu of %zu flows have telemetry%s", under, n, besides);
-}
-
 /* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
@@ -351,6 +294,7 @@ int check_main(int argc, char **argv)
 	s.ports = json_object_new_array();
 	s.hosts = json_object_new_array();
 	s.flows = json_object_new_array();
+	begin_flows(&s);
 	check_btf(&s);
 	check_cgroup(&s);
 	check_agents(&s);
@@ -364,5 +308,6 @@ int check_main(int argc, char **argv)
 	json_object_put(s.ports);
 	json_object_put(s.hosts);
 	json_object_put(s.flows);
+	json_object_put(s.module);
 	return ret ? ret : s.missing ? EXIT_MISSING : EXIT_DONE;
 }

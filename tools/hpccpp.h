@@ -245,6 +245,7 @@ bool find_cgroup2(char *path, size_t size);
 extern const struct field flow_totals[];
 /* There may be a million: each is handed to take() with to as soon as it is read, and is its. */
 int flow_rows(void (*take)(void *to, struct json_object *row), void *to);
+int module_rows(struct json_object *rows);
 int cnp_rows(const char *dev, struct json_object *rows);
 
 /* Whether an agent can run here: 0 or -errno. What it loads, it removes. */

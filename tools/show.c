@@ -25,7 +25,7 @@ static const struct field module_fields[] = {
 	{ }
 };
 
-static int module_rows(struct json_object *rows)
+int module_rows(struct json_object *rows)
 {
 	struct json_object *counts, *row;
 	unsigned long long value;

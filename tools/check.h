@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of `hpccpp check` share: check_flows.c looks at flows, check.c at the rest. */
+#ifndef HPCCPP_CHECK_H
+#define HPCCPP_CHECK_H
+
+#include "hpccpp.h"
+
+enum verdict { OK, NOTE, MISSING };
+enum role { SENDER, RECEIVER, SWITCH };
+
+/* State that the checks share: the report, and the namespace's objects. */
+struct state {
+	struct json_object *report;
+	struct json_object *ports;
+	struct json_object *hosts;
+	struct json_object *flows;
+	struct json_object *module;	/* its counters when the command began ... */
+	long long began;	/* ... ns */
+	unsigned int role;	/* enum role */
+	bool missing;
+};
+
+void say(struct state *s, enum verdict how, const char *check,
+	 const char *advice, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static inline __u64 number(struct json_object *row, const char *key)
+{
+	return json_object_get_uint64(json_object_object_get(row, key));
+}
+
+static inline const char *string(struct json_object *row, const char *key)
+{
+	return json_object_get_string(json_object_object_get(row, key));
+}
+
+/* check_flows.c */
+void begin_flows(struct state *s);
+void check_flows(struct state *s);
+
+#endif /* HPCCPP_CHECK_H */

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp check: the flows that asked for hpccpp. Which have telemetry, why others do not and
+ * what to do where, and what has happened within a second.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+
+#define PEERS	3	/* addresses that a line has */
+#define WATCH	1000000000LL	/* ns for which the counters are watched */
+#define FULL	.8	/* U of a port that is full, or nearly */
+
+static const char *const reasons[] = HPCCPP_REASON_NAMES;
+
+/* What to do about a reason, and whose turn it is */
+static const char *const advice[HPCCPP_R_MAX] = {
+	[HPCCPP_R_NO_AGENT] =
+		"here: hpccpp host add, for a cgroup of their processes or above it",
+	[HPCCPP_R_NOT_ASKED] =
+		"here: ask or prefix of the host agent leaves these peers out, see hpccpp host show",
+	[HPCCPP_R_NO_DATA] =
+		"nothing, or send data: none that they have sent asks yet",
+	[HPCCPP_R_NO_ECHO] =
+		"at these peers: hpccpp host add, with our key if we have one; then open new connections, as these may not ask again",
+	[HPCCPP_R_EMPTY] =
+		"on the way there: hpccpp port add for each port that data leaves by; hpccpp port show tells which see it",
+	[HPCCPP_R_UNUSED] =
+		"on the way there: ports whose above is never reached, or that say what is wrong: guards of hpccpp -s flow show",
+	[HPCCPP_R_LOST_ECHO] =
+		"at these peers: the host agent is gone, or a new path removes the option; hpccpp host add",
+	[HPCCPP_R_LOST_RECORDS] =
+		"on the way there: a port agent is gone, or a new path has none; hpccpp port show tells which see it",
+	[HPCCPP_R_BLIND_DELAY] =
+		"on the way there: a queue (tc -s qdisc show) at a port without an agent, or whose agent has a higher rate than its link",
+	[HPCCPP_R_BLIND_LOSS] =
+		"on the way there: drops (tc -s qdisc show) at a port without an agent, or whose agent has a higher rate than its link",
+	[HPCCPP_R_NO_MEMORY] =
+		"here: free memory, then open new connections",
+};
+
+static const char *reason_of(struct json_object *flow)
+{
+	return string(flow, "reason") ?: "";
+}
+
+/* The flows of a reason; their peers become keys of the object. */
+static size_t count_flows(struct json_object *flows, const char *reason,
+			  struct json_object *peers)
+{
+	size_t found = 0, i;
+
+	for (i = 0; i < json_object_array_length(flows); i++) {
+		struct json_object *flow = json_object_array_get_idx(flows, i);
+
+		if (strcmp(reason_of(flow), reason))
+			continue;
+		json_object_object_add(peers, string(flow, "dst"), NULL);
+		found++;
+	}
+	return found;
+}
+
+/* The first of the peers, and how many more there are */
+static const char *peers_text(struct json_object *peers, char *text, size_t size)
+{
+	size_t n = 0, len = 0;
+
+	json_object_object_foreach(peers, peer, none) {
+		(void)none;
+		if (n++ < PEERS)
+			len += snprintf(text + len, size - len, "%s%s",
+					n > 1 ? ", " : "", peer);
+	}
+	if (n > PEERS)
+		snprintf(text + len, size - len, " and %zu more", n - PEERS);
+	return text;
+}
+
+/* A line for a reason, if flows have it */
+static void check_reason(struct state *s, size_t reason)
+{
+	struct json_object *peers = json_object_new_object();
+	size_t flows = count_flows(s->flows, reasons[reason], peers);
+	char check[32], text[256] = "";
+
+	snprintf(check, sizeof(check), "flows %s", reasons[reason]);
+	if (flows)
+		say(s, NOTE, check, advice[reason], "%zu of %zu, to %s", flows,
+		    json_object_array_length(s->flows),
+		    peers_text(peers, text, sizeof(text)));
+	json_object_put(peers);
+}
+
+/*
+ * Telemetry keeps queues short, so a flow that fills a port has round trips of about T. One
+ * whose round trips are much longer waits for more than it is told.
+ */
+static void check_round_trips(struct state *s)
+{
+	struct json_object *peers = json_object_new_object();
+	size_t n = json_object_array_length(s->flows), flows = 0, i;
+	char text[256] = "";
+
+	for (i = 0; i < n; i++) {
+		struct json_object *flow = json_object_array_get_idx(s->flows, i);
+		double U = json_object_get_double(json_object_object_get(flow, "U"));
+
+		if (U < FULL || number(flow, "srtt") <= 2 * number(flow, "T"))
+			continue;
+		json_object_object_add(peers, string(flow, "dst"), NULL);
+		flows++;
+	}
+	if (flows)
+		say(s, NOTE, "round trips",
+		    "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop",
+		    "of %zu of %zu flows at a full port longer than twice T, to %s",
+		    flows, n, peers_text(peers, text, sizeof(text)));
+	json_object_put(peers);
+}
+
+static void check_telemetry(struct state *s)
+{
+	size_t n = json_object_array_length(s->flows), under = 0, i;
+	__u64 before = 0;
+
+	for (i = 0; i < n; i++)
+		under += !strcmp(string(json_object_array_get_idx(s->flows, i), "mode"),
+				 "hpccpp");
+	/* without a flow in the list; since the agents were added */
+	for (i = 0; i < json_object_array_length(s->hosts); i++) {
+		struct json_object *host = json_object_array_get_idx(s->hosts, i);
+		struct json_object *stats = json_object_object_get(host, "stats");
+
+		before += number(stats, "stood_in") - number(stats, "came_back");
+	}
+	if (n)
+		say(s, under == n ? OK : under || s->role != SENDER ? NOTE : MISSING, "peers",
+		    "the lines below say why others have none, and what to do where",
+		    "%zu of %zu flows have telemetry", under, n);
+	else if (before)
+		say(s, s->role == SENDER ? MISSING : NOTE, "peers",
+		    "check while there are connections under hpccpp, to know why",
+		    "no flow is under hpccpp now, and %llu before had no telemetry",
+		    (unsigned long long)before);
+	else
+		say(s, NOTE, "peers", "choose hpccpp for a connection and check again",
+		    "not known: no flow is under hpccpp now");
+}
+
+static struct json_object *module_counters(void)
+{
+	struct json_object *rows = json_object_new_array();
+
+	module_rows(rows);
+	return rows;
+}
+
+void begin_flows(struct state *s)
+{
+	s->module = module_counters();
+	s->began = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* By how much a counter of the module is more than it was when the command began */
+static __u64 growth(const struct state *s, struct json_object *now, const char *counter)
+{
+	struct json_object *was = json_object_array_get_idx(s->module, 0);
+
+	now = json_object_array_get_idx(now, 0);
+	return number(json_object_object_get(now, "counters"), counter) -
+	       number(json_object_object_get(was, "counters"), counter);
+}
+
+/* What happens again and again, and is over by the time that flows are looked at */
+static void check_changes(struct state *s)
+{
+	long long left = s->began + WATCH - clock_ns(CLOCK_MONOTONIC);
+	const struct timespec pause = { .tv_nsec = left };
+	unsigned long long fallbacks, blind, changed;
+	struct json_object *now;
+
+	if (!json_object_array_length(s->module))
+		return;
+	if (left > 0)
+		nanosleep(&pause, NULL);
+	now = module_counters();
+	fallbacks = growth(s, now, "fallback");
+	blind = growth(s, now, "blind");
+	changed = growth(s, now, "guard_changed");
+	json_object_put(now);
+	if (!fallbacks)
+		say(s, OK, "fallbacks", "", "none within a second");
+	else
+		say(s, NOTE, "fallbacks",
+		    blind ? advice[HPCCPP_R_BLIND_DELAY] :
+			    "telemetry ends now and then: look at the agents of peers, and of ports on the way",
+		    "%llu within a second, %llu of them blind", fallbacks, blind);
+	/* a port that is set up anew counts once for each flow */
+	if (changed > json_object_array_length(s->flows))
+		say(s, NOTE, "link ids",
+		    "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own",
+		    "two rates of one id, %llu times within a second", changed);
+}
+
+void check_flows(struct state *s)
+{
+	size_t i;
+
+	check_telemetry(s);
+	for (i = 1; i < ARRAY_SIZE(reasons); i++)
+		check_reason(s, i);
+	check_round_trips(s);
+	if (json_object_array_length(s->flows))
+		check_changes(s);
+}
