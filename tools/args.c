@@ -208,9 +208,20 @@ static int parse_value(struct argument *arg, const char *text)
 		return usage_error("\"%s\" \"%s\" is one too many: allowed are %u",
 				   arg->name, text, max);
 	ret = arg->parse(arg, text);
-	if (!ret)
-		arg->n++;
-	return ret;
+	if (ret)
+		return ret;
+	arg->n++;
+	return add_word(&given, arg, text);
+}
+
+/* A keyword that was given, with its value or NULL where it has none */
+int parse_entry(struct argument *arg, const char *text)
+{
+	if (arg->parse)
+		return parse_value(arg, text);
+	if (arg->n++)
+		return EXIT_DONE;
+	return add_word(&given, arg, NULL);
 }
 
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
@@ -231,17 +242,14 @@ int parse_arguments(struct argument *args, size_t n, int argc, char **argv)
 		} else if (hits != 1) {
 			return wrong_word(what, argv[0], hits, args,
 					  sizeof(*args), n);
-		} else if (!args[i].parse) {
-			args[i].n = 1;
-			continue;
-		} else if (argc < 2) {
+		} else if (args[i].parse && argc < 2) {
 			return usage_error("\"%s\" lacks its value, try \"help\"",
 					   args[i].name);
-		} else {
+		} else if (args[i].parse) {
 			argc--;
 			argv++;
 		}
-		ret = parse_value(&args[i], argv[0]);
+		ret = parse_entry(&args[i], argv[0]);
 		if (ret)
 			return ret;
 	}

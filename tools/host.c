@@ -36,14 +36,15 @@ static const char usage[] =
 "                       [ prefix PREFIX ]... [ mode { sender | receiver } ]\n"
 "                       [ fallback NAME ]\n"
 "                       [ key-file FILE [ key-file FILE ] [ require ] ]\n"
-"       hpccpp host replace ...\n"
+"       hpccpp host { replace | change } ...\n"
 "       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
 "                       [ require ]\n"
 "       hpccpp host delete [ [ cgroup ] PATH ]\n"
 "       hpccpp host [ show [ [ cgroup ] PATH ] ]\n"
 "\n"
 "add      where there is no agent yet; replace: as add, or in place of the one\n"
-"         that is there, whose sockets and counters go on\n"
+"         that is there, whose sockets and counters go on; change: what is given,\n"
+"         and the rest as it was\n"
 "PATH     a directory of cgroup2, whose sockets and those below it are served:\n"
 "         the first word that is no keyword; behind \"cgroup\" it may be any.\n"
 "         Default: the root of cgroup2, all processes; of show: all agents\n"
@@ -289,7 +290,8 @@ static int load(int cgroup, int old, const struct hpccpp_host_cfg *cfg,
 	if (err)
 		ret = untyped_load_error(err, "host");
 	if (!ret) {
-		err = write_maps(skel, cfg, prefixes, keys);
+		err = write_maps(skel, cfg, prefixes, keys) ?:
+		      bind_words(bpf_program__fd(skel->progs.hpccpp_host));
 		if (err)
 			ret = errno_error(err, "cannot configure the host agent");
 	}
@@ -394,7 +396,7 @@ static int put_on(int cgroup, bool replace, const struct hpccpp_host_cfg *cfg,
 	if (ret)
 		return ret;
 	ret = check_place(cgroup, cfg->cgroup, replace, &old);
-	if (!ret)
+	if (!ret && !opt.dry_run)
 		ret = load(cgroup, old, cfg, prefixes, keys);
 	if (old >= 0)
 		close(old);
@@ -511,7 +513,37 @@ static int absolute_path(const char *path, int cgroup, struct hpccpp_host_cfg *c
 	return ret;
 }
 
-static int put_host(bool replace, int argc, char **argv)
+/* The agent of a cgroup that has one: both as descriptors, the caller's to close */
+static int open_host(const char **path, int *fd, int *prog)
+{
+	int ret = open_cgroup(path, fd);
+	__u32 id;
+
+	if (ret)
+		return ret;
+	ret = find_host(*fd, *path, 0, &id, prog);
+	if (!ret && *prog < 0)
+		ret = system_error("there is no host agent on cgroup \"%s\"", *path);
+	if (ret)
+		close(*fd);
+	return ret;
+}
+
+/* What the agent was told stands for what is not given. */
+static int read_back(const char *path, struct argument *args, size_t n, struct words *w)
+{
+	int fd, prog, ret;
+
+	ret = open_host(&path, &fd, &prog);
+	if (ret)
+		return ret;
+	ret = parse_kept(prog, args, n, w);
+	close(prog);
+	close(fd);
+	return ret;
+}
+
+static int put_host(enum put how, int argc, char **argv)
 {
 	enum { CGROUP, ASK, RECORDS, EVERY, PREFIX, MODE, FALLBACK, KEY_FILE, REQUIRE };
 	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
@@ -519,8 +551,9 @@ static int put_host(bool replace, int argc, char **argv)
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
 	struct hpccpp_host_cfg cfg = {};
 	struct hpccpp_host_keys keys;
+	struct words kept;
 	struct argument args[] = {
-		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true },
+		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true, .place = true },
 		[ASK] = { ARG("ask", arg_word, &ask),
 			  .words = asks, .high = ARRAY_SIZE(asks) },
 		[RECORDS] = { ARG("records", arg_uint, &records),
@@ -531,13 +564,15 @@ static int put_host(bool replace, int argc, char **argv)
 		[MODE] = { ARG("mode", arg_word, &mode),
 			   .words = host_modes, .high = ARRAY_SIZE(host_modes) },
 		[FALLBACK] = { ARG("fallback", arg_text, &fallback) },
-		[KEY_FILE] = { ARG("key-file", arg_text, key),
+		[KEY_FILE] = { ARG("key-file", arg_text, key), .path = true,
 			       .max = HPCCPP_KEYS },
 		[REQUIRE] = { .name = "require" },
 	};
 	int fd, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && how == PUT_CHANGE)
+		ret = read_back(path, args, ARRAY_SIZE(args), &kept);
 	if (!ret && mode == HPCCPP_MODE_RECEIVER && args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
 	if (!ret)
@@ -554,7 +589,7 @@ static int put_host(bool replace, int argc, char **argv)
 	cfg.prefixes = args[PREFIX].n;
 	ret = absolute_path(path, fd, &cfg);
 	if (!ret)
-		ret = put_on(fd, replace, &cfg, prefixes, &keys);
+		ret = put_on(fd, how != PUT_ADD, &cfg, prefixes, &keys);
 	explicit_bzero(&keys, sizeof(keys));
 	close(fd);
 	return ret;
@@ -562,13 +597,17 @@ static int put_host(bool replace, int argc, char **argv)
 
 static int host_add(int argc, char **argv)
 {
-	return put_host(false, argc, argv);
+	return put_host(PUT_ADD, argc, argv);
 }
 
-/* Creates an agent or changes what it is told; all that is not given is as by default. */
 static int host_replace(int argc, char **argv)
 {
-	return put_host(true, argc, argv);
+	return put_host(PUT_REPLACE, argc, argv);
+}
+
+static int host_change(int argc, char **argv)
+{
+	return put_host(PUT_CHANGE, argc, argv);
 }
 
 static int set_keys(int prog, const char *path, const struct hpccpp_host_keys *keys)
@@ -591,30 +630,14 @@ static int set_keys(int prog, const char *path, const struct hpccpp_host_keys *k
 	return ret;
 }
 
-/* The agent of a cgroup that has one: both as descriptors, the caller's to close */
-static int open_host(const char **path, int *fd, int *prog)
-{
-	int ret = open_cgroup(path, fd);
-	__u32 id;
-
-	if (ret)
-		return ret;
-	ret = find_host(*fd, *path, 0, &id, prog);
-	if (!ret && *prog < 0)
-		ret = system_error("there is no host agent on cgroup \"%s\"", *path);
-	if (ret)
-		close(*fd);
-	return ret;
-}
-
 /* New keys, and whether tags are required, for an agent that looks at tags */
 static int host_key(int argc, char **argv)
 {
 	enum { CGROUP, KEY_FILE, REQUIRE };
 	const char *path = NULL, *key[HPCCPP_KEYS];
 	struct argument args[] = {
-		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true },
-		[KEY_FILE] = { ARG("key-file", arg_text, key),
+		[CGROUP] = { ARG("cgroup", arg_text, &path), .bare = true, .place = true },
+		[KEY_FILE] = { ARG("key-file", arg_text, key), .path = true,
 			       .max = HPCCPP_KEYS },
 		[REQUIRE] = { .name = "require" },
 	};
@@ -629,7 +652,8 @@ static int host_key(int argc, char **argv)
 	if (!ret)
 		ret = open_host(&path, &fd, &prog);
 	if (!ret) {
-		ret = set_keys(prog, path, &keys);
+		ret = set_keys(prog, path, &keys) ?:
+		      keep_words(prog, args, ARRAY_SIZE(args));
 		close(prog);
 		close(fd);
 	}
@@ -715,7 +739,7 @@ static int add_row(int prog, struct json_object *rows)
 	if (ret)
 		return ret;
 	row = host_row(&cfg, &keys);
-	ret = put_prefixes(row, "prefix", prog, "host_prefix");
+	ret = put_prefixes(row, "prefix", prog, "host_prefix") ?: put_words(row, prog);
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
 	return ret;
@@ -831,6 +855,7 @@ int host_main(int argc, char **argv)
 	static const struct command cmds[] = {
 		{ "add", host_add },
 		{ "replace", host_replace },
+		{ "change", host_change },
 		{ "delete", host_delete },
 		{ "key", host_key },
 		{ "show", host_show },

@@ -24,7 +24,8 @@
 
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] OBJECT { COMMAND | help }\n"
-"       hpccpp [ OPTIONS ] { show | monitor | check } [ ARGUMENTS | help ]\n"
+"       hpccpp [ OPTIONS ] { show | monitor | check | save | apply | watch }\n"
+"              [ ARGUMENTS | help ]\n"
 "where  OBJECT := { port | host | flow | cnp }\n"
 "       OPTIONS := { -j[son] | -p[retty] | -o[utput] { text | json | prom } |\n"
 "                    -s[tatistics] | -n[etns] NETNS | -v[erbose] | -V[ersion] |\n"
@@ -37,6 +38,8 @@ static const char usage[] =
 "       show     all of these\n"
 "       monitor  what they do in each second, again and again\n"
 "       check    what this host lacks to use HPCC++\n"
+"       save     the agents as lines, of which apply makes agents\n"
+"       watch    tell ports anew what has changed on their devices\n"
 "\n"
 "JSON has the statistics in any case; rates in it are in bit/s, times in us.\n"
 "NETNS is a name of ip-netns(8), a path, or the PID of a process in it.\n"
@@ -129,6 +132,9 @@ int main(int argc, char **argv)
 		{ "show", show_main },
 		{ "monitor", monitor_main },
 		{ "check", check_main },
+		{ "save", save_main },
+		{ "apply", apply_main },
+		{ "watch", watch_main },
 		{ "help", NULL },
 	};
 	size_t i;

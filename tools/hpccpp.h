@@ -58,6 +58,7 @@ struct options {
 	bool pretty;
 	bool stats;
 	bool verbose;
+	bool dry_run;		/* what would load an agent only plans it */
 	const char *netns;	/* that was entered, or NULL */
 };
 
@@ -92,6 +93,8 @@ struct argument {
 	const char *const *words;	/* of arg_word(), high of them */
 	unsigned int n;		/* how often the keyword was given */
 	bool bare;		/* of the first of a table: its value may come without it */
+	bool place;		/* it says where, not what: no word to keep */
+	bool path;		/* its value is one */
 };
 
 /* The members of an entry that all keywords with a value have */
@@ -105,6 +108,7 @@ int wants_help(int argc, char **argv, const char *usage);
 int run_command(const struct command *cmds, size_t n, const char *object,
 		const char *usage, int argc, char **argv);
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv);
+int parse_entry(struct argument *arg, const char *text);
 int parse_word(const char *name, const char *text, const char *const *words,
 	       size_t n, unsigned int *value);
 const char *zero_hint(const char *text);
@@ -229,9 +233,29 @@ enum put {
 	PUT_CHANGE,		/* the same, with what that was told but for what is given */
 };
 
-/* change.c */
-int fill_arguments(struct argument *args, size_t n, const struct field *fields,
-		   struct json_object *row);
+/*
+ * words.c: the words that an agent was added with, which stay with it in a map of its
+ * program: keyword and value, empty where it has none, as strings in turn, and an empty
+ * keyword after the last.
+ */
+#define WORDS_LEN	16384	/* of two paths, and of more prefixes than an agent takes */
+struct words {
+	char text[WORDS_LEN];
+};
+
+extern struct words given;	/* by parse_arguments() */
+int add_word(struct words *w, const struct argument *arg, const char *text);
+int bind_words(int prog);	/* those given; 0 or -errno */
+const char *next_word(const char *word);
+/* Where those of a table were given anew, the others that the agent has stay. */
+int keep_words(int prog, struct argument *args, size_t n);
+/* Of the words of an agent those that were not given, as by parse_arguments(), into w */
+int parse_kept(int prog, struct argument *args, size_t n, struct words *w);
+int put_words(struct json_object *row, int prog);
+
+/* apply.c */
+bool is_stale(struct json_object *row);	/* a port, whose device is another now */
+int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words);
 
 /* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
 extern const struct field port_fields[];
@@ -319,5 +343,8 @@ int cnp_main(int argc, char **argv);
 int show_main(int argc, char **argv);
 int monitor_main(int argc, char **argv);
 int check_main(int argc, char **argv);
+int save_main(int argc, char **argv);
+int apply_main(int argc, char **argv);
+int watch_main(int argc, char **argv);
 
 #endif /* HPCCPP_H */

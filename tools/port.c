@@ -554,26 +554,31 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 }
 
 /* What the port was told stands for what is not given. */
-static int read_back(const struct port_plan *p, struct argument *args)
+static int read_back(const struct port_plan *p, struct argument *args, struct words *w)
 {
-	struct json_object *rows = json_object_new_array();
-	int ret = port_rows(p->dev, rows);
+	struct qdisc *list;
+	struct filters f;
+	int prog, ret;
+	size_t n;
 
-	if (!ret && !json_object_array_length(rows))
+	ret = qdisc_list(&list, &n);
+	if (ret)
+		return ret;
+	ret = find_port(list, n, p->ifindex, &f, &prog);
+	free(list);
+	if (!ret && prog < 0)
 		ret = system_error("there is no port on %s", p->dev);
 	if (!ret)
-		ret = fill_arguments(args, WORDS, port_fields,
-				     json_object_array_get_idx(rows, 0));
-	/* not the default, which is that of a speed of ethtool's */
-	if (!ret && !args[OVERHEAD].n)
-		args[OVERHEAD].n = 1;
-	json_object_put(rows);
+		ret = parse_kept(prog, args, WORDS, w);
+	if (prog >= 0)
+		close(prog);
 	return ret;
 }
 
 static int carry_out(enum put how, struct port_plan *p, struct argument *args,
 		     struct numbers *v, const char *netns)
 {
+	struct words kept;
 	int ret = EXIT_DONE;
 
 	if (how != PUT_CHANGE || !p->dev)
@@ -583,12 +588,12 @@ static int carry_out(enum put how, struct port_plan *p, struct argument *args,
 	if (!ret)
 		ret = lock_agents();
 	if (!ret && how == PUT_CHANGE)
-		ret = read_back(p, args) ?: check_words(args, v);
+		ret = read_back(p, args, &kept) ?: check_words(args, v);
 	if (!ret)
 		ret = plan_words(p, args, v);
 	if (!ret)
 		ret = plan_device(p, args, v);
-	if (!ret)
+	if (!ret && !opt.dry_run)
 		ret = port_load(p);
 	if (p->old >= 0)
 		close(p->old);
@@ -605,7 +610,7 @@ static int put_port(enum put how, int argc, char **argv)
 			       .old = -1 };
 	const char *netns = NULL;
 	struct argument args[WORDS] = {
-		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
+		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true, .place = true },
 		[RATE] = { ARG("rate", arg_rate, &p.cfg.rate) },
 		[OVERHEAD] = { ARG("overhead", arg_uint, &v.overhead), .high = 255 },
 		[ID] = { ARG("id", arg_uint, &v.id), .low = 1, .high = HPCCPP_LINK_MAX },
@@ -633,7 +638,7 @@ static int put_port(enum put how, int argc, char **argv)
 		[IOAM] = { ARG("ioam", arg_uint, &v.ioam), .high = 65535 },
 		[NODE] = { ARG("node", arg_uint, &v.node), .high = NODE_MAX },
 		[BORDER] = { .name = "border" },
-		[NETNS] = { ARG("netns", arg_text, &netns) },
+		[NETNS] = { ARG("netns", arg_text, &netns), .place = true },
 	};
 	int ret;
 

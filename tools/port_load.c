@@ -108,10 +108,10 @@ static int attach(struct port_bpf *skel, const struct port_plan *p)
 
 static int bind_maps(const struct port_bpf *skel, const struct port_plan *p)
 {
-	int prog = bpf_program__fd(egress_prog(skel, p));
+	int prog = bpf_program__fd(egress_prog(skel, p)), err = bind_words(prog);
 
-	if (!p->cfg.ingress)
-		return 0;
+	if (err || !p->cfg.ingress)
+		return err;
 	if (bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_response), NULL) ||
 	    bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_accept), NULL))
 		return -errno;

@@ -220,6 +220,8 @@ static int add_rows(const struct qdisc *list, size_t n, int ifindex,
 			ret = put_responses(row, prog, &port.cfg);
 		if (!i && !ret)
 			ret = put_roce(row, prog);
+		if (!i && !ret)
+			ret = put_words(row, prog);
 		if (!i)
 			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
 		json_object_array_add(rows, row);

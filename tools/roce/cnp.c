@@ -287,6 +287,8 @@ static int load(struct plan *p)
 	/* `cnp show` finds only the maps of the program on egress */
 	prog = bpf_program__fd(skel->progs.hpccpp_cnp_out);
 	if (!ret)
+		ret = bind_words(prog);
+	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_accept), NULL);
 	if (!ret)
 		ret = bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.cnp_detour), NULL);
@@ -414,23 +416,24 @@ static int check_place(struct plan *p)
 }
 
 /* What the agent was told stands for what is not given. */
-static int read_back(const struct plan *p, struct argument *args)
+static int read_back(const struct plan *p, struct argument *args, struct words *w)
 {
-	struct json_object *rows = json_object_new_array();
-	int ret = cnp_rows(p->dev, rows);
+	int prog, ret;
 
-	if (!ret && !json_object_array_length(rows))
+	ret = find_cnp(p->ifindex, BPF_TC_EGRESS, &prog);
+	if (!ret && prog < 0)
 		ret = system_error("there is no agent on %s", p->dev);
 	if (!ret)
-		ret = fill_arguments(args, WORDS, cnp_fields,
-				     json_object_array_get_idx(rows, 0));
-	json_object_put(rows);
+		ret = parse_kept(prog, args, WORDS, w);
+	if (prog >= 0)
+		close(prog);
 	return ret;
 }
 
 static int carry_out(enum put how, struct plan *p, struct argument *args, struct numbers *v,
 		     const char *netns)
 {
+	struct words kept;
 	int ret = EXIT_DONE;
 
 	if (how != PUT_CHANGE || !p->dev)
@@ -440,7 +443,7 @@ static int carry_out(enum put how, struct plan *p, struct argument *args, struct
 	if (!ret)
 		ret = lock_agents();
 	if (!ret && how == PUT_CHANGE)
-		ret = read_back(p, args) ?: check_words(args, v);
+		ret = read_back(p, args, &kept) ?: check_words(args, v);
 	if (!ret)
 		ret = check_place(p);
 	if (!ret)
@@ -448,7 +451,7 @@ static int carry_out(enum put how, struct plan *p, struct argument *args, struct
 	p->cfg.rate_given = args[RATE].n;
 	if (!ret)
 		ret = plan_rate(p, v);
-	if (!ret)
+	if (!ret && !opt.dry_run)
 		ret = load(p);
 	if (p->old >= 0)
 		close(p->old);
@@ -465,7 +468,7 @@ static int put_cnp(enum put how, int argc, char **argv)
 	const char *netns = NULL;
 	struct plan p = { .replace = how != PUT_ADD, .old = -1 };
 	struct argument args[WORDS] = {
-		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true },
+		[DEV] = { ARG("dev", arg_text, &p.dev), .bare = true, .place = true },
 		[ACCEPT] = { ARG("accept", arg_prefix6, p.accept), .max = HPCCPP_PREFIXES },
 		[IOAM_NAMESPACE] = { ARG("ioam-namespace", arg_uint, v.namespace),
 				     .high = 65535, .max = HPCCPP_CNP_NAMESPACES },
@@ -487,7 +490,7 @@ static int put_cnp(enum put how, int argc, char **argv)
 			    .high = HPCCPP_LIMIT_MAX },
 		[DETOUR] = { ARG("detour", arg_prefix6, p.detour), .max = HPCCPP_PREFIXES },
 		[TO] = { ARG("to", arg_prefix6, p.trace_to), .max = HPCCPP_PREFIXES },
-		[NETNS] = { ARG("netns", arg_text, &netns) },
+		[NETNS] = { ARG("netns", arg_text, &netns), .place = true },
 	};
 	int ret;
 
@@ -650,6 +653,8 @@ static int add_row(const char *dev, int ifindex, int prog,
 	put_list(row, "option_type", types, ARRAY_SIZE(types));
 	if (!ret)
 		ret = put_flows(row, prog, ifindex, &cfg);
+	if (!ret)
+		ret = put_words(row, prog);
 	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
 	json_object_array_add(rows, row);
 	return ret;

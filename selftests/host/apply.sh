@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Agents as a file and a file as agents: what save prints, what apply makes of it and
+# leaves alone, and that a file with a wrong line changes nothing; change, and watch,
+# which go by the words that an agent was added with.
+#
+#	netns box: t0 (tbf) --- t1, u0 (tbf) --- u1
+#
+# place: vm
+# timeout: 300
+# shellcheck disable=SC2317,SC2154 # functions that check calls; set by setup_ns
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+echo "TAP version 13"
+setup_ns box
+ip -n "$box" link add t0 up type veth peer t1
+ip -n "$box" link add u0 up type veth peer u1
+shaped() { tc -n "$box" qdisc replace dev "$1" root tbf rate "$2" burst 3028 limit 512kb; } # DEV RATE
+shaped t0 50mbit
+shaped u0 50mbit
+make_cgroup
+in_box() { "$HPCCPP" -n "$box" "$@"; }
+apply() { in_box apply "$tmp/file" "$@"; }
+value() { in_box -j port show "$1" | jq -r ".[0].$2"; }	# DEV KEY
+
+# says STATUS PATTERN COMMAND...: one test; ends so, with one line like PATTERN
+says()
+{
+	local status=0
+	"${@:3}" >"$tmp/out" 2>"$tmp/err" || status=$?
+	# shellcheck disable=SC2053 # a pattern
+	if [[ $status -eq $1 && $(<"$tmp/err") == $2 ]]; then
+		ktap_ok "${*:3}: $1, $(<"$tmp/err")"
+	else
+		ktap_not_ok "${*:3}: $status ($1), $2"
+		ktap_diag "$(head -n 3 "$tmp/err")"
+	fi
+}
+
+# --- save ------------------------------------------------------------------------
+
+assert_eq "none: nothing is saved" "$(in_box save)" ""
+umask 077
+echo 000102030405060708090a0b0c0d0e0f >"$tmp/key"
+in_box port add t0 base 20us abo 50 accept 10.0.0.0/8 acc fd00::/16 border
+(cd "$tmp" && in_box host add "$CGROUP" every 4 key-file key req)
+cat >"$tmp/file" <<END
+port dev t0 base-rtt 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border
+host cgroup $CGROUP every 4 key-file $tmp/key require
+END
+assert_eq "words are saved whole, and paths independent of the directory" \
+	"$(in_box save)" "$(<"$tmp/file")"
+mkdir "$CGROUP/a b#"
+mv "$tmp/file" "$tmp/saved"
+
+# --- apply -----------------------------------------------------------------------
+
+cp "$tmp/saved" "$tmp/file"
+assert_eq "what was saved changes nothing" "$(apply dry-run)" ""
+in_box port del t0
+in_box host del "$CGROUP"
+apply
+assert_eq "what was saved comes back" "$(in_box save)" "$(<"$tmp/saved")"
+
+prog() { in_ns "$box" tc filter show dev "$1" egress; in_ns "$box" bpftool -j net show dev "$1"; }
+before=$(prog t0)
+cat >"$tmp/file" <<END
+# of a switch
+
+port dev t0 base 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border	# as it was
+ port dev u0 rate 10mbit
+host cgroup $CGROUP/a\ b\# every 8
+END
+assert_eq "dry-run: what would be deleted, and added" "$(apply dry-run)" \
+	"- host cgroup $CGROUP every 4 key-file $tmp/key require
++ port dev u0 rate 10mbit
++ host cgroup $CGROUP/a\ b\# every 8"
+assert_eq "... and nothing is done" "$(in_box save)" "$(<"$tmp/saved")"
+apply
+assert_eq "it is done" "$(in_box save)" "port dev t0 base-rtt 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border
+port dev u0 rate 10mbit
+host cgroup $CGROUP/a\ b\# every 8"
+assert_eq "... and leaves alone what was so" "$(prog t0)" "$before"
+
+in_box save >"$tmp/saved"
+sed -i 's/every 8/every 9/' "$tmp/file"
+assert_eq "dry-run: what would be replaced" "$(apply dry-run)" "~ host cgroup $CGROUP/a\ b\# every 9"
+wrong() # LINE STATUS PATTERN: behind lines that are right
+{
+	cp "$tmp/file" "$tmp/right"
+	echo "$1" >>"$tmp/file"
+	says "$2" "Error: line 6$3" apply
+	mv "$tmp/right" "$tmp/file"
+}
+wrong "port dev lo rate 1" 255 ': rate "1" *'
+wrong "port dev none" 2 ': cannot find device "none".'
+wrong "port lo rate 1gbit" 255 ': "port dev" and its value have to be the first words.'
+wrong "ports dev lo" 255 ': object "ports" is unknown: allowed are port, cnp, host.'
+wrong "host cgroup $CGROUP/none" 2 ": cannot open cgroup *"
+wrong "port dev t0 above 7" 255 ' is for "t0", as line 3 is.'
+says 2 'Error: cannot open "/nowhere": *' in_box apply /nowhere
+says 255 'Error: "file" is missing, *' in_box apply
+assert_eq "a wrong line: nothing has changed" "$(in_box save)" "$(<"$tmp/saved")"
+check "an empty file" in_box apply - </dev/null
+assert_eq "... leaves no agent" "$(in_box save)" ""
+
+# --- change ----------------------------------------------------------------------
+
+says 2 'Error: there is no port on t0.' in_box port change t0 above 60
+in_box port add t0 above 50 base-rtt 20us accept 10.0.0.0/8 accept fd00::/16
+in_box port change t0 acc 10.1.0.0/16 above 60 dscp 3
+assert_eq "change: what was given, and the rest as before" "$(in_box save)" \
+	"port dev t0 accept 10.1.0.0/16 above 60 dscp 3 base-rtt 20us"
+says 255 'Error: above "101" is wrong: *' in_box port change t0 above 101
+assert_eq "... but nothing with a wrong word" "$(value t0 above)" 60
+
+# --- watch -----------------------------------------------------------------------
+
+shaped t0 20mbit
+assert_eq "a port goes by what its device had" "$(value t0 rate)" 50000000
+# shellcheck disable=SC2016 # that shell's
+run_bg socat -u "UNIX-RECVFROM:$tmp/notify" "CREATE:$tmp/ready"
+busywait 10 test -S "$tmp/notify"
+run_bg env NOTIFY_SOCKET="$tmp/notify" "$HPCCPP" -n "$box" watch >"$tmp/watched"
+has_rate() { [[ $(value "$1" rate) -eq $2 ]]; } # DEV RATE
+check "watch tells it what there was when it began" busywait 20 has_rate t0 20000000
+check "... says READY=1 to systemd" busywait 10 grep -qx READY=1 "$tmp/ready"
+shaped t0 30mbit
+check "... and what came then" busywait 20 has_rate t0 30000000
+assert_eq "... with a line for each" "$(grep -c '^t0: .*: told anew$' "$tmp/watched")" 2
+assert_eq "... and the words are as they were" "$(in_box save)" \
+	"port dev t0 accept 10.1.0.0/16 above 60 dscp 3 base-rtt 20us"
+ktap_finish

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hpccpp save and hpccpp apply: all agents of a namespace as a file, and a file as all
+ * agents of a namespace. A line is what "add" takes: object, place, words.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "hpccpp.h"
+
+#define BLANKS		" \t\r\n"
+#define LINE_WORDS	1024	/* words of a line: those of WORDS_LEN bytes are fewer */
+
+static const char save_usage[] =
+"Usage: hpccpp [ OPTIONS ] save\n"
+"\n"
+"Prints the agents of this namespace and of all cgroups in the form that \"apply\"\n"
+"reads, a line each. See hpccpp(8).\n";
+
+static const char apply_usage[] =
+"Usage: hpccpp [ OPTIONS ] apply FILE [ dry-run ]\n"
+"\n"
+"Makes the agents those of FILE (- is standard input), which has a line for each:\n"
+"\"port\", \"host\" or \"cnp\" and what its \"add\" takes. Blank lines and what follows a\n"
+"# are left out; \\ takes the special meaning of the next character. All lines are\n"
+"checked first. An agent that is there is replaced without a gap, one that is not\n"
+"in FILE is deleted. dry-run prints what would be done: + added, ~ replaced,\n"
+"- deleted. See hpccpp(8).\n";
+
+static const struct kind {
+	const char *object;	/* of the command */
+	const char *place;	/* its keyword, and key in the row */
+	int (*run)(int argc, char **argv);
+	int (*read)(const char *place, struct json_object *rows);
+} kinds[] = {
+	{ "port", "dev", port_main, port_rows },
+	{ "cnp", "dev", cnp_main, cnp_rows },
+	{ "host", "cgroup", host_main, host_rows },
+};
+
+/* A line of the file: an agent that is to be */
+struct wanted {
+	const struct kind *kind;
+	char **argv;		/* of the kind's command: "replace", keyword, place, words */
+	int argc;
+	unsigned int line;
+	struct words words;	/* as the agent will keep them */
+	bool there;		/* an agent is in its place ... */
+	bool same;		/* ... with these words, and not stale */
+};
+
+static const char *text_of(struct json_object *row, const char *key)
+{
+	return json_object_get_string(json_object_object_get(row, key));
+}
+
+/* --- save ---------------------------------------------------------------------- */
+
+static void print_word(const char *word)
+{
+	putchar(' ');
+	for (; *word; word++) {
+		if (strchr(" \t\\#", *word))
+			putchar('\\');
+		putchar(*word);
+	}
+}
+
+static void save_row(const struct kind *kind, struct json_object *row)
+{
+	struct json_object *words = json_object_object_get(row, "words");
+	size_t i;
+
+	fputs(kind->object, stdout);
+	print_word(kind->place);
+	print_word(text_of(row, kind->place));
+	for (i = 0; i < json_object_array_length(words); i++)
+		print_word(json_object_get_string(json_object_array_get_idx(words, i)));
+	putchar('\n');
+}
+
+/* Adds rows of a kind, one for each agent: of several queues the first has the words. */
+static int read_agents(const struct kind *kind, struct json_object *agents)
+{
+	struct json_object *rows = json_object_new_array(), *row;
+	int ret = kind->read(NULL, rows);
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		row = json_object_array_get_idx(rows, i);
+		if (json_object_object_get(row, "words"))
+			json_object_array_add(agents, json_object_get(row));
+	}
+	json_object_put(rows);
+	return ret;
+}
+
+int save_main(int argc, char **argv)
+{
+	struct json_object *rows;
+	int ret = EXIT_DONE;
+	size_t i, k;
+
+	if (argc > 0 && !strcmp(argv[0], "help")) {
+		fputs(save_usage, stderr);
+		return EXIT_USAGE;
+	}
+	if (argc > 0)
+		return usage_error("argument \"%s\" is unknown: save has none", argv[0]);
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		rows = json_object_new_array();
+		ret = read_agents(&kinds[k], rows) ?: ret;
+		for (i = 0; i < json_object_array_length(rows); i++)
+			save_row(&kinds[k], json_object_array_get_idx(rows, i));
+		json_object_put(rows);
+	}
+	return ret;
+}
+
+/* --- The lines of a file --------------------------------------------------------- */
+
+/* Splits a line in place; how many words, or -1: more than there is room for */
+static int split(char *line, char **words, int max)
+{
+	char *from = line, *to = line;
+	int n = 0;
+
+	for (;;) {
+		from += strspn(from, BLANKS);
+		if (!*from || *from == '#')
+			return n;
+		if (n == max)
+			return -1;
+		words[n++] = to;
+		while (*from && !strchr(BLANKS, *from)) {
+			if (*from == '\\' && from[1])
+				from++;
+			*to++ = *from++;
+		}
+		if (*from)
+			from++;
+		*to++ = '\0';
+	}
+}
+
+static int parse_line(struct wanted *w, char *line)
+{
+	char *argv[LINE_WORDS + 1] = { };
+	int n = split(line, argv, LINE_WORDS);
+	size_t i = 0;
+
+	w->argc = 0;
+	if (!n)
+		return EXIT_DONE;
+	if (n < 0)
+		return usage_error("it has more than %u words", LINE_WORDS);
+	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].object, argv[0]))
+		i++;
+	if (i == ARRAY_SIZE(kinds))
+		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host", argv[0]);
+	w->kind = &kinds[i];
+	if (n < 3 || strcmp(argv[1], w->kind->place))
+		return usage_error("\"%s %s\" and its value have to be the first words",
+				   w->kind->object, w->kind->place);
+	argv[0] = "replace";
+	w->argv = calloc(n + 1, sizeof(*argv));
+	if (!w->argv)
+		return system_error("no memory for %d words", n);
+	memcpy(w->argv, argv, n * sizeof(*argv));
+	w->argc = n;
+	return EXIT_DONE;
+}
+
+/* All that is in the file, with an agent in each; the lines stay allocated. */
+static int read_file(FILE *in, struct wanted **list, size_t *n)
+{
+	unsigned int line = 0;
+	char where[32];
+	struct wanted *more;
+	char *text = NULL;
+	size_t size = 0;
+	int ret;
+
+	for (; getline(&text, &size, in) >= 0; text = NULL, size = 0) {
+		more = realloc(*list, (*n + 1) * sizeof(**list));
+		if (!more)
+			return system_error("no memory for %zu lines", *n);
+		*list = more;
+		memset(&more[*n], 0, sizeof(*more));
+		more[*n].line = ++line;
+		snprintf(where, sizeof(where), "line %u", line);
+		subject = where;
+		ret = parse_line(&more[*n], text);
+		subject = NULL;
+		if (ret)
+			return ret;
+		if (more[*n].argc)
+			++*n;
+	}
+	free(text);
+	return ferror(in) ? errno_error(errno, "cannot read the file") : EXIT_DONE;
+}
+
+/* --- apply ----------------------------------------------------------------------- */
+
+/*
+ * Runs an object's command in a process of its own, as what a command leaves behind, its
+ * lock and its maps, is to go with it. Gives the words that the agent keeps.
+ */
+int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words)
+{
+	int ends[2], status, ret;
+	pid_t pid;
+
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC))
+		return errno_error(errno, "cannot make a pipe");
+	pid = fork();
+	if (!pid) {
+		memset(&given, 0, sizeof(given));
+		ret = run(argc, argv);
+		if (write(ends[1], &given, sizeof(given)) < 0)
+			ret = ret ?: errno_error(errno, "cannot write to a pipe");
+		fflush(NULL);
+		_exit(ret);
+	}
+	close(ends[1]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		ret = errno_error(errno, "cannot run \"%s\"", argv[0]);
+	else
+		ret = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SYSTEM;
+	if (!ret && words && read(ends[0], words, sizeof(*words)) != sizeof(*words))
+		ret = system_error("\"%s\" did not say what it did", argv[0]);
+	close(ends[0]);
+	return ret;
+}
+
+bool is_stale(struct json_object *row)
+{
+	struct json_object *why = json_object_object_get(row, "stale");
+
+	return why && json_object_get_string_len(why);
+}
+
+/* Whether two places are one: devices have several names, and cgroups several paths. */
+static bool is_place(const struct kind *kind, const char *a, const char *b)
+{
+	struct stat at, bt;
+
+	if (!strcmp(a, b))
+		return true;
+	if (kind->read != host_rows)
+		return if_nametoindex(a) && if_nametoindex(a) == if_nametoindex(b);
+	return !stat(a, &at) && !stat(b, &bt) && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino;
+}
+
+static bool same_words(struct json_object *row, const struct words *w)
+{
+	struct json_object *list = json_object_object_get(row, "words");
+	size_t n = json_object_array_length(list), i = 0;
+	const char *word = w->text, *has;
+
+	/* behind each keyword its value, or an empty one, which the list leaves out */
+	for (; *word; word = next_word(word)) {
+		const char *value = next_word(word);
+
+		has = i < n ? json_object_get_string(json_object_array_get_idx(list, i++)) : "";
+		if (strcmp(word, has))
+			return false;
+		word = value;
+		if (!*value)
+			continue;
+		has = i < n ? json_object_get_string(json_object_array_get_idx(list, i++)) : "";
+		if (strcmp(value, has))
+			return false;
+	}
+	return i == n;
+}
+
+/* Deletes an agent that no line names, or marks the line that does. */
+static int meet(const struct kind *kind, struct json_object *row, struct wanted *list, size_t n,
+		bool dry)
+{
+	const char *place = text_of(row, kind->place);
+	char *argv[] = { "delete", (char *)kind->place, (char *)place, NULL };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (list[i].kind != kind || !is_place(kind, list[i].argv[2], place))
+			continue;
+		list[i].there = true;
+		list[i].same = same_words(row, &list[i].words) &&
+			       !is_stale(row);
+		return EXIT_DONE;
+	}
+	if (!dry)
+		return run_apart(kind->run, 3, argv, NULL);
+	fputs("- ", stdout);
+	save_row(kind, row);
+	return EXIT_DONE;
+}
+
+static int delete_others(struct wanted *list, size_t n, bool dry)
+{
+	struct json_object *rows;
+	int ret = EXIT_DONE;
+	size_t i, k;
+
+	for (k = 0; k < ARRAY_SIZE(kinds) && !ret; k++) {
+		rows = json_object_new_array();
+		ret = read_agents(&kinds[k], rows);
+		for (i = 0; i < json_object_array_length(rows) && !ret; i++)
+			ret = meet(&kinds[k], json_object_array_get_idx(rows, i), list, n, dry);
+		json_object_put(rows);
+	}
+	return ret;
+}
+
+static void print_wanted(const struct wanted *w)
+{
+	const char *word;
+
+	printf("%c %s %s", w->there ? '~' : '+', w->kind->object, w->kind->place);
+	print_word(w->argv[2]);
+	for (word = w->words.text; *word; word = next_word(word)) {
+		print_word(word);
+		word = next_word(word);
+		if (*word)
+			print_word(word);
+	}
+	putchar('\n');
+}
+
+/* One line: checked only, or done. An error names the line, and the others go on. */
+static int each(struct wanted *w, bool dry)
+{
+	char text[32];
+	int ret;
+
+	snprintf(text, sizeof(text), "line %u", w->line);
+	subject = text;
+	opt.dry_run = dry;
+	ret = run_apart(w->kind->run, w->argc, w->argv, &w->words);
+	opt.dry_run = false;
+	subject = NULL;
+	return ret;
+}
+
+static int twice(const struct wanted *list, size_t n)
+{
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < i; k++) {
+			if (list[i].kind == list[k].kind &&
+			    is_place(list[i].kind, list[i].argv[2], list[k].argv[2]))
+				return usage_error("line %u is for \"%s\", as line %u is", list[i].line,
+						   list[i].argv[2], list[k].line);
+		}
+	}
+	return EXIT_DONE;
+}
+
+static int apply(struct wanted *list, size_t n, bool dry)
+{
+	int ret = twice(list, n), err;
+	size_t i;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = each(&list[i], true);
+	if (!ret)
+		ret = delete_others(list, n, dry);
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++) {
+		if (list[i].same)
+			continue;
+		if (dry) {
+			print_wanted(&list[i]);
+			continue;
+		}
+		err = each(&list[i], false);
+		ret = ret ?: err;
+	}
+	return ret;
+}
+
+int apply_main(int argc, char **argv)
+{
+	enum { FILE_NAME, DRY_RUN };
+	const char *file = NULL;
+	struct argument args[] = {
+		[FILE_NAME] = { ARG("file", arg_text, &file), .bare = true },
+		[DRY_RUN] = { .name = "dry-run" },
+	};
+	struct wanted *list = NULL;
+	FILE *in = stdin;
+	size_t n = 0;
+	int ret;
+
+	if (argc > 0 && !strcmp(argv[0], "help")) {
+		fputs(apply_usage, stderr);
+		return EXIT_USAGE;
+	}
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !file)
+		ret = usage_error("\"file\" is missing, try \"hpccpp apply help\"");
+	if (!ret && strcmp(file, "-"))
+		in = fopen(file, "re");
+	if (!ret && !in)
+		ret = errno_error(errno, "cannot open \"%s\"", file);
+	if (ret)
+		return ret;
+	ret = read_file(in, &list, &n);
+	if (!ret)
+		ret = apply(list, n, args[DRY_RUN].n);
+	if (in != stdin)
+		fclose(in);
+	free(list);
+	return ret;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The words that an agent was added with. They stay with it in the kernel, in a map that
+ * its program has, so that save can print them, and change and watch give them again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+
+#include "hpccpp.h"
+
+#define WORDS_MAP	"hpccpp_words"
+
+struct words given;
+
+const char *next_word(const char *word)
+{
+	return word + strlen(word) + 1;
+}
+
+/* Adds a keyword and its value to the end, where there is room. */
+static bool append(struct words *w, const char *name, const char *value)
+{
+	size_t need = strlen(name) + 1 + strlen(value) + 1 + 1;
+	const char *end = w->text;
+	char *to;
+
+	while (*end)
+		end = next_word(next_word(end));
+	if (need > (size_t)(w->text + sizeof(w->text) - end))
+		return false;
+	to = stpcpy(w->text + (end - w->text), name) + 1;
+	to = stpcpy(to, value) + 1;
+	*to = '\0';
+	return true;
+}
+
+/* Adds a keyword and its value, or NULL; a path is made independent of the directory. */
+int add_word(struct words *w, const struct argument *arg, const char *text)
+{
+	char *dir, *path = NULL;
+	bool fits;
+
+	if (arg->place)
+		return EXIT_DONE;
+	if (arg->path && *text != '/') {
+		dir = getcwd(NULL, 0);
+		if (!dir || asprintf(&path, "%s/%s", dir, text) < 0)
+			path = NULL;
+		free(dir);
+		if (!path)
+			return errno_error(errno, "cannot tell where \"%s\" is", text);
+	}
+	fits = append(w, arg->name, path ?: text ?: "");
+	free(path);
+	return fits ? EXIT_DONE :
+		      usage_error("%s \"%s\" is one too many: allowed are %u bytes of words",
+				  arg->name, text ?: "", WORDS_LEN);
+}
+
+int bind_words(int prog)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, WORDS_MAP, sizeof(__u32), sizeof(given), 1,
+				 NULL);
+	__u32 zero = 0;
+	int err = 0;
+
+	if (map < 0)
+		return -errno;
+	if (bpf_map_update_elem(map, &zero, &given, BPF_ANY) || bpf_prog_bind_map(prog, map, NULL))
+		err = -errno;
+	close(map);
+	return err;
+}
+
+static int read_words(int prog, struct words *w)
+{
+	int ret = prog_entry(prog, WORDS_MAP, w, sizeof(*w));
+
+	memset(w->text + sizeof(w->text) - 3, 0, 3);
+	return ret;
+}
+
+/* In JSON they are one list, as on a command line. */
+int put_words(struct json_object *row, int prog)
+{
+	struct json_object *list = json_object_new_array();
+	const char *word;
+	struct words w;
+	int ret;
+
+	ret = read_words(prog, &w);
+	for (word = w.text; !ret && *word; word = next_word(word)) {
+		json_object_array_add(list, json_object_new_string(word));
+		word = next_word(word);
+		if (*word)
+			json_object_array_add(list, json_object_new_string(word));
+	}
+	json_object_object_add(row, "words", list);
+	return ret;
+}
+
+static struct argument *named(struct argument *args, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!strcmp(args[i].name, name))
+			return &args[i];
+	}
+	return NULL;
+}
+
+int parse_kept(int prog, struct argument *args, size_t n, struct words *w)
+{
+	bool *anew = calloc(n, sizeof(*anew));
+	const char *word;
+	struct argument *arg;
+	int ret;
+	size_t i;
+
+	if (!anew)
+		return system_error("no memory for %zu keywords", n);
+	for (i = 0; i < n; i++)
+		anew[i] = args[i].n;
+	ret = read_words(prog, w);
+	for (word = w->text; !ret && *word; word = next_word(next_word(word))) {
+		arg = named(args, n, word);
+		if (!arg)
+			ret = system_error("the agent was told \"%s\", which this version does not know: replace it",
+					   word);
+		else if (!anew[arg - args])
+			ret = parse_entry(arg, next_word(word));
+	}
+	free(anew);
+	return ret;
+}
+
+int keep_words(int prog, struct argument *args, size_t n)
+{
+	__u32 zero = 0;
+	struct words w;
+	const char *word;
+	int ret, map;
+
+	ret = read_words(prog, &w);
+	if (ret)
+		return ret;
+	for (word = w.text; *word; word = next_word(next_word(word))) {
+		if (!named(args, n, word) && !append(&given, word, next_word(word)))
+			return system_error("no room for the words of the agent");
+	}
+	map = prog_map(prog, WORDS_MAP, sizeof(w));
+	if (map < 0 || bpf_map_update_elem(map, &zero, &given, BPF_ANY))
+		ret = prog_map_error(WORDS_MAP);
+	if (map >= 0)
+		close(map);
+	return ret;
+}
