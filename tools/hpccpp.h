@@ -174,6 +174,7 @@ enum field_form {
 	FORM_TXQ,		/* in text beside others alone, under mq */
 	FORM_ADDRESS,		/* with the next field, the port */
 	FORM_LIST,		/* array of strings */
+	FORM_ALARM,		/* text, empty for none; to Prometheus whether there is some */
 	FORM_COUNTS,		/* object of counters, in text with -s, those that count */
 	FORM_CNP_FLOWS,		/* array of rows by cnp_flow_fields, a line each */
 };
@@ -191,6 +192,7 @@ struct field {
 	const char *help;	/* of that metric */
 };
 
+void rate_text(char *buf, size_t size, __u64 bps);
 void put_num(struct json_object *row, const char *key, __u64 value);
 void put_ratio(struct json_object *row, const char *key, double value);
 void put_fixed(struct json_object *row, const char *key, __u32 value);
@@ -264,6 +266,9 @@ extern const struct field flow_fields[];
 extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
+int port_leftovers(struct json_object *rows);
+void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
+		   size_t size);
 int host_rows(const char *cgroup, struct json_object *rows);
 bool find_cgroup2(char *path, size_t size);
 extern const struct field flow_totals[];
@@ -311,12 +316,25 @@ struct filters {
 	bool taken_in;		/* and on ingress */
 	__u32 prog;		/* the program on egress; 0: not eBPF */
 	__u32 prog_in;		/* and on ingress */
+	__u32 first;		/* the least preference on egress; 0: none */
+	char first_kind[IFNAMSIZ];	/* ... and the kind of that filter */
 };
 
+/* A network device */
+struct device {
+	unsigned int type;	/* ARPHRD_ETHER... */
+	char kind[IFNAMSIZ];	/* "vlan"...; empty: hardware */
+	int lower;		/* the device that it is on, or a veth's peer; 0: none */
+	bool far;		/* ... which is in another namespace */
+	__u64 sent;		/* packets */
+};
+
+int device_read(int ifindex, struct device *d);
 int qdisc_list(struct qdisc **list, size_t *n);
 const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex,
 			       __u32 parent);
 int qdisc_htb_rate(const char *dev, struct qdisc *q);
+__u64 qdisc_rate(const struct qdisc *q);
 int clsact_filters(int ifindex, struct filters *f);
 
 /* rdma.c: queue pairs of the RDMA devices on a network device, and whose they are */

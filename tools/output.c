@@ -16,7 +16,7 @@
 struct options opt;
 
 /* As tc prints them: the largest unit that loses nothing, or little. */
-static void rate_text(char *buf, size_t size, __u64 bps)
+void rate_text(char *buf, size_t size, __u64 bps)
 {
 	static const char *const units[] = { "", "K", "M", "G", "T" };
 	size_t i = 0;
@@ -212,6 +212,8 @@ static void print_text(const struct field *fields, struct json_object *row)
 				print_counts(v);
 			continue;
 		}
+		if (f->form == FORM_ALARM && !json_object_get_string_len(v))
+			continue;
 		if (f->form == FORM_LIST) {
 			print_list(word, v);
 			continue;
@@ -434,6 +436,9 @@ static void print_sample(const struct field *fields, const struct field *f,
 	switch (f->form) {
 	case FORM_RATE:		/* bytes/s */
 		printf(" %.17g\n", n / 8.);
+		break;
+	case FORM_ALARM:
+		printf(" %u\n", !!json_object_get_string_len(value));
 		break;
 	case FORM_TIME:		/* seconds */
 	case FORM_AGE:

@@ -397,6 +397,7 @@ static int plan_roce(struct port_plan *p, const struct argument *args,
 	r->border = args[BORDER].n;
 	r->ioam = args[IOAM].n;
 	r->ns = htons(v->ioam);
+	r->source_given = args[SOURCE].n;
 	p->has_roce = r->cnp || r->ioam || r->border;
 	if (r->cnp || r->border)
 		p->cfg.ingress = true;
@@ -467,7 +468,7 @@ int find_port(const struct qdisc *list, size_t n, int ifindex,
 }
 
 /* Whether ingress has a program of ours: of the port on egress, or left of one */
-static int find_ingress(const struct filters *f, bool *found)
+int find_ingress(const struct filters *f, bool *found)
 {
 	int prog = -1, ret = EXIT_DONE;
 
@@ -531,10 +532,13 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	bool wants_qdisc = !args[QUEUE].n || v->queue == HPCCPP_QUEUE_QDISC;
 	struct qdisc *list;
+	struct device d;
 	size_t n;
 	int ret;
 
-	ret = qdisc_list(&list, &n);
+	ret = port_check_device(p, &d);
+	if (!ret)
+		ret = qdisc_list(&list, &n);
 	if (ret)
 		return ret;
 	ret = check_place(p, list, n);
@@ -547,6 +551,7 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 		ret = choose_rate(p, args[OVERHEAD].n);
 	if (ret)
 		return ret;
+	port_note_device(p, &d);
 	if (cfg->queue == HPCCPP_QUEUE_QDISC && p->qdisc.delay)
 		fprintf(stderr, "Warning: netem on %s has a delay: packets on the wire count as waiting. Put it on another device.\n",
 			p->dev);

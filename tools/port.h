@@ -32,8 +32,37 @@ struct port_plan {
 	bool keeps;		/* the queues' state goes on */
 };
 
+/* What its device is now, which may be another than the port was told of */
+struct port_now {
+	const char *dev;
+	int ifindex;
+	const struct qdisc *list;	/* all of the namespace */
+	size_t n;
+	const struct qdisc *root;	/* NULL: none */
+	__u32 queues;		/* of mq; 0: the root is not mq */
+	__u32 channels;		/* as ethtool says; 0: unknown */
+	__u64 speed;		/* bit/s, as ethtool says; 0: unknown */
+	__u64 sent;		/* packets */
+	bool ingress;		/* there is a filter of ours on ingress */
+};
+
+/* port_device.c */
+int port_check_device(const struct port_plan *p, struct device *d);
+void port_note_device(struct port_plan *p, const struct device *d);
+void port_read_now(struct port_now *now, const struct qdisc *list, size_t n, int ifindex,
+		   const char *dev);
+const struct qdisc *port_qdisc(const struct port_now *now, __u32 queue);
+__u64 port_rate_now(const struct port_now *now, const struct hpccpp_port_cfg *cfg,
+		    __u32 queue, const char **from);
+void port_stale(const struct port_now *now, const struct hpccpp_port_cfg *cfg, __u32 queue,
+		char *text, size_t size);
+void port_stale_response(const char *dev, const struct hpccpp_port_response *r, char *text,
+			 size_t size);
+void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size);
+
 int port_load(struct port_plan *p);
 int find_port(const struct qdisc *list, size_t n, int ifindex,
 	      struct filters *f, int *prog);
+int find_ingress(const struct filters *f, bool *found);
 
 #endif /* HPCCPP_PORT_H */

@@ -54,6 +54,7 @@ const struct field port_fields[] = {
 	  "Flows that share the port, as of the last stamp." },
 	{ "begun", FORM_NUM, "begun", "BEGUN", "hpccpp_port_begun_flows",
 	  "Flows that have begun shortly before; four and more are a crowd." },
+	{ "device_rate", FORM_RATE, NULL, NULL, NULL, NULL },
 	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },
 	{ "backlog", FORM_BYTES, "backlog", NULL,
@@ -64,6 +65,12 @@ const struct field port_fields[] = {
 	{ "new_drops", FORM_NUM, NULL, "DROPS", NULL, NULL },
 	{ "sent", FORM_NUM, NULL, NULL, "hpccpp_port_sent_bytes_total",
 	  "Bytes that left the qdisc, or that entered a virtual queue." },
+	{ "stale", FORM_ALARM, "\nstale:", NULL, "hpccpp_port_stale",
+	  "Whether the device is another than the port was told of." },
+	{ "sent_packets", FORM_NUM, NULL, NULL, "hpccpp_port_sent_packets_total",
+	  "Packets that the device sent since the agent was added." },
+	{ "seen_packets", FORM_NUM, NULL, NULL, "hpccpp_port_seen_packets_total",
+	  "Packets that the agent saw, segments as packets." },
 	{ "stats", FORM_COUNTS, "", NULL, "hpccpp_port_packets_total",
 	  "Packets of the device by what the agent did with them." },
 	{ .word = "no port agent" }
@@ -71,14 +78,38 @@ const struct field port_fields[] = {
 
 static const char *const roots[] = { "flat", "head" };
 
+#define IDLE	1000000		/* us without a stamp, from which on the load is none */
+#define IDLE_T	8		/* ... and T: as the agent itself counts */
+#define STALE_LEN 128
+
 /* us since the last stamp */
 static long long stamp_age(const struct hpccpp_port *port)
 {
 	return (clock_ns(CLOCK_MONOTONIC) - (long long)port->last.seen) / 1000;
 }
 
-static int put_responses(struct json_object *row, int prog,
-			 const struct hpccpp_port_cfg *cfg)
+/* Whether its load is that of long ago */
+static bool is_idle(const struct hpccpp_port *port)
+{
+	long long age = stamp_age(port);
+
+	return age > IDLE && age > IDLE_T * (long long)port->cfg.base_rtt;
+}
+
+/* All packets: each is of one kind, and those of GSO are segments on the wire. */
+static __u64 packets_seen(const __u64 *stats)
+{
+	static const enum hpccpp_port_stat kinds[] = HPCCPP_PORT_STAT_KINDS;
+	__u64 sum = stats[HPCCPP_PS_SEGMENTS];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		sum += stats[kinds[i]];
+	return sum;
+}
+
+static int put_responses(struct json_object *row, int prog, const struct port_now *now,
+			 const struct hpccpp_port_cfg *cfg, char *stale)
 {
 	int map = prog_map(prog, "port_response",
 			   sizeof(struct hpccpp_port_response));
@@ -92,6 +123,7 @@ static int put_responses(struct json_object *row, int prog,
 	if (err)
 		return prog_map_error("port_response");
 	if (cfg->respond) {
+		port_stale_response(now->dev, &r, stale, STALE_LEN);
 		put_num(row, "respond", cfg->respond_percent);
 		put_str(row, "respond_to", port_ends[r.to % ARRAY_SIZE(port_ends)]);
 	}
@@ -105,7 +137,7 @@ static int put_responses(struct json_object *row, int prog,
 }
 
 /* Nothing of a port whose program has nothing to do with RoCEv2 */
-static int put_roce(struct json_object *row, int prog)
+static int put_roce(struct json_object *row, int prog, char *stale)
 {
 	int map = prog_map(prog, "port_roce", sizeof(struct hpccpp_port_roce));
 	char source[INET6_ADDRSTRLEN];
@@ -120,6 +152,7 @@ static int put_roce(struct json_object *row, int prog)
 	close(map);
 	if (err)
 		return prog_map_error("port_roce");
+	port_stale_roce(&r, stale, STALE_LEN);
 	if (r.cnp) {
 		put_num(row, "cnp", r.cnp_percent);
 		put_str(row, "source", inet_ntop(AF_INET6, r.source, source,
@@ -142,14 +175,16 @@ static int put_roce(struct json_object *row, int prog)
 	return err;
 }
 
-static struct json_object *port_row(const char *dev, __u32 queue,
-				    const struct hpccpp_port *port,
-				    const struct qdisc *qdisc)
+static struct json_object *port_row(const struct port_now *now, __u32 queue,
+				    const struct hpccpp_port *port)
 {
+	const struct qdisc *qdisc = port->cfg.mq ? port_qdisc(now, queue) : now->root;
+	__u64 device_rate = port_rate_now(now, &port->cfg, queue, NULL);
 	const struct hpccpp_port_cfg *cfg = &port->cfg;
 	struct json_object *row = json_object_new_object();
+	bool idle = is_idle(port);
 
-	put_str(row, "dev", dev);
+	put_str(row, "dev", now->dev);
 	put_num(row, "txq", queue);
 	put_num(row, "id", cfg->link + queue);
 	put_num(row, "rate", cfg->rate);
@@ -164,13 +199,15 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 		put_num(row, "above", cfg->above_percent);
 	if (cfg->subscribed)
 		put_num(row, "dscp", cfg->dscp);
-	put_fixed(row, "U", port->U);
-	put_num(row, "qlen", (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
+	put_fixed(row, "U", idle ? 0 : port->U);
+	put_num(row, "qlen", idle ? 0 : (__u64)port->last.qlen << HPCCPP_QLEN_SHIFT);
 	put_num(row, "tx_bytes",
 		(__u64)port->last.tx_bytes << HPCCPP_TX_SHIFT);
-	put_num(row, "flows", port->flows.N);
+	put_num(row, "flows", idle ? 0 : port->flows.N);
 	put_num(row, "begun", hpccpp_begun(port, clock_ns(CLOCK_MONOTONIC)) /
 			      HPCCPP_BEGUN_NS(port));
+	if (device_rate)
+		put_num(row, "device_rate", device_rate);
 	if (port->last.seen)
 		put_num(row, "age", stamp_age(port));
 	if (qdisc) {
@@ -184,67 +221,100 @@ static struct json_object *port_row(const char *dev, __u32 queue,
 	return row;
 }
 
-/* The qdisc whose queue is that of this tx queue: the root's, or mq's child. */
-static const struct qdisc *queue_qdisc(const struct qdisc *list, size_t n,
-				       int ifindex, bool mq, __u32 queue)
-{
-	const struct qdisc *root = find_qdisc(list, n, ifindex, TC_H_ROOT);
-
-	if (!root || !mq)
-		return root;
-	return find_qdisc(list, n, ifindex,
-			  TC_H_MAJ(root->handle) | (queue + 1));
-}
-
-static int add_rows(const struct qdisc *list, size_t n, int ifindex,
-		    const char *dev, int prog, struct json_object *rows)
+/* What is the device's, in the row of its first queue */
+static int put_device(struct json_object *row, int prog, const struct port_now *now,
+		      const struct hpccpp_port_cfg *cfg, char *stale)
 {
 	static const char *const names[] = HPCCPP_PORT_STAT_NAMES;
-	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
 	__u64 stats[HPCCPP_PS_MAX];
-	struct json_object *row;
-	struct hpccpp_port port;
-	__u32 i = 0;
 	int ret;
 
-	ret = map < 0 ? prog_map_error("port") :
-			prog_stats(prog, "port_stats", stats, HPCCPP_PS_MAX);
-	while (!ret) {
+	ret = prog_stats(prog, "port_stats", stats, HPCCPP_PS_MAX);
+	if (!ret && cfg->ingress)
+		ret = put_responses(row, prog, now, cfg, stale);
+	if (!ret)
+		ret = put_roce(row, prog, stale);
+	if (!ret)
+		ret = put_words(row, prog);
+	if (ret)
+		return ret;
+	put_num(row, "sent_packets", now->sent > cfg->sent ? now->sent - cfg->sent : 0);
+	put_num(row, "seen_packets", packets_seen(stats));
+	put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
+	return EXIT_DONE;
+}
+
+static int add_rows(const struct port_now *now, int prog, struct json_object *rows)
+{
+	int map = prog_map(prog, "port", sizeof(struct hpccpp_port));
+	char stale[STALE_LEN];
+	struct json_object *row;
+	struct hpccpp_port port;
+	int ret = EXIT_DONE;
+	__u32 i = 0;
+
+	if (map < 0)
+		return prog_map_error("port");
+	do {
 		if (bpf_map_lookup_elem_flags(map, &i, &port, BPF_F_LOCK)) {
 			ret = prog_map_error("port");
 			break;
 		}
-		row = port_row(dev, i, &port,
-			       queue_qdisc(list, n, ifindex, port.cfg.mq, i));
-		if (!i && port.cfg.ingress)
-			ret = put_responses(row, prog, &port.cfg);
-		if (!i && !ret)
-			ret = put_roce(row, prog);
-		if (!i && !ret)
-			ret = put_words(row, prog);
+		row = port_row(now, i, &port);
+		port_stale(now, &port.cfg, i, stale, sizeof(stale));
 		if (!i)
-			put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
+			ret = put_device(row, prog, now, &port.cfg, stale);
+		put_str(row, "stale", stale);
 		json_object_array_add(rows, row);
-		if (++i >= port.cfg.queues)
-			break;
-	}
-	if (map >= 0)
-		close(map);
+	} while (!ret && ++i < port.cfg.queues);
+	close(map);
 	return ret;
 }
 
 static int add_port(const struct qdisc *list, size_t n, int ifindex,
 		    const char *dev, struct json_object *rows)
 {
+	struct port_now now;
 	struct filters f;
 	int prog, ret;
 
 	ret = find_port(list, n, ifindex, &f, &prog);
 	if (prog < 0)
 		return ret;
-	ret = add_rows(list, n, ifindex, dev, prog, rows);
+	port_read_now(&now, list, n, ifindex, dev);
+	ret = find_ingress(&f, &now.ingress) ?: add_rows(&now, prog, rows);
 	close(prog);
 	return ret;
+}
+
+/* A device whose port has lost the filter on egress, as far as that leaves a trace */
+static int add_leftover(const struct qdisc *list, size_t n, int ifindex,
+			const char *dev, struct json_object *rows)
+{
+	const struct qdisc *clsact = find_qdisc(list, n, ifindex, TC_H_INGRESS);
+	struct json_object *row;
+	struct filters f;
+	bool in = false;
+	int prog, ret;
+
+	ret = find_port(list, n, ifindex, &f, &prog);
+	if (!ret)
+		ret = find_ingress(&f, &in);
+	if (prog >= 0)
+		close(prog);
+	if (ret || prog >= 0 || strcmp(clsact->kind, "clsact") || (f.count && !in))
+		return ret;
+	row = json_object_new_object();
+	put_str(row, "dev", dev);
+	put_str(row, "found", in ? "its filter on egress is gone, that on ingress is there" :
+		"there is a clsact without filters, as if a port's had been removed");
+	json_object_array_add(rows, row);
+	return EXIT_DONE;
+}
+
+int port_leftovers(struct json_object *rows)
+{
+	return dev_rows(NULL, rows, add_leftover);
 }
 
 int port_rows(const char *dev, struct json_object *rows)

@@ -4,10 +4,12 @@
  * a port shapes to, and what else hangs on a clsact besides our filter.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <libmnl/libmnl.h>
 #include <linux/gen_stats.h>
+#include <linux/if_link.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
@@ -15,12 +17,8 @@
 
 #include "hpccpp.h"
 
-/*
- * Dumps what the request in buf, of NETLINK_DUMP_SIZE bytes, asks for; cb returns
- * MNL_CB_OK, or MNL_CB_ERROR with errno. Returns 0 or -errno: -EINTR when something changed
- * meanwhile, and the caller makes it again.
- */
-int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
+/* Sends a request, and has cb look at the answers, to the end. Returns 0 or -errno. */
+static int ask(int bus, char *buf, __u16 flags, mnl_cb_t cb, void *data)
 {
 	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
 	struct mnl_socket *nl;
@@ -31,7 +29,7 @@ int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
 	nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
 	if (!nl)
 		return -errno;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
 	nlh->nlmsg_seq = seq;
 	ret = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID);
 	if (!ret)
@@ -45,6 +43,16 @@ int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
 	ret = ret < 0 ? -errno : 0;
 	mnl_socket_close(nl);
 	return ret;
+}
+
+/*
+ * Dumps what the request in buf, of NETLINK_DUMP_SIZE bytes, asks for; cb returns
+ * MNL_CB_OK, or MNL_CB_ERROR with errno. Returns 0 or -errno: -EINTR when something changed
+ * meanwhile, and the caller makes it again.
+ */
+int netlink_dump(int bus, char *buf, mnl_cb_t cb, void *data)
+{
+	return ask(bus, buf, NLM_F_DUMP, cb, data);
 }
 
 /* One dump of struct tcmsg, as netlink_dump() */
@@ -261,15 +269,22 @@ static int htb_cb(const struct nlmsghdr *nlh, void *data)
  * htb shapes to what its root class may send. That is its rate: a class goes
  * up to its ceil with what it borrows from a parent, and it has none.
  */
-int qdisc_htb_rate(const char *dev, struct qdisc *q)
+static int read_htb(const struct qdisc *q, struct htb *htb)
 {
-	struct htb htb;
 	int err;
 
 	do {
-		htb = (struct htb){ .handle = q->handle };
-		err = dump(RTM_GETTCLASS, q->ifindex, 0, htb_cb, &htb);
+		*htb = (struct htb){ .handle = q->handle };
+		err = dump(RTM_GETTCLASS, q->ifindex, 0, htb_cb, htb);
 	} while (err == -EINTR);
+	return err;
+}
+
+int qdisc_htb_rate(const char *dev, struct qdisc *q)
+{
+	struct htb htb;
+	int err = read_htb(q, &htb);
+
 	if (err)
 		return errno_error(err, "cannot read the classes of %s", dev);
 	if (htb.roots != 1)
@@ -279,18 +294,89 @@ int qdisc_htb_rate(const char *dev, struct qdisc *q)
 	return EXIT_DONE;
 }
 
+/* What a qdisc shapes to now, bit/s; 0: nothing, or it is not known */
+__u64 qdisc_rate(const struct qdisc *q)
+{
+	struct htb htb;
+
+	if (strcmp(q->kind, "htb"))
+		return q->rate;
+	return !read_htb(q, &htb) && htb.roots == 1 ? htb.rate : 0;
+}
+
+static void read_kind(struct device *d, const struct nlattr *info)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, info) {
+		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND &&
+		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
+			strncpy(d->kind, mnl_attr_get_str(attr), sizeof(d->kind) - 1);
+	}
+}
+
+static int device_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	struct rtnl_link_stats64 stats;
+	const struct nlattr *attr;
+	struct device *d = data;
+
+	d->type = ifi->ifi_type;
+	mnl_attr_for_each(attr, nlh, sizeof(*ifi)) {
+		switch (mnl_attr_get_type(attr)) {
+		case IFLA_LINK:
+			d->lower = mnl_attr_get_u32(attr);
+			break;
+		case IFLA_LINK_NETNSID:
+			d->far = true;
+			break;
+		case IFLA_LINKINFO:
+			read_kind(d, attr);
+			break;
+		case IFLA_STATS64:
+			/* it may be longer, and is not aligned */
+			memcpy(&stats, mnl_attr_get_payload(attr), sizeof(stats.rx_packets) +
+			       sizeof(stats.tx_packets));
+			d->sent = stats.tx_packets;
+			break;
+		}
+	}
+	return MNL_CB_OK;
+}
+
+/* Returns 0 or -errno. */
+int device_read(int ifindex, struct device *d)
+{
+	char buf[NETLINK_DUMP_SIZE];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+
+	memset(d, 0, sizeof(*d));
+	nlh->nlmsg_type = RTM_GETLINK;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_index = ifindex;
+	return ask(NETLINK_ROUTE, buf, NLM_F_ACK, device_cb, d);
+}
+
 /* Two of the same preference must be of one kind: another's is in the way. */
 static int filter_cb(const struct nlmsghdr *nlh, void *data)
 {
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *options;
 	struct filters *f = data;
+	const char *kind;
 	bool bpf, egress;
 	const __u32 *id;
 
 	f->count++;
 	egress = TC_H_MIN(tcm->tcm_parent) == TC_H_MIN_EGRESS;
-	bpf = !strcmp(tca_kind(nlh, &options), "bpf");
+	kind = tca_kind(nlh, &options);
+	bpf = !strcmp(kind, "bpf");
+	if (egress && (!f->first || TC_H_MAJ(tcm->tcm_info) >> 16 < f->first)) {
+		f->first = TC_H_MAJ(tcm->tcm_info) >> 16;
+		snprintf(f->first_kind, sizeof(f->first_kind), "%s", kind);
+	}
 	if (TC_H_MAJ(tcm->tcm_info) >> 16 != HPCCPP_TC_PRIO ||
 	    (bpf && tcm->tcm_handle != HPCCPP_TC_HANDLE))
 		return MNL_CB_OK;

@@ -23,6 +23,7 @@ setup_ns box
 ip -n "$box" -batch - <<END
 link add t0 up type veth peer t1
 link add q0 up numtxqueues 2 type veth peer q1 numtxqueues 2
+link set q1 up
 link add w0 numtxqueues 4096 type veth peer w1 numtxqueues 4095
 END
 tc -n "$box" -batch - <<END
@@ -139,12 +140,15 @@ frame() # SOURCE-PORT: Ethernet, IPv4, TCP with 16 bytes of options
 }
 written() # DEV: in a line
 {
-	local id source
+	local id source index
+	# struct __sk_buff: ifindex is its word 10, and what is not tested with is 0
+	index=$(ip -n "$box" -j link show "$1" | jq '.[0].ifindex')
+	{ head -c 40 /dev/zero; printf '%b' "\\x$(printf %02x "$index")"; head -c 151 /dev/zero; } >"$tmp/ctx"
 	id=$(in_box bpftool -j net show dev "$1" |
 		jq '.[0].tc[] | select(.kind == "clsact/egress").id')
 	for ((source = 4000; source < 4020; source++)); do
 		frame $source | xxd -r -p >"$tmp/in"
-		bpftool prog run id "$id" data_in "$tmp/in" data_out "$tmp/after" >"$tmp/said"
+		in_box bpftool prog run id "$id" data_in "$tmp/in" data_out "$tmp/after" ctx_in "$tmp/ctx" >"$tmp/said"
 		xxd -s 58 -l 2 -p "$tmp/after"
 	done | sort -u | while read -r word; do echo $((16#$word >> 4)); done | paste -sd' '
 }

@@ -327,7 +327,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","backlog","drops","sent","stats"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","device_rate","backlog","drops","sent","sent_packets","seen_packets","words","stats","stale"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
@@ -363,7 +363,8 @@ check "... and those of the statistics" port d0 \
 	'.[0].stats | keys_unsorted == ["stamped","replaced","kept","passed","quiet",
 		"unsubscribed","bad","error","responded","suppressed","limited","accepted",
 		"denied","unknown","outside","damaged","cnp_sent","cnp_cut","cnp_marked",
-		"traced","trace_full","trace_bad","border_in","border_out","guessed"]'
+		"traced","trace_full","trace_bad","border_in","border_out","guessed",
+		"not_tcp","tunnel","extension","tags","other","stale","segments"]'
 check "rate of tbf, id by hash, 1 ms" port d0 '.[0] | .rate == 50000000 and
 	(.rate_given | not) and .queue == "qdisc" and .root == "flat" and .id >= 1 and .base_rtt == 1000'
 id=$("$HPCCPP" -j port show dev d0 netns "$box" | jq '.[0].id')

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <linux/gen_stats.h>
+#include <linux/if_link.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -42,7 +43,8 @@ ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t l
 {
 	const struct nlmsghdr *nlh = req;
 
-	assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
+	assert_int_equal(nlh->nlmsg_flags, NLM_F_REQUEST |
+			 (nlh->nlmsg_type == RTM_GETLINK ? NLM_F_ACK : NLM_F_DUMP));
 	assert_true(dumps < ARRAY_SIZE(asked));
 	memcpy(&asked[dumps], mnl_nlmsg_get_payload(nlh), sizeof(asked[0]));
 	done = false;
@@ -225,6 +227,55 @@ void rate_of_htb(void **state)
 	assert_string_equal(caught(), "Error: htb on d0 has 2 root classes: for its rate to be known it must be one.\n");
 }
 
+/* As `show` asks, which says nothing of an htb that it cannot tell a rate of */
+void rate_of_any_qdisc(void **state)
+{
+	struct qdisc q = { .ifindex = 7, .handle = 0x10000, .kind = "tbf", .rate = 24000 };
+
+	no_answers();
+	assert_int_equal(qdisc_rate(&q), 24000);
+	assert_int_equal(dumps, 0);
+	strcpy(q.kind, "htb");
+	q.rate = 0;
+	put_class(0, 0x10001, TC_H_ROOT, 5000, 9000);
+	assert_int_equal(qdisc_rate(&q), 40000);
+	no_answers();
+	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
+	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
+	assert_int_equal(qdisc_rate(&q), 0);
+}
+
+void devices_are_read(void **state)
+{
+	struct rtnl_link_stats64 stats = { .rx_packets = 3, .tx_packets = 1ULL << 33 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(answer[0]);
+	struct ifinfomsg *ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	struct nlattr *nest;
+	struct device d;
+
+	no_answers();
+	nlh->nlmsg_seq = 1;
+	nlh->nlmsg_type = RTM_NEWLINK;
+	ifi->ifi_type = 1;
+	mnl_attr_put_u32(nlh, IFLA_LINK, 5);
+	mnl_attr_put(nlh, IFLA_STATS64, sizeof(stats), &stats);
+	nest = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "vlan");
+	mnl_attr_nest_end(nlh, nest);
+	end(0, nlh);
+	assert_int_equal(device_read(7, &d), 0);
+	assert_int_equal(d.type, 1);
+	assert_string_equal(d.kind, "vlan");
+	assert_int_equal(d.lower, 5);
+	assert_false(d.far);
+	assert_true(d.sent == 1ULL << 33);
+	no_answers();
+	mnl_attr_put_u32(nlh, IFLA_LINK_NETNSID, 0);
+	end(0, nlh);
+	assert_int_equal(device_read(7, &d), 0);
+	assert_true(d.far);
+}
+
 static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
 		       const char *kind, __u32 prog)
 {
@@ -254,12 +305,17 @@ void filters_are_ours_by_their_place(void **state)
 	assert_true(f.taken && f.taken_in);
 	assert_int_equal(f.prog, 14);
 	assert_int_equal(f.prog_in, 11);
+	assert_int_equal(f.first, HPCCPP_TC_PRIO);
 	/* beside another eBPF filter of that preference there is room, but not beside u32 */
 	no_answers();
 	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
 	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32", 0);
+	put_filter(1, true, 3, 1, "flower", 0);
+	put_filter(1, true, 4, 1, "bpf", 0);
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_true(f.taken && !f.taken_in);
+	assert_int_equal(f.first, 3);
+	assert_string_equal(f.first_kind, "flower");
 	assert_int_equal(f.prog, 0);
 	assert_int_equal(f.prog_in, 0);
 }

@@ -466,6 +466,7 @@ static const struct field fields[] = {
 	{ "age", FORM_AGE, "age", NULL, "x_age_seconds", "Age." },
 	{ "every", FORM_EVERY, "every", NULL, NULL, NULL },
 	{ "txq", FORM_TXQ, "txq", NULL, NULL, NULL },
+	{ "stale", FORM_ALARM, "\nstale:", NULL, "x_stale", "Stale." },
 	{ "stats", FORM_COUNTS, "", NULL, "x_packets_total", "Packets." },
 	{ .word = "no device" }
 };
@@ -547,6 +548,28 @@ static void rates_and_times_are_short(void **state)
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
 		assert_shown("rate", list[i].value, list[i].rate);
 		assert_shown("T", list[i].value, list[i].time);
+	}
+}
+
+static void alarms_are_silent_or_told(void **state)
+{
+	static const char *const alarms[] = { "", "all is lost" };
+	static const char *const want[2][2] = {
+		{ "d0\n", "x_stale{dev=\"d0\"} 0\n" },
+		{ "d0\n    stale: all is lost\n", "x_stale{dev=\"d0\"} 1\n" },
+	};
+	struct json_object *row;
+	int i, output;
+
+	for (i = 0; i < 2; i++) {
+		for (output = 0; output < 2; output++) {
+			row = json_object_new_object();
+			put_str(row, "dev", "d0");
+			put_str(row, "stale", alarms[i]);
+			/* below HELP and TYPE */
+			assert_non_null(strstr(printed(output ? OUTPUT_PROM : OUTPUT_TEXT, row),
+					       want[i][output]));
+		}
 	}
 }
 
@@ -806,6 +829,7 @@ int main(void)
 		cmocka_unit_test(prefixes_are_refused),
 		cmocka_unit_test(text_has_words_and_units),
 		cmocka_unit_test(rates_and_times_are_short),
+		cmocka_unit_test(alarms_are_silent_or_told),
 		cmocka_unit_test(ages_are_for_humans),
 		cmocka_unit_test(nothing_is_left_out_of_text),
 		cmocka_unit_test(no_rows_are_said),
@@ -818,6 +842,8 @@ int main(void)
 		cmocka_unit_test(tables_are_of_any_width),
 		cmocka_unit_test(qdiscs_are_read),
 		cmocka_unit_test(rate_of_htb),
+		cmocka_unit_test(rate_of_any_qdisc),
+		cmocka_unit_test(devices_are_read),
 		cmocka_unit_test(filters_are_ours_by_their_place),
 	};
 

@@ -23,6 +23,8 @@ const char *caught(void);
 
 void qdiscs_are_read(void **state);
 void rate_of_htb(void **state);
+void rate_of_any_qdisc(void **state);
+void devices_are_read(void **state);
 void filters_are_ours_by_their_place(void **state);
 
 #endif /* HPCCPP_COMMAND_TEST_H */

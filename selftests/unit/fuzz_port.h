@@ -109,6 +109,18 @@ static void take_packet(struct __sk_buff *skb)
 		__builtin_memcpy(&skb->protocol, packet + 12, 2);
 }
 
+/* Packets that the agent has seen by kind, which are all */
+static __u64 kinds(void)
+{
+	static const __u32 kind[] = HPCCPP_PORT_STAT_KINDS;
+	__u64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < sizeof(kind) / sizeof(kind[0]); i++)
+		sum += stats[kind[i]];
+	return sum;
+}
+
 /* What comes from another, and may be a response */
 static void one_arrival(void)
 {
@@ -126,7 +138,7 @@ static void one_packet(void)
 {
 	struct __sk_buff skb = {};
 	__u32 i, tcp, lo = sizeof(packet), hi = 0;
-	__u64 did = 0, before = 0, marked = stats[HPCCPP_PS_CNP_MARKED];
+	__u64 did = 0, before = 0, seen = kinds(), marked = stats[HPCCPP_PS_CNP_MARKED];
 	__u8 old[sizeof(packet)];
 	__u16 proto;
 
@@ -137,7 +149,7 @@ static void one_packet(void)
 	skb.queue_mapping = take_byte() & 1;
 	skb.hash = take_byte();
 	__builtin_memcpy(old, packet, sizeof(old));
-	for (i = 0; i < HPCCPP_PS_MAX; i++)
+	for (i = 0; i < HPCCPP_PS_SEGMENTS; i++)
 		before += stats[i];
 
 	if (has_roce) {
@@ -150,11 +162,15 @@ static void one_packet(void)
 			      hpccpp_port(&skb)) == TC_ACT_UNSPEC);
 	}
 
-	for (i = 0; i < HPCCPP_PS_MAX; i++)
+	for (i = 0; i < HPCCPP_PS_SEGMENTS; i++)
 		did += stats[i];
+	/* once each, but what leaves the domain, which is dropped; another error counts too */
+	seen = kinds() - seen;
+	TRUE_OR_TRAP((seen || the_roce.border) &&
+		     seen <= 1 + (the_port.cfg.respond && has_extras) + has_roce);
 	/* a segment that was written into may be answered, too */
 	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras) +
-				     has_roce);
+				     2 * has_roce);
 	TRUE_OR_TRAP(stats[HPCCPP_PS_CNP_MARKED] == marked ||
 		     (the_roce.ecn && !the_roce.capables));
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);

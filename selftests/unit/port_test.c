@@ -567,7 +567,10 @@ static void counters_have_their_names(void **state)
 		{ HPCCPP_PS_CNP_MARKED, "cnp_marked" }, { HPCCPP_PS_TRACED, "traced" },
 		{ HPCCPP_PS_TRACE_FULL, "trace_full" }, { HPCCPP_PS_TRACE_BAD, "trace_bad" },
 		{ HPCCPP_PS_BORDER_IN, "border_in" }, { HPCCPP_PS_BORDER_OUT, "border_out" },
-		{ HPCCPP_PS_GUESSED, "guessed" },
+		{ HPCCPP_PS_GUESSED, "guessed" }, { HPCCPP_PS_NOT_TCP, "not_tcp" },
+		{ HPCCPP_PS_TUNNEL, "tunnel" }, { HPCCPP_PS_EXTENSION, "extension" },
+		{ HPCCPP_PS_TAGS, "tags" }, { HPCCPP_PS_OTHER, "other" },
+		{ HPCCPP_PS_STALE, "stale" }, { HPCCPP_PS_SEGMENTS, "segments" },
 	};
 	size_t i;
 

@@ -122,7 +122,7 @@ static __u64 ticks(void)
 	return (t.tv_sec * 1000000000ULL + t.tv_nsec) >> HPCCPP_TS_SHIFT;
 }
 
-/* Sends a frame through the port; returns what it counted, NOTHING or one. */
+/* Sends a frame through the port; returns what it counted, besides segments. */
 static int pass(const struct frame *in, struct frame *out,
 		struct __sk_buff *ctx)
 {
@@ -161,7 +161,9 @@ static int pass(const struct frame *in, struct frame *out,
 		assert_int_equal(ctx_out.priority, ctx->priority);
 	}
 	count_all(after);
-	for (i = 0; i < HPCCPP_PS_MAX; i++) {
+	assert_int_equal(after[HPCCPP_PS_SEGMENTS] - before[HPCCPP_PS_SEGMENTS],
+			 ctx && ctx->gso_size ? ctx->gso_segs - 1 : 0);
+	for (i = 0; i < HPCCPP_PS_SEGMENTS; i++) {
 		if (after[i] == before[i])
 			continue;
 		assert_int_equal(after[i], before[i] + 1);
@@ -286,82 +288,7 @@ static void assert_left(const struct frame *f, int stat)
 	assert_same(f, &out);
 }
 
-static void leaves_what_is_not_tcp(void **state)
-{
-	struct frame f, out;
-	int v6, proto;
-
-	for (v6 = 0; v6 < 2; v6++) {
-		collect(&f, v6, 2, 10);
-		for (proto = 0; proto < 256; proto++) {
-			f.b[f.l3 + (v6 ? 6 : 9)] = proto;
-			if (proto == IPPROTO_TCP)
-				assert_int_equal(pass(&f, &out, NULL),
-						 HPCCPP_PS_STAMPED);
-			else
-				assert_left(&f, NOTHING);
-		}
-	}
-}
-
-static void leaves_what_is_not_ip(void **state)
-{
-	static const __u16 types[] = {
-		0x0000, 0x0040, 0x0806, 0x0801, 0x8847, 0x8863, 0x8864, 0x88cc,
-		0x88e7, 0x8906, 0xffff,
-	};
-	struct frame f;
-	size_t i;
-
-	collect(&f, false, 2, 10);
-	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		put16(f.b + 12, types[i]);
-		assert_left(&f, NOTHING);
-	}
-	/* three tags are one more than are looked behind */
-	segment(&f, &(struct shape){ 3, false, 5 }, 0x10, (const __u8 *)
-		"\xfd\x10HC\0\0\0\0\0\0\0\0\0\0\0", 16, 4);
-	assert_left(&f, NOTHING);
-}
-
-static void leaves_fragments(void **state)
-{
-	static const __u16 later[] = {
-		0x0001, 0x2001, 0x4001, 0x1fff, 0x3fff, 0xffff, 0x1000, 0x00b9,
-	};
-	struct frame f, out;
-	size_t i;
-
-	collect(&f, false, 1, 10);
-	for (i = 0; i < ARRAY_SIZE(later); i++) {
-		put16(f.b + f.l3 + 6, later[i]);
-		assert_left(&f, NOTHING);
-	}
-	/* the first one has the header */
-	put16(f.b + f.l3 + 6, 0x2000);
-	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
-	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, record());
-}
-
-/* Behind an extension header the port does not look for TCP. */
-static void leaves_ipv6_extensions(void **state)
-{
-	static const __u8 next[] = { 0, 43, 44, 51, 60, 135, 139, 140 };
-	struct frame f, g;
-	size_t i;
-
-	collect(&f, true, 2, 10);
-	for (i = 0; i < ARRAY_SIZE(next); i++) {
-		g = f;
-		memcpy(g.b + f.tcp + 8, f.b + f.tcp, f.len - f.tcp);
-		memset(g.b + f.tcp, 0, 8);
-		g.b[f.tcp] = IPPROTO_TCP;
-		g.b[f.l3 + 6] = next[i];
-		g.len += 8;
-		put16(g.b + f.l3 + 4, g.len - f.tcp);
-		assert_left(&g, NOTHING);
-	}
-}
+#include "progs_test_left.h"
 
 /* Cut anywhere: written into where the header is there, else left alone */
 static void truncated_frames(void **state)
@@ -404,7 +331,8 @@ static void every_ihl(void **state)
 			assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR,
 				     record());
 		} else {
-			assert_left(&f, ihl < 5 ? NOTHING : HPCCPP_PS_PASSED);
+			assert_left(&f, ihl < 5 ? HPCCPP_PS_NOT_TCP :
+					     HPCCPP_PS_PASSED);
 		}
 	}
 }
@@ -810,11 +738,19 @@ static void reads_the_qdisc(void **state)
 
 	agent = load(true, true);
 	port.cfg.queue = HPCCPP_QUEUE_QDISC;
+	strcpy(port.cfg.kind, "noqueue");
 	want.qlen = 0;
 	want.tx_bytes = 0;
 	collect(&f, false, 1, 0);
 	assert_int_equal(pass(&f, &out, NULL), HPCCPP_PS_STAMPED);
 	assert_wrote(&f, &out, f.tcp + TCP_LEN + HPCCPP_OPT_HDR, want);
+	/* it is another qdisc, or in another place, than the port was told of */
+	strcpy(port.cfg.kind, "netem");
+	assert_left(&f, HPCCPP_PS_STALE);
+	strcpy(port.cfg.kind, "noqueue");
+	port.cfg.mq = true;
+	port.cfg.queues = QUEUES;
+	assert_left(&f, HPCCPP_PS_STALE);
 	port_bpf__destroy(agent);
 	agent = other;
 }

@@ -72,6 +72,10 @@ struct hpccpp_port_cfg {
 	__u8  ingress;		/* there is a filter of ours on ingress too */
 	__u16 respond_percent;	/* as it was given */
 	__u32 mark;		/* of copies for responses and Fast CNPs, never to leave; 0: none */
+	/* as they were when the port was added */
+	__u32 channels;		/* that the device sends by, as ethtool says; 0: unknown */
+	__u64 sent;		/* packets that the device had sent */
+	char  kind[16];		/* of the qdisc, that of each queue under mq; 0-terminated */
 };
 
 /* Who is told of a load: whoever computes W */
@@ -98,6 +102,7 @@ struct hpccpp_port_response {
 struct hpccpp_port_roce {
 	__u64 clock;		/* ns: POSIX time less the monotonic clock */
 	__u8  source[16];	/* Fast CNPs' */
+	__u32 source_given;	/* 1: on the command line, 0: read */
 	__u8  type1;		/* their option, of the draft's figure 3 */
 	__u8  type2;		/* and of figure 4 */
 	__u8  cnp;		/* 1/64, from it on Fast CNPs; 0: none */
@@ -189,7 +194,10 @@ static inline __u64 hpccpp_begun(const struct hpccpp_port *p, __u64 now)
 	return left < most ? left : most;
 }
 
-/* Map "port_stats", per-CPU array indexed by this. Packets. */
+/*
+ * Map "port_stats", per-CPU array indexed by this. Packets. One of HPCCPP_PORT_STAT_KINDS
+ * counts each packet that the agent sees, so that this takes no counter of its own.
+ */
 enum hpccpp_port_stat {
 	HPCCPP_PS_STAMPED,	/* written into an empty record */
 	HPCCPP_PS_REPLACED,	/* written over a less loaded record */
@@ -216,6 +224,13 @@ enum hpccpp_port_stat {
 	HPCCPP_PS_BORDER_IN,	/* Fast CNPs dropped that came by the device */
 	HPCCPP_PS_BORDER_OUT,	/* ... that were to leave by it */
 	HPCCPP_PS_GUESSED,	/* under mq, and the driver chooses queues by itself */
+	HPCCPP_PS_NOT_TCP,	/* no TCP header that is read: IP, and another protocol */
+	HPCCPP_PS_TUNNEL,	/* ... or in it, and maybe TCP inside */
+	HPCCPP_PS_EXTENSION,	/* ... behind extension headers */
+	HPCCPP_PS_TAGS,		/* ... behind more tags than are read */
+	HPCCPP_PS_OTHER,	/* ... not IP */
+	HPCCPP_PS_STALE,	/* brought space, but the qdisc is another than was read */
+	HPCCPP_PS_SEGMENTS,	/* segments of GSO packets, but the first of each */
 	HPCCPP_PS_MAX,
 };
 
@@ -224,7 +239,14 @@ enum hpccpp_port_stat {
 	"bad", "error", "responded", "suppressed", "limited", "accepted", \
 	"denied", "unknown", "outside", "damaged", "cnp_sent", "cnp_cut", \
 	"cnp_marked", "traced", "trace_full", "trace_bad", "border_in", \
-	"border_out", "guessed" }
+	"border_out", "guessed", "not_tcp", "tunnel", "extension", "tags", "other", \
+	"stale", "segments" }
+
+#define HPCCPP_PORT_STAT_KINDS { \
+	HPCCPP_PS_STAMPED, HPCCPP_PS_REPLACED, HPCCPP_PS_KEPT, HPCCPP_PS_PASSED, \
+	HPCCPP_PS_QUIET, HPCCPP_PS_UNSUBSCRIBED, HPCCPP_PS_BAD, HPCCPP_PS_ERROR, \
+	HPCCPP_PS_NOT_TCP, HPCCPP_PS_TUNNEL, HPCCPP_PS_EXTENSION, HPCCPP_PS_TAGS, \
+	HPCCPP_PS_OTHER, HPCCPP_PS_STALE }
 
 /* Host agent: program "hpccpp_host", sock_ops of a cgroup. */
 

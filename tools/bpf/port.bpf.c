@@ -107,12 +107,17 @@ struct rec {
 	__be32 w[3];
 };
 
-static __always_inline void count(__u32 stat)
+static __always_inline void count_more(__u32 stat, __u32 n)
 {
 	__u64 *c = bpf_map_lookup_elem(&port_stats, &stat);
 
 	if (c)
-		(*c)++;
+		*c += n;
+}
+
+static __always_inline void count(__u32 stat)
+{
+	count_more(stat, 1);
 }
 
 /*
@@ -254,8 +259,10 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym;
 #define READ_U64(from)	({ __u64 v; bpf_core_read(&v, sizeof(v), from); v; })
 #endif
 
-/* Backlog and bytes of a queue's qdisc, without its lock */
-static __always_inline void read_qdisc(struct __sk_buff *skb,
+#include "port_queue.h"
+
+/* Backlog and bytes of a queue's qdisc, without its lock; false if it is not the one that it was */
+static __always_inline bool read_qdisc(struct __sk_buff *skb,
 				       const struct hpccpp_port_cfg *cfg,
 				       __u32 queue, __u64 *tx, __u64 *qlen)
 {
@@ -275,6 +282,8 @@ static __always_inline void read_qdisc(struct __sk_buff *skb,
 	} else {
 		q = READ(dev, qdisc);
 	}
+	if (!same_qdisc(dev, q, cfg))
+		return false;
 	backlog = READ(q, qstats.backlog);
 	*tx = READ_U64(&q->bstats.bytes);
 	if (cfg->overhead) {
@@ -287,6 +296,7 @@ static __always_inline void read_qdisc(struct __sk_buff *skb,
 		backlog = packets ? backlog - backlog / packets : 0;
 	}
 	*qlen = backlog;
+	return true;
 }
 
 /* What a guest sends may have no count of its segments. */
@@ -453,8 +463,9 @@ static __always_inline __u32 count_begun(struct hpccpp_port *p, __u64 now)
 /*
  * The port's load now, as a record. Adds this packet to a virtual queue, and counts its
  * flow where seen is not NULL. N of a SYN is the flows that have begun shortly before it.
+ * False if it is not known, as the qdisc is another than that which the port was told of.
  */
-static __always_inline void snapshot(struct __sk_buff *skb,
+static __always_inline bool snapshot(struct __sk_buff *skb,
 				     struct hpccpp_port *p, __u32 queue, __u32 *seen,
 				     bool syn, struct hpccpp_int *r, struct load *l)
 {
@@ -469,8 +480,8 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
 	long u;
 
-	if (!virt)
-		read_qdisc(skb, &p->cfg, queue, &tx, &qlen);
+	if (!virt && !read_qdisc(skb, &p->cfg, queue, &tx, &qlen))
+		return false;
 	now = bpf_ktime_get_ns();
 	cur.seen = now;
 	cur.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24;
@@ -506,6 +517,7 @@ static __always_inline void snapshot(struct __sk_buff *skb,
 	r->tx_bytes = cur.tx_bytes;
 	r->qlen = cur.qlen;
 	r->N = hpccpp_N_encode(N);
+	return true;
 }
 
 /* True when record a of the packet is to give way before record b. */
@@ -674,7 +686,7 @@ error:
 	return false;
 }
 
-#include "port_queue.h"
+#include "port_kind.h"
 #include "port_response.h"
 #include "port_roce.h"
 
@@ -718,7 +730,7 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0, hash;
 	__u32 *seen = NULL;
 	struct hpccpp_port *p;
-	bool syn = false;
+	bool syn = false, other = false;
 	__u16 proto;
 	__u8 ds = 0;
 
@@ -733,6 +745,8 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		count(HPCCPP_PS_ERROR);
 		return TC_ACT_SHOT;
 	}
+	if (skb->gso_size)
+		count_more(HPCCPP_PS_SEGMENTS, segments(skb) - 1);
 	ip = ip_offset(skb, &proto);
 	tcp = tcp_offset(skb, ip, proto, extras ? &ds : NULL);
 	if (roce && ip && !tcp && proto == bpf_htons(ETH_P_IPV6)) {
@@ -747,12 +761,14 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	off = tcp ? find_option(skb, tcp, &len, &syn) : 0;
 	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
 		count(HPCCPP_PS_UNSUBSCRIBED);
-		tcp = 0;
+		other = true;
 		off = 0;
 		syn = false;
 	}
 	if (!off) {
-		if (tcp)
+		if (!tcp)
+			count(kind_of_unread(skb, ip, proto));
+		else if (!other)
 			count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
 		/* every packet enters a virtual queue */
 		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL && !qpn &&
@@ -763,7 +779,11 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		hash = bpf_get_hash_recalc(skb) % HPCCPP_SEEN;
 		seen = bpf_map_lookup_elem(&port_seen, &hash);
 	}
-	snapshot(skb, p, queue, seen, syn, &r, &l);
+	if (!snapshot(skb, p, queue, seen, syn, &r, &l)) {
+		if (off)
+			count(HPCCPP_PS_STALE);
+		return TC_ACT_UNSPEC;
+	}
 	if (roce && w)
 		tell_roce(skb, ip, qpn, w, c, p, &l, &r);
 	if (!off || (extras && quiet(skb, tcp, off, p->cfg.above, r.U)))

@@ -11,12 +11,15 @@
  * With traffic classes the third may be another one of the packet's class. A driver may
  * choose by itself (ndo_select_queue). Most then do the same for TCP; such packets are
  * counted.
+ *
+ * And whether the qdisc of that queue is still the one that the port was told of.
  */
 #ifndef HPCCPP_PORT_QUEUE_H
 #define HPCCPP_PORT_QUEUE_H
 
 #define NO_QUEUE	0xffff	/* the kernel's NO_QUEUE_MAPPING */
 #define TC_MAP_MASK	15	/* its TC_BITMASK */
+#define TC_H_ROOT	0xffffffff
 
 #ifdef __bpf__
 
@@ -87,7 +90,32 @@ static __always_inline __s32 stack_queue(struct __sk_buff *skb, __u32 queues)
 	return xps_queue(skb, dev, XPS_CPUS, cpu - 1);
 }
 
+/*
+ * Whether a qdisc is of the kind that was there when the port was added, and in its place:
+ * under mq, or not. What it shapes to is not looked at: `port show` does that.
+ */
+static __always_inline bool same_qdisc(struct net_device *dev, struct Qdisc *q,
+				       const struct hpccpp_port_cfg *cfg)
+{
+	const struct Qdisc_ops *ops = READ(q, ops);
+
+	/* as many letters as tell the kinds that a port reads from all others */
+	if (READ_U64(&ops->id) != *(const __u64 *)cfg->kind)
+		return false;
+	return !cfg->mq || (READ(q, parent) != TC_H_ROOT &&
+			    READ(dev, real_num_tx_queues) >= cfg->queues);
+}
+
 #else
+
+static bool same_qdisc(struct net_device *dev, struct Qdisc *q,
+		       const struct hpccpp_port_cfg *cfg)
+{
+	(void)dev;
+	(void)q;
+	(void)cfg;
+	return true;
+}
 
 /* the unit tests have no kernel to read */
 static __s32 stack_queue(struct __sk_buff *skb, __u32 queues)
