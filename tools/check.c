@@ -28,6 +28,10 @@ static const char usage[] =
 "missing. A receiver needs no module and no ports, a switch no module and no host\n"
 "agent. Default: sender. See hpccpp(8).\n";
 
+#define WATCH		500000000	/* ns, to see whether a device is bypassed */
+#define ENOUGH		100		/* packets to tell that by */
+#define PACKET_LEN	1000		/* bytes, of those that wait in a qdisc */
+
 /* One line; advice is said unless all is well. */
 void say(struct state *s, enum verdict how, const char *check,
 	 const char *advice, const char *fmt, ...)
@@ -205,9 +209,143 @@ static void check_device(struct state *s, int fd, const char *dev,
 	    "by TCP itself: the qdisc is %s" : "by the qdisc %s", kind);
 }
 
+static struct json_object *row(struct json_object *rows, size_t i)
+{
+	return json_object_array_get_idx(rows, i);
+}
+
+/* Packets of a device that waited when its port was looked at, if they are not small */
+static __u64 waited(struct state *s, const char *dev)
+{
+	__u64 bytes = 0;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(s->ports); i++) {
+		if (!strcmp(string(row(s->ports, i), "dev"), dev))
+			bytes += number(row(s->ports, i), "backlog");
+	}
+	return bytes / PACKET_LEN;
+}
+
+/*
+ * Whether a device sends packets that its port does not see: watched since the check began, and
+ * on for a part of a second where it sends few. Where it sends none, since the port was added.
+ */
+static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, __u64 *seen)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	const char *dev = string(before, "dev");
+	__u64 late = waited(s, dev);
+	struct json_object *rows, *now;
+	bool enough, over;
+
+	do {
+		nanosleep(&pause, NULL);
+		over = clock_ns(CLOCK_MONOTONIC) > s->until;
+		rows = json_object_new_array();
+		now = port_rows(dev, rows) ? NULL : row(rows, 0);
+		*sent = number(now, "sent_packets");
+		*seen = number(now, "seen_packets");
+		json_object_put(rows);
+		if (!now)
+			return false;
+		enough = *sent >= number(before, "sent_packets") + late + ENOUGH;
+	} while (!enough && *sent != number(before, "sent_packets") && !over);
+	if (!enough)
+		return !*seen && *sent >= ENOUGH;
+	*sent -= number(before, "sent_packets") + late;
+	*seen -= number(before, "seen_packets");
+	return *seen < *sent / 2;
+}
+
+/* What is another than the port was told of: of a device with several queues, the first */
+static void check_stale(struct state *s, struct json_object *port, const char **said)
+{
+	const char *dev = string(port, "dev"), *stale = string(port, "stale");
+	char check[IFNAMSIZ + 32], advice[IFNAMSIZ + 64];
+
+	if (!*stale || !strcmp(*said, dev))
+		return;
+	*said = dev;
+	snprintf(check, sizeof(check), "port %s", dev);
+	snprintf(advice, sizeof(advice), "hpccpp port replace dev %s", dev);
+	say(s, MISSING, check, advice, "stale: %s", stale);
+}
+
+static void check_bypass(struct state *s, struct json_object *port, const struct qdisc *list,
+			 size_t n)
+{
+	const char *dev = string(port, "dev");
+	char check[IFNAMSIZ + 32], advice[256];
+	__u64 sent, seen;
+
+	if (!bypassed(s, port, &sent, &seen))
+		return;
+	snprintf(check, sizeof(check), "port %s", dev);
+	port_in_front(list, n, dev, advice, sizeof(advice));
+	say(s, MISSING, check, advice,
+	    "bypassed: the device sent %llu packets, of which the agent saw %llu", sent, seen);
+}
+
+/* Two links of this host with one id, which a flow may meet both */
+static void check_ids(struct state *s)
+{
+	static struct json_object *owner[HPCCPP_LINK_MAX + 1];
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(s->ports); i++) {
+		struct json_object *port = row(s->ports, i);
+		__u64 id = number(port, "id") & HPCCPP_LINK_MAX;
+		char check[IFNAMSIZ + 32];
+
+		snprintf(check, sizeof(check), "id of %s", string(port, "dev"));
+		if (owner[id])
+			say(s, NOTE, check,
+			    "hpccpp port replace dev DEV id ID, with one that is unique on each path",
+			    "%llu is that of %s, too", id, string(owner[id], "dev"));
+		owner[id] = port;
+	}
+}
+
+/* A rate that was given, where the device has another */
+static void check_rate(struct state *s, struct json_object *port)
+{
+	__u64 rate = number(port, "rate"), now = number(port, "device_rate");
+	char check[IFNAMSIZ + 32], given[32], has[32];
+
+	if (!json_object_get_boolean(json_object_object_get(port, "rate_given")) || !now ||
+	    now == rate)
+		return;
+	snprintf(check, sizeof(check), "rate of %s", string(port, "dev"));
+	rate_text(given, sizeof(given), rate);
+	rate_text(has, sizeof(has), now);
+	say(s, NOTE, check, "hpccpp port replace dev DEV without rate, if its link is no slower",
+	    "%s, as given; the device has %s", given, has);
+}
+
+/* What is left of ports of which somebody has removed a filter */
+static int check_leftovers(struct state *s)
+{
+	struct json_object *rows = json_object_new_array();
+	int ret = port_leftovers(rows);
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		char check[IFNAMSIZ + 32];
+
+		snprintf(check, sizeof(check), "port %s", string(row(rows, i), "dev"));
+		say(s, MISSING, check,
+		    "hpccpp port replace dev DEV, or tc qdisc del dev DEV clsact if there is to be none",
+		    "%s", string(row(rows, i), "found"));
+	}
+	json_object_put(rows);
+	return ret;
+}
+
 static int check_ports(struct state *s)
 {
 	size_t n = json_object_array_length(s->ports), i, qdiscs;
+	const char *said = "";
 	struct qdisc *list;
 	int fd, ret;
 
@@ -219,23 +357,26 @@ static int check_ports(struct state *s)
 		return ret;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	for (i = 0; i < n; i++) {
-		struct json_object *port =
-			json_object_array_get_idx(s->ports, i);
+		struct json_object *port = row(s->ports, i);
 
-		if (!number(port, "txq"))
-			check_device(s, fd, string(port, "dev"), list, qdiscs);
+		check_stale(s, port, &said);
+		if (number(port, "txq"))
+			continue;
+		check_device(s, fd, string(port, "dev"), list, qdiscs);
+		check_rate(s, port);
+		check_bypass(s, port, list, qdiscs);
 	}
+	check_ids(s);
 	close(fd);
 	free(list);
-	return EXIT_DONE;
+	return check_leftovers(s);
 }
 
 /* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
-	int ret = port_rows(NULL, s->ports), err;
+	int ret = host_rows(NULL, s->hosts), err;
 
-	ret = host_rows(NULL, s->hosts) ?: ret;
 	check_hosts(s);
 	err = check_ports(s);
 	if (err)
@@ -295,12 +436,16 @@ int check_main(int argc, char **argv)
 	s.hosts = json_object_new_array();
 	s.flows = json_object_new_array();
 	begin_flows(&s);
+	/* first, as what passes meanwhile is compared */
+	s.until = clock_ns(CLOCK_MONOTONIC) + WATCH;
+	if (!geteuid())
+		ret = port_rows(NULL, s.ports);
 	check_btf(&s);
 	check_cgroup(&s);
 	check_agents(&s);
 	check_module(&s);
 	if (!geteuid())
-		ret = check_objects(&s);
+		ret = check_objects(&s) ?: ret;
 	else
 		say(&s, MISSING, "agents and flows", "be root", "not known");
 	print_report(s.report);

@@ -327,7 +327,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","device_rate","backlog","drops","sent","sent_packets","seen_packets","words","stats","stale"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","device_rate","backlog","drops","sent","words","sent_packets","seen_packets","stats","stale"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
