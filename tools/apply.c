@@ -77,6 +77,8 @@ static void save_row(const struct kind *kind, struct json_object *row)
 	struct json_object *words = json_object_object_get(row, "words");
 	size_t i;
 
+	if (!words)		/* of another version: it has been said */
+		return;
 	fputs(kind->object, stdout);
 	print_word(kind->place);
 	print_word(text_of(row, kind->place));
@@ -85,7 +87,7 @@ static void save_row(const struct kind *kind, struct json_object *row)
 	putchar('\n');
 }
 
-/* Adds rows of a kind, one for each agent: of several queues the first has the words. */
+/* Adds rows of a kind, one for each agent: of several queues the first. */
 static int read_agents(const struct kind *kind, struct json_object *agents)
 {
 	struct json_object *rows = json_object_new_array(), *row;
@@ -94,7 +96,7 @@ static int read_agents(const struct kind *kind, struct json_object *agents)
 
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
-		if (json_object_object_get(row, "words"))
+		if (!json_object_get_uint64(json_object_object_get(row, "txq")))
 			json_object_array_add(agents, json_object_get(row));
 	}
 	json_object_put(rows);

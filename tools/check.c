@@ -372,11 +372,33 @@ static int check_ports(struct state *s)
 	return check_leftovers(s);
 }
 
+/* Agents that cannot be read are not looked at any further: their rows go. */
+static void check_readable(struct state *s, const char *what, const char *key,
+			   struct json_object *rows)
+{
+	size_t i = json_object_array_length(rows);
+	char check[HPCCPP_CGROUP_LEN + 32];
+
+	while (i--) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (!string(row, "error"))
+			continue;
+		snprintf(check, sizeof(check), "%s agent on %s", what, string(row, key));
+		say(s, NOTE, check, "it works on: delete and add it with this command to see what it does",
+		    "of version %s, which this one, " HPCCPP_VERSION ", cannot read",
+		    string(row, "version"));
+		json_object_array_del_idx(rows, i, 1);
+	}
+}
+
 /* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
 	int ret = host_rows(NULL, s->hosts), err;
 
+	check_readable(s, "port", "dev", s->ports);
+	check_readable(s, "host", "cgroup", s->hosts);
 	check_hosts(s);
 	err = check_ports(s);
 	if (err)

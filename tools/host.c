@@ -69,6 +69,8 @@ static const char usage[] =
 
 const struct field host_fields[] = {
 	{ "cgroup", FORM_TEXT, "", "CGROUP", "", NULL },
+	{ "version", FORM_VERSION, "version", NULL, NULL, NULL },
+	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
 	{ "ask", FORM_TEXT, "ask", "ASK", NULL, NULL },
 	{ "records", FORM_NUM, "records", NULL,
 	  "hpccpp_host_records", "Records that a segment has space for." },
@@ -291,7 +293,8 @@ static int load(int cgroup, int old, const struct hpccpp_host_cfg *cfg,
 		ret = untyped_load_error(err, "host");
 	if (!ret) {
 		err = write_maps(skel, cfg, prefixes, keys) ?:
-		      bind_words(bpf_program__fd(skel->progs.hpccpp_host));
+		      bind_words(bpf_program__fd(skel->progs.hpccpp_host)) ?:
+		      prog_set_version(bpf_program__fd(skel->progs.hpccpp_host), cfg->cgroup);
 		if (err)
 			ret = errno_error(err, "cannot configure the host agent");
 	}
@@ -769,22 +772,24 @@ static bool attached(const char *path, __u32 id)
 /* A program of ours, if it is attached. Of which cgroup is in its map alone. */
 static int add_host(int prog, __u32 id, struct json_object *rows)
 {
-	struct hpccpp_host_cfg cfg;
-	char name[32];
-	int ret;
+	size_t first = json_object_array_length(rows);
+	struct hpccpp_version about;
+	int ret = EXIT_DONE;
 
-	snprintf(name, sizeof(name), "eBPF program %u", id);
-	subject = name;
-	ret = read_cfg(prog, &cfg);
-	subject = cfg.cgroup;
-	if (!ret && attached(cfg.cgroup, id))
-		ret = add_row(prog, rows);
+	/* one that is about to be attached, or was only to be tried, is not there yet */
+	if (!prog_version(prog, &about))
+		return EXIT_DONE;
+	subject = about.cgroup;
+	if (attached(about.cgroup, id))
+		ret = prog_finish_rows(prog, "cgroup", about.cgroup, add_row(prog, rows),
+				       first, rows);
 	subject = NULL;
 	return ret;
 }
 
 static int one_host(const char *path, struct json_object *rows)
 {
+	size_t first = json_object_array_length(rows);
 	int fd, prog, ret;
 	__u32 id;
 
@@ -793,7 +798,7 @@ static int one_host(const char *path, struct json_object *rows)
 		return ret;
 	ret = find_host(fd, path, 0, &id, &prog);
 	if (prog >= 0) {
-		ret = add_row(prog, rows);
+		ret = prog_finish_rows(prog, "cgroup", path, add_row(prog, rows), first, rows);
 		close(prog);
 	}
 	close(fd);

@@ -18,10 +18,6 @@
 
 #include "hpccpp.h"
 
-#ifndef HPCCPP_VERSION
-#define HPCCPP_VERSION	"0.1"
-#endif
-
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] OBJECT { COMMAND | help }\n"
 "       hpccpp [ OPTIONS ] { show | monitor | check | save | apply | watch }\n"

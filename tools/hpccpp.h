@@ -64,6 +64,11 @@ struct options {
 
 extern struct options opt;
 
+/* The module's: the Makefile says so, but not to the unit tests */
+#ifndef HPCCPP_VERSION
+#define HPCCPP_VERSION	"none"
+#endif
+
 #define IPV4	"/proc/sys/net/ipv4/"
 
 /* args.c */
@@ -165,6 +170,7 @@ enum field_form {
 	FORM_NUM,
 	FORM_TEXT,
 	FORM_FLAG,		/* its word when it is true */
+	FORM_VERSION,		/* of an agent, in text when it is not the command's */
 	FORM_RATIO,		/* by put_ratio() */
 	FORM_BYTES,
 	FORM_RATE,		/* bit/s */
@@ -290,6 +296,10 @@ bool prog_keep_map(int prog, struct bpf_map *map);
 int prog_map_error(const char *name);
 int prog_entry(int prog, const char *name, void *value, size_t size);
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
+int prog_set_version(int prog, const char *cgroup);
+bool prog_version(int prog, struct hpccpp_version *about);
+int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
+		     struct json_object *rows);
 /* Errors of loading an agent that takes the kernel's types, and one that does without. */
 int load_error(int err, const char *agent);
 int untyped_load_error(int err, const char *agent);

@@ -222,6 +222,9 @@ static void print_text(const struct field *fields, struct json_object *row)
 			print_below(cnp_flow_fields, v);
 			continue;
 		}
+		if (f->form == FORM_VERSION &&
+		    !strcmp(json_object_get_string(v), HPCCPP_VERSION))
+			continue;
 		if ((f->form == FORM_FLAG && !json_object_get_boolean(v)) ||
 		    (f->form == FORM_TXQ && !json_object_get_boolean(get(row, "mq"))))
 			continue;

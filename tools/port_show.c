@@ -14,6 +14,8 @@
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
 	{ "txq", FORM_TXQ, "txq", "TXQ", "", NULL },
+	{ "version", FORM_VERSION, "version", NULL, NULL, NULL },
+	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
 	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
 	{ "tx_rate", FORM_RATE, NULL, "TX", NULL, NULL },
 	{ "load", FORM_RATIO, NULL, "LOAD", NULL, NULL },
@@ -275,6 +277,7 @@ static int add_port(const struct qdisc *list, size_t n, int ifindex,
 		    const char *dev, struct json_object *rows)
 {
 	struct port_now now;
+	size_t first = json_object_array_length(rows);
 	struct filters f;
 	int prog, ret;
 
@@ -283,6 +286,7 @@ static int add_port(const struct qdisc *list, size_t n, int ifindex,
 		return ret;
 	port_read_now(&now, list, n, ifindex, dev);
 	ret = find_ingress(&f, &now.ingress) ?: add_rows(&now, prog, rows);
+	ret = prog_finish_rows(prog, "dev", dev, ret, first, rows);
 	close(prog);
 	return ret;
 }

@@ -180,22 +180,23 @@ int prog_entry(int prog, const char *name, void *value, size_t size)
 	return err ? prog_map_error(name) : EXIT_DONE;
 }
 
-/* Sums of a per-CPU array of counters. */
+/* Sums of a per-CPU array of counters; 0 of those that an agent of before does not have. */
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 {
 	int fd = prog_map(prog, name, sizeof(__u64));
 	int cpus = libbpf_num_possible_cpus();
+	struct bpf_map_info map = {};
+	__u32 len = sizeof(map), i;
 	__u64 *value = NULL;
 	int ret = EXIT_DONE;
-	__u32 i;
 	int c;
 
 	if (cpus > 0)
 		value = calloc(cpus, sizeof(*value));
-	if (fd < 0 || !value)
+	if (fd < 0 || !value || bpf_obj_get_info_by_fd(fd, &map, &len))
 		ret = prog_map_error(name);
-	for (i = 0; !ret && i < n; i++) {
-		sum[i] = 0;
+	memset(sum, 0, n * sizeof(*sum));
+	for (i = 0; !ret && i < n && i < map.max_entries; i++) {
 		if (bpf_map_lookup_elem(fd, &i, value))
 			ret = prog_map_error(name);
 		for (c = 0; !ret && c < cpus; c++)
@@ -204,5 +205,64 @@ int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 	free(value);
 	if (fd >= 0)
 		close(fd);
+	return ret;
+}
+
+/* Says in a program that is about to be attached of which version it is, and where. */
+int prog_set_version(int prog, const char *cgroup)
+{
+	struct hpccpp_version about = { .version = HPCCPP_VERSION };
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, HPCCPP_VERSION_MAP, sizeof(__u32),
+				 sizeof(about), 1, NULL);
+	__u32 zero = 0;
+	int err = 0;
+
+	if (map < 0)
+		return -errno;
+	snprintf(about.cgroup, sizeof(about.cgroup), "%s", cgroup);
+	if (bpf_map_update_elem(map, &zero, &about, BPF_ANY) ||
+	    bpf_prog_bind_map(prog, map, NULL))
+		err = -errno;
+	close(map);
+	return err;
+}
+
+/* False: it has none, being no agent of any version, or not ready. */
+bool prog_version(int prog, struct hpccpp_version *about)
+{
+	int map = prog_map(prog, HPCCPP_VERSION_MAP, sizeof(*about));
+	__u32 zero = 0;
+	bool there;
+
+	there = map >= 0 && !bpf_map_lookup_elem(map, &zero, about);
+	if (map >= 0)
+		close(map);
+	about->version[sizeof(about->version) - 1] = '\0';
+	about->cgroup[sizeof(about->cgroup) - 1] = '\0';
+	return there;
+}
+
+/*
+ * What all rows of an agent, from the first on, have: where it is, its version, and an error
+ * if it was not read. There is a row in any case.
+ */
+int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
+		     struct json_object *rows)
+{
+	struct hpccpp_version about;
+	struct json_object *row;
+	size_t i;
+
+	if (!prog_version(prog, &about))
+		about = (struct hpccpp_version){ .version = "unknown" };
+	if (json_object_array_length(rows) == first)
+		json_object_array_add(rows, json_object_new_object());
+	for (i = first; i < json_object_array_length(rows); i++) {
+		row = json_object_array_get_idx(rows, i);
+		put_str(row, key, *about.cgroup ? about.cgroup : where);
+		put_str(row, "version", about.version);
+		if (ret)
+			put_str(row, "error", "cannot be read");
+	}
 	return ret;
 }

@@ -278,6 +278,9 @@ int attach_filters(const char *dev, int ifindex, __u32 priority, bool replace, i
 
 	HOOK(egress, ifindex, BPF_TC_EGRESS);
 
+	err = prog_set_version(out, "");
+	if (err)
+		return errno_error(err, "cannot attach to %s", dev);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	err = bpf_tc_hook_create(&egress);

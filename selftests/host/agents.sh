@@ -221,15 +221,40 @@ cat >"$tmp/host.c" <<'END'
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[999]); } host SEC(".maps");
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[288]); } hpccpp_version SEC(".maps");
 SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
 {
 	int zero = 0;
-	return !!bpf_map_lookup_elem(&host, &zero);
+	return bpf_map_lookup_elem(&host, &zero) && bpf_map_lookup_elem(&hpccpp_version, &zero);
 }
 char _license[] SEC("license") = "GPL";
 END
-for file in other host; do
-	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/$file.c" -o "$tmp/$file.o"
+# A host agent that can be read, with the counters that there were at first
+cat >"$tmp/older.c" <<'END'
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "hpccpp_agent.h"
+#include "hpccpp_prefix.h"
+#define MAP(name, kind, n, entry) struct { __uint(type, BPF_MAP_TYPE_##kind); \
+	__uint(max_entries, n); __type(key, int); __type(value, entry); } name SEC(".maps")
+MAP(host, ARRAY, 1, struct hpccpp_host_cfg);
+MAP(host_keys, ARRAY, 1, struct hpccpp_host_keys);
+MAP(host_stats, PERCPU_ARRAY, 2, __u64);
+MAP(hpccpp_version, ARRAY, 1, struct hpccpp_version);
+struct prefix_map host_prefix SEC(".maps");
+SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
+{
+	struct hpccpp_prefix any = {};
+	int zero = 0;
+	return bpf_map_lookup_elem(&host, &zero) && bpf_map_lookup_elem(&host_keys, &zero) &&
+	       bpf_map_lookup_elem(&host_stats, &zero) && bpf_map_lookup_elem(&host_prefix, &any) &&
+	       bpf_map_lookup_elem(&hpccpp_version, &zero);
+}
+char _license[] SEC("license") = "GPL";
+END
+for file in other host older; do
+	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -I"$top/kmod" -I"$top/tools/bpf" \
+		-c "$tmp/$file.c" -o "$tmp/$file.o"
 done
 filter() # HOOK SECTION [PREFERENCE]
 {
@@ -242,33 +267,67 @@ none() { [[ -z $(filters ingress)$(filters egress) ]]; }
 there() { tc -n "$box" qdisc add dev t0 clsact; "$@"; }
 both() { filter egress out && filter ingress in; }
 
+# of_version VERSION CGROUP: what the map "hpccpp_version" has, as bytes in hexadecimal
+of_version()
+{
+	{
+		printf %s "$1"
+		head -c $((32 - ${#1})) /dev/zero
+		printf %s "$2"
+		head -c $((256 - ${#2})) /dev/zero
+	} | xxd -p -c 1 | paste -sd' '
+}
+
+version=$("$HPCCPP" -V | cut -d' ' -f3)
 # Beside what of another build cannot be read, the rest is shown
 machine_agents -x
 there both
 port add q0 id 100
 mkdir "$CGROUP/a" "$CGROUP/b"
-# shellcheck disable=SC2016 # that shell's
-unshare -m bash -ec 'mount -t bpf none /mnt
-	bpftool prog load "$1" /mnt/host type sockops
-	bpftool cgroup attach "$2" sock_ops pinned /mnt/host multi' - "$tmp/host.o" "$CGROUP/a"
+# other_host OBJECT CGROUP VERSION: there, as that version's command would put it
+other_host()
+{
+	# shellcheck disable=SC2016 # that shell's
+	unshare -m bash -ec 'mount -t bpf none /mnt
+		bpftool prog load "$1" /mnt/host type sockops
+		for id in $(bpftool -j prog show pinned /mnt/host | jq ".map_ids[]"); do
+			[[ $(bpftool -j map show id $id | jq -r .name) != hpccpp_version ]] ||
+				bpftool map update id $id key 0 0 0 0 value hex $3
+		done
+		bpftool cgroup attach "$2" sock_ops pinned /mnt/host multi' - "$1" "$2" "$(of_version "$3" "$2")"
+}
+other_host "$tmp/older.o" "$CGROUP/a" 0.0
+says 0 '' "$HPCCPP" -j host show
+check "an older agent is shown, with its version and the counters that it has" jq -e '
+	map(select(.version == "0.0")) | length == 1 and .[0].error == null and
+	.[0].stats.asked == 0 and .[0].stats.came_back == 0' "$tmp/out"
+check "... in text its version is named" grep -q '^/.* version 0\.0 ask auto ' <("$HPCCPP" host show)
+check "... and deleted" "$HPCCPP" host del cgroup "$CGROUP/a"
+other_host "$tmp/host.o" "$CGROUP/a" 0.0
 "$HPCCPP" host add cgroup "$CGROUP/b"
 bad_port='Error: t0: cannot read the map "port" of the agent, which may be of another version: delete and add it.'
-bad_host='Error: eBPF program *: cannot read the map "host" of the agent, which may be of another version: delete and add it.'
+bad_host='Error: '$CGROUP'/a: cannot read the map "host" of the agent, which may be of another version: delete and add it.'
 has() { check "... and shows the rest" jq -e -s ".[0] | $1" "$tmp/out"; } # JQ
 says 2 "$bad_port" "$HPCCPP" -j port show netns "$box"
-has 'map([.dev, .id]) == [["q0", 100], ["q0", 101]]'
+has 'map(select(.error == null) | [.dev, .id]) == [["q0", 100], ["q0", 101]]'
+check "... and it as a row" jq -e 'map(select(.error)) == [{
+	"dev": "t0", "version": "unknown", "error": "cannot be read"}]' "$tmp/out"
 says 2 "$bad_port" "$HPCCPP" port show dev t0 netns "$box"
-check "... and nothing where there is no more" [ ! -s "$tmp/out" ]
+assert_eq "... in text too" "$(<"$tmp/out")" "t0 version unknown error cannot be read"
 says 2 "$bad_host" "$HPCCPP" -j host show
-has "any(.[]; .cgroup == \"$CGROUP/b\")"
+has "any(.[]; .cgroup == \"$CGROUP/b\" and .error == null and .version == \"$version\")"
+check "... and it as a row" jq -e "any(.[]; . == {
+	\"cgroup\": \"$CGROUP/a\", \"version\": \"0.0\", \"error\": \"cannot be read\"})" "$tmp/out"
 says 2 "$bad_port*$bad_host" "$HPCCPP" -j show netns "$box"
-has "(.ports | length) == 2 and any(.hosts[]; .cgroup == \"$CGROUP/b\")"
+has "(.ports | length) == 3 and any(.hosts[]; .cgroup == \"$CGROUP/b\")"
 says 2 "$bad_port*$bad_host" "$HPCCPP" -o prom show netns "$box"
 check "... and shows the rest" grep -q '^hpccpp_port_rate_bytes_per_second{.*dev="q0"' "$tmp/out"
 says 2 "$bad_port*$bad_port" "$HPCCPP" -j monitor netns "$box" count 2 interval 0.01 what port
-check "... and shows the rest" [ "$(wc -l <"$tmp/out")" = 4 ]
+check "... and shows the rest" [ "$(wc -l <"$tmp/out")" = 6 ]
 says 2 "$bad_port*$bad_host" "$HPCCPP" -j check netns "$box"
 has 'any(.[]; .check == "peers") and any(.[]; .found == "on 2 queues")'
+check "... and says what cannot be read" jq -e "map(select(.check == (\"port agent on t0\",
+	\"host agent on $CGROUP/a\")) | .status) == [\"note\", \"note\"]" "$tmp/out"
 port del q0
 "$HPCCPP" host del cgroup "$CGROUP/b"
 check "a host agent of another build is deleted" "$HPCCPP" host del cgroup "$CGROUP/a"

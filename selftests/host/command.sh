@@ -327,7 +327,7 @@ port() # DEV JQ-CONDITION
 }
 on() { "$HPCCPP" port add dev "$1" netns "$box" "${@:2}"; }
 off() { "$HPCCPP" port del dev "$1" netns "$box"; }
-keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","device_rate","backlog","drops","sent","words","sent_packets","seen_packets","stats","stale"]'
+keys='["dev","txq","id","rate","rate_given","queue","root","mq","base_rtt","U","qlen","tx_bytes","flows","begun","device_rate","backlog","drops","sent","words","sent_packets","seen_packets","stats","stale","version"]'
 
 "$HPCCPP" port add base-rtt 7us d0 netns "$box"
 check "without \"dev\": base-rtt as given" port d0 'length == 1 and .[0].base_rtt == 7'
@@ -475,7 +475,7 @@ host() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq -e "$1"; }	# JQ-CONDITION
 "$HPCCPP" host add ask never "$CGROUP" records 2 every 7 prefix 10.0.0.0/8 prefix fd00::/16
 check "host: shown without \"cgroup\"" [ "$("$HPCCPP" -j host show "$CGROUP" | jq length)" = 1 ]
 check "host: JSON has the documented keys, and what was given" host '.[0] |
-	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefix","stats"] and .ask == "never" and
+	keys_unsorted == ["cgroup","ask","records","every","mode","fallback","keys","require","prefix","words","stats","version"] and .ask == "never" and
 	.records == 2 and .every == 7 and (.prefix | sort) == ["10.0.0.0/8","fd00::/16"]'
 check "... and those of the statistics" host '.[0].stats | keys_unsorted == ["asked","collected",
 	"echoed","echo_short","echo_none","echoes","requested","computed","windows",

@@ -26,6 +26,18 @@ struct hpccpp_prefix {
 };
 
 /*
+ * Map "hpccpp_version", an array of one entry, bound to an agent's program: what commands of
+ * all versions can read. Other maps may differ between versions, this one never does, and
+ * new counters go to the end of theirs.
+ */
+#define HPCCPP_VERSION_MAP	"hpccpp_version"
+#define HPCCPP_CGROUP_LEN	256
+struct hpccpp_version {
+	char version[32];	/* of the command that has loaded it */
+	char cgroup[HPCCPP_CGROUP_LEN];	/* absolute path of a host agent's; else empty */
+};
+
+/*
  * Port agent: program "hpccpp_port", or "hpccpp_port_ext" where it is to do more
  * than write its load into all that asks, or "hpccpp_port_cnp" where that has to do
  * with RoCEv2; one TC egress filter on the device.
@@ -260,8 +272,6 @@ enum hpccpp_host_mode {
 	HPCCPP_MODE_SENDER,	/* the sender computes W */
 	HPCCPP_MODE_RECEIVER,	/* the receiver does, when both have this mode */
 };
-
-#define HPCCPP_CGROUP_LEN	256
 
 /* Map "host", an array of one entry; written by the command. */
 struct hpccpp_host_cfg {

@@ -92,6 +92,8 @@ const struct field cnp_flow_fields[] = {
 
 const struct field cnp_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
+	{ "version", FORM_VERSION, "version", NULL, NULL, NULL },
+	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
 	{ "rate", FORM_RATE, "rate", "RATE",
 	  "hpccpp_cnp_line_rate_bytes_per_second", "Rate of flows that are not held back." },
 	{ "rate_given", FORM_FLAG, "given", NULL, NULL, NULL },
@@ -663,6 +665,7 @@ static int add_row(const char *dev, int ifindex, int prog,
 static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
 		   const char *dev, struct json_object *rows)
 {
+	size_t first = json_object_array_length(rows);
 	int prog, ret;
 
 	(void)list;
@@ -671,6 +674,7 @@ static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
 	if (prog < 0)
 		return ret;
 	ret = add_row(dev, ifindex, prog, rows);
+	ret = prog_finish_rows(prog, "dev", dev, ret, first, rows);
 	close(prog);
 	return ret;
 }
