@@ -770,7 +770,7 @@ static bool attached(const char *path, __u32 id)
 }
 
 /* A program of ours, if it is attached. Of which cgroup is in its map alone. */
-static int add_host(int prog, __u32 id, struct json_object *rows)
+static int add_host(int prog, __u32 id, bool seen, struct json_object *rows)
 {
 	size_t first = json_object_array_length(rows);
 	struct hpccpp_version about;
@@ -779,6 +779,9 @@ static int add_host(int prog, __u32 id, struct json_object *rows)
 	/* one that is about to be attached, or was only to be tried, is not there yet */
 	if (!prog_version(prog, &about))
 		return EXIT_DONE;
+	if (!seen)
+		return system_error("cannot look for the host agent of cgroup \"%s\": cgroup2 is not mounted here",
+				    about.cgroup);
 	subject = about.cgroup;
 	if (attached(about.cgroup, id))
 		ret = prog_finish_rows(prog, "cgroup", about.cgroup, add_row(prog, rows),
@@ -811,18 +814,19 @@ int host_rows(const char *path, struct json_object *rows)
 	int ret = EXIT_DONE, err, prog;
 	char root[HPCCPP_CGROUP_LEN];
 	__u32 id = 0;
+	bool seen;
 
 	if (path)
 		return one_host(path, rows);
 	/* the paths in the agents' maps are those of that mount */
-	find_cgroup2(root, sizeof(root));
+	seen = find_cgroup2(root, sizeof(root));
 	while (!bpf_prog_get_next_id(id, &id)) {
 		err = prog_open(id, PROG_NAME, &prog);
 		if (err)
 			return err;
 		if (prog < 0)
 			continue;
-		ret = add_host(prog, id, rows) ?: ret;
+		ret = add_host(prog, id, seen, rows) ?: ret;
 		close(prog);
 	}
 	if (errno != ENOENT)
