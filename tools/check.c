@@ -23,7 +23,7 @@ static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] check [ netns NAME ]\n"
 "                                [ role { sender | receiver | switch } ]\n"
 "\n"
-"A line for each thing that HPCC++ needs: ok, note (it works, but read on) or\n"
+"A line for each thing that the role needs: ok, note (it works, but read on) or\n"
 "missing; what was found; and what to do. Exit status: 0, or 1 when something is\n"
 "missing. A receiver needs no module and no ports, a switch no module and no host\n"
 "agent. Default: sender. See hpccpp(8).\n";
@@ -107,8 +107,8 @@ static void check_cgroup(struct state *s)
 
 	if (find_cgroup2(path, sizeof(path)))
 		say(s, OK, "cgroup2", "", "%s", path);
-	else
-		say(s, s->role == SWITCH ? NOTE : MISSING, "cgroup2",
+	else if (s->role != SWITCH)
+		say(s, MISSING, "cgroup2",
 		    "mount -t cgroup2 none /sys/fs/cgroup", "not mounted");
 }
 
@@ -135,17 +135,16 @@ static bool module_file(void)
 
 static void check_module(struct state *s)
 {
-	enum verdict lack = s->role == SENDER ? MISSING : NOTE;
 	char line[256];
 
 	read_line(IPV4 "tcp_available_congestion_control", line, sizeof(line));
 	if (has_word(line, "hpccpp"))
 		say(s, OK, "module", "", "loaded");
 	else if (module_file())
-		say(s, lack, "module", "modprobe tcp_hpccpp",
+		say(s, MISSING, "module", "modprobe tcp_hpccpp",
 		    "installed, not loaded");
 	else
-		say(s, lack, "module",
+		say(s, MISSING, "module",
 		    "make && make install && modprobe tcp_hpccpp",
 		    "not installed for this kernel");
 	read_line(IPV4 "tcp_congestion_control", line, sizeof(line));
@@ -158,8 +157,9 @@ static void check_hosts(struct state *s)
 {
 	size_t n = json_object_array_length(s->hosts);
 
-	say(s, n ? OK : s->role == SWITCH ? NOTE : MISSING, "host agent",
-	    "hpccpp host add", "on %zu cgroup%s", n, n == 1 ? "" : "s");
+	if (n || s->role != SWITCH)
+		say(s, n ? OK : MISSING, "host agent", "hpccpp host add",
+		    "on %zu cgroup%s", n, n == 1 ? "" : "s");
 }
 
 static bool offload(int fd, const char *dev, __u32 cmd)
@@ -465,7 +465,8 @@ int check_main(int argc, char **argv)
 	check_btf(&s);
 	check_cgroup(&s);
 	check_agents(&s);
-	check_module(&s);
+	if (s.role == SENDER)
+		check_module(&s);
 	if (!geteuid())
 		ret = check_objects(&s) ?: ret;
 	else

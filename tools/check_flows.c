@@ -140,8 +140,10 @@ static void check_telemetry(struct state *s)
 		say(s, under == n ? OK : under || s->role != SENDER ? NOTE : MISSING, "peers",
 		    "the lines below say why others have none, and what to do where",
 		    "%zu of %zu flows have telemetry", under, n);
+	else if (s->role != SENDER)
+		return;
 	else if (before)
-		say(s, s->role == SENDER ? MISSING : NOTE, "peers",
+		say(s, MISSING, "peers",
 		    "check while there are connections under hpccpp, to know why",
 		    "no flow is under hpccpp now, and %llu before had no telemetry",
 		    (unsigned long long)before);

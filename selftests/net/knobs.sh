@@ -187,7 +187,7 @@ without_agent()
 	local CGROUP=
 	flow_start
 	check "flow show: without agent it is Reno" busywait 10 flow_is '.mode == "hpccpp-reno" and .updates == 0'
-	check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno\$'"
+	check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno reason no-agent\$'"
 	flow_end "flow without agent"
 }
 flow_tests 3 without_agent
