@@ -165,7 +165,8 @@ static int parse_line(struct wanted *w, char *line)
 	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].object, argv[0]))
 		i++;
 	if (i == ARRAY_SIZE(kinds))
-		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host", argv[0]);
+		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host",
+				   argv[0]);
 	w->kind = &kinds[i];
 	if (n < 3 || strcmp(argv[1], w->kind->place))
 		return usage_error("\"%s %s\" and its value have to be the first words",
@@ -243,6 +244,18 @@ int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct w
 	return ret;
 }
 
+/* A command that takes a place and no word */
+int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
+	   const char *place)
+{
+	char *argv[3];
+
+	argv[0] = (char *)command;
+	argv[1] = (char *)keyword;
+	argv[2] = (char *)place;
+	return run_apart(run, 3, argv, NULL);
+}
+
 bool is_stale(struct json_object *row)
 {
 	struct json_object *why = json_object_object_get(row, "stale");
@@ -290,7 +303,6 @@ static int meet(const struct kind *kind, struct json_object *row, struct wanted 
 		bool dry)
 {
 	const char *place = text_of(row, kind->place);
-	char *argv[] = { "delete", (char *)kind->place, (char *)place, NULL };
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -302,7 +314,7 @@ static int meet(const struct kind *kind, struct json_object *row, struct wanted 
 		return EXIT_DONE;
 	}
 	if (!dry)
-		return run_apart(kind->run, 3, argv, NULL);
+		return run_at(kind->run, "delete", kind->place, place);
 	fputs("- ", stdout);
 	save_row(kind, row);
 	return EXIT_DONE;
@@ -354,16 +366,32 @@ static int each(struct wanted *w, bool dry)
 	return ret;
 }
 
+/* Whether a cgroup is below another */
+static bool is_below(const char *path, const char *other)
+{
+	char *full = realpath(path, NULL), *above = realpath(other, NULL);
+	size_t len = above ? strlen(above) : 0;
+	bool below = full && above && !strncmp(full, above, len) && full[len] == '/';
+
+	free(full);
+	free(above);
+	return below;
+}
+
+/* One agent serves one place, and no cgroup below another's. */
 static int twice(const struct wanted *list, size_t n)
 {
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < i; k++) {
-			if (list[i].kind == list[k].kind &&
-			    is_place(list[i].kind, list[i].argv[2], list[k].argv[2]))
-				return usage_error("line %u is for \"%s\", as line %u is", list[i].line,
-						   list[i].argv[2], list[k].line);
+			const char *a = list[i].argv[2], *b = list[k].argv[2];
+
+			if (list[i].kind != list[k].kind)
+				continue;
+			if (is_place(list[i].kind, a, b) || is_below(a, b) || is_below(b, a))
+				return usage_error("line %u is for \"%s\", and line %u for \"%s\"",
+						   list[i].line, a, list[k].line, b);
 		}
 	}
 	return EXIT_DONE;

@@ -196,6 +196,53 @@ int wants_help(int argc, char **argv, const char *usage)
 	return EXIT_USAGE;
 }
 
+struct words given;
+
+const char *next_word(const char *word)
+{
+	return word + strlen(word) + 1;
+}
+
+/* Adds a keyword and its value to the end, where there is room. */
+bool append_word(struct words *w, const char *name, const char *value)
+{
+	size_t need = strlen(name) + 1 + strlen(value) + 1 + 1;
+	const char *end = w->text;
+	char *to;
+
+	while (*end)
+		end = next_word(next_word(end));
+	if (need > (size_t)(w->text + sizeof(w->text) - end))
+		return false;
+	to = stpcpy(w->text + (end - w->text), name) + 1;
+	to = stpcpy(to, value) + 1;
+	*to = '\0';
+	return true;
+}
+
+/* Of a keyword that was given, its value or NULL; a path goes on with the directory. */
+static int keep_word(const struct argument *arg, const char *text)
+{
+	char *dir, *path = NULL;
+	bool fits;
+
+	if (arg->place)
+		return EXIT_DONE;
+	if (arg->path && *text != '/') {
+		dir = getcwd(NULL, 0);
+		if (!dir || asprintf(&path, "%s/%s", dir, text) < 0)
+			path = NULL;
+		free(dir);
+		if (!path)
+			return errno_error(errno, "cannot tell where \"%s\" is", text);
+	}
+	fits = append_word(&given, arg->name, path ?: text ?: "");
+	free(path);
+	return fits ? EXIT_DONE :
+		      usage_error("%s \"%s\" is one too many: allowed are %u bytes of words",
+				  arg->name, text ?: "", WORDS_LEN);
+}
+
 static int parse_value(struct argument *arg, const char *text)
 {
 	unsigned int max = arg->max ?: 1;
@@ -211,7 +258,7 @@ static int parse_value(struct argument *arg, const char *text)
 	if (ret)
 		return ret;
 	arg->n++;
-	return add_word(&given, arg, text);
+	return keep_word(arg, text);
 }
 
 /* A keyword that was given, with its value or NULL where it has none */
@@ -219,9 +266,10 @@ int parse_entry(struct argument *arg, const char *text)
 {
 	if (arg->parse)
 		return parse_value(arg, text);
-	if (arg->n++)
+	if (arg->n)
 		return EXIT_DONE;
-	return add_word(&given, arg, NULL);
+	arg->n = 1;
+	return keep_word(arg, NULL);
 }
 
 int parse_arguments(struct argument *args, size_t n, int argc, char **argv)

@@ -17,7 +17,6 @@ struct state {
 	struct json_object *module;	/* its counters when the command began ... */
 	long long began;	/* ... ns */
 	unsigned int role;	/* enum role */
-	long long until;	/* ns: ports are watched until then, if need be */
 	bool missing;
 };
 

@@ -15,7 +15,7 @@
 
 static const char *const reasons[] = HPCCPP_REASON_NAMES;
 
-/* What to do about a reason, and whose turn it is */
+/* What to do about each reason, and where */
 static const char *const advice[HPCCPP_R_MAX] = {
 	[HPCCPP_R_NO_AGENT] =
 		"here: hpccpp host add, for a cgroup of their processes or above it",
@@ -176,7 +176,7 @@ static __u64 growth(const struct state *s, struct json_object *now, const char *
 	       number(json_object_object_get(was, "counters"), counter);
 }
 
-/* What happens again and again, and is over by the time that flows are looked at */
+/* Events that are over by the time that flows are looked at */
 static void check_changes(struct state *s)
 {
 	long long left = s->began + WATCH - clock_ns(CLOCK_MONOTONIC);

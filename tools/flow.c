@@ -101,7 +101,7 @@ static const char *name_of(const char *const *names, size_t n, size_t i)
 	return i < n ? names[i] : "?";
 }
 
-/* What TCP knows, and why telemetry does not steer the flow */
+/* The fields that TCP knows, and the reason */
 static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 {
 	struct json_object *row = json_object_new_object();
@@ -124,7 +124,7 @@ static struct json_object *flow_row(const struct hpccpp_flow_rec *r)
 	return row;
 }
 
-/* What the module's state of a flow has */
+/* The fields of the module's state of a flow */
 static void put_state(struct json_object *row, const struct hpccpp_flow_rec *r)
 {
 	__u64 counts[HPCCPP_G_MAX];
@@ -152,7 +152,7 @@ static void put_state(struct json_object *row, const struct hpccpp_flow_rec *r)
 	put_counts(row, "guards", guards, counts, ARRAY_SIZE(counts));
 }
 
-/* A flow of a module of another build is a row with what TCP knows, and is said once. */
+/* A flow of a module of another build is a row with the fields that TCP knows. */
 static int read_flows(int fd, void (*take)(void *to, struct json_object *row), void *to)
 {
 	struct hpccpp_flow_rec rec;

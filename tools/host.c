@@ -398,8 +398,11 @@ static int put_on(int cgroup, bool replace, const struct hpccpp_host_cfg *cfg,
 	ret = lock_agents();
 	if (ret)
 		return ret;
+	/* agents above and below may be about to go */
+	if (opt.dry_run)
+		return EXIT_DONE;
 	ret = check_place(cgroup, cfg->cgroup, replace, &old);
-	if (!ret && !opt.dry_run)
+	if (!ret)
 		ret = load(cgroup, old, cfg, prefixes, keys);
 	if (old >= 0)
 		close(old);
@@ -776,7 +779,7 @@ static int add_host(int prog, __u32 id, bool seen, struct json_object *rows)
 	struct hpccpp_version about;
 	int ret = EXIT_DONE;
 
-	/* one that is about to be attached, or was only to be tried, is not there yet */
+	/* a program that is about to be attached, or is only tried, has none yet */
 	if (!prog_version(prog, &about))
 		return EXIT_DONE;
 	if (!seen)

@@ -68,7 +68,7 @@ static int parse_options(int *argc, char ***argv)
 		{ "Version", NULL },
 		{ "help", NULL },
 	};
-	bool help = false, given = false;
+	bool help = false, has_output = false;
 
 	for (; *argc > 0 && (*argv)[0][0] == '-' && !help; --*argc, ++*argv) {
 		const char *text = (*argv)[0] + 1;
@@ -94,7 +94,7 @@ static int parse_options(int *argc, char ***argv)
 					 ARRAY_SIZE(outputs), &opt.output);
 			if (ret)
 				return ret;
-			given = true;
+			has_output |= options[i].name[0] == 'o';
 			--*argc;
 			++*argv;
 			break;
@@ -110,7 +110,7 @@ static int parse_options(int *argc, char ***argv)
 	}
 	if (help)
 		*argc = 0;
-	if (opt.json && given && opt.output != OUTPUT_JSON)
+	if (opt.json && has_output && opt.output != OUTPUT_JSON)
 		return usage_error("output \"%s\" is wrong: allowed beside -json is json",
 				   outputs[opt.output]);
 	if (opt.json)

@@ -242,9 +242,9 @@ enum put {
 };
 
 /*
- * words.c: the words that an agent was added with, which stay with it in a map of its
- * program: keyword and value, empty where it has none, as strings in turn, and an empty
- * keyword after the last.
+ * The words that an agent was added with: keyword and value, empty where it has none, as
+ * strings in turn, and an empty keyword after the last. words.c: they stay with the agent,
+ * in a map of its program.
  */
 #define WORDS_LEN	16384	/* of two paths, and of more prefixes than an agent takes */
 struct words {
@@ -252,9 +252,9 @@ struct words {
 };
 
 extern struct words given;	/* by parse_arguments() */
-int add_word(struct words *w, const struct argument *arg, const char *text);
-int bind_words(int prog);	/* those given; 0 or -errno */
+bool append_word(struct words *w, const char *name, const char *value);
 const char *next_word(const char *word);
+int bind_words(int prog);	/* those given; 0 or -errno */
 /* Where those of a table were given anew, the others that the agent has stay. */
 int keep_words(int prog, struct argument *args, size_t n);
 /* Of the words of an agent those that were not given, as by parse_arguments(), into w */
@@ -262,6 +262,8 @@ int parse_kept(int prog, struct argument *args, size_t n, struct words *w);
 int put_words(struct json_object *row, int prog);
 
 /* apply.c */
+int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
+	   const char *place);
 bool is_stale(struct json_object *row);	/* a port, whose device is another now */
 int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words);
 
@@ -326,8 +328,9 @@ struct filters {
 	bool taken_in;		/* and on ingress */
 	__u32 prog;		/* the program on egress; 0: not eBPF */
 	__u32 prog_in;		/* and on ingress */
-	__u32 first;		/* the least preference on egress; 0: none */
-	char first_kind[IFNAMSIZ];	/* ... and the kind of that filter */
+	__u32 first;		/* preference of the first on egress; 0: none */
+	bool ours_first;	/* it is in our place */
+	char first_kind[IFNAMSIZ];
 };
 
 /* A network device */

@@ -79,7 +79,8 @@ static const char usage[] =
 "border     drop Fast CNPs and IOAM that come or are to leave by DEV\n"
 "\n"
 "show: U (1 is full, queue included) and qlen are those of the last packet that\n"
-"was stamped, age ago; backlog and drops are those of the qdisc now. -s adds\n"
+"was stamped, age ago, or 0 if that was long ago; backlog and drops are those of\n"
+"the qdisc now; stale says what of the device is another than at add. -s adds\n"
 "counters, those that are not 0. See hpccpp-port(8).\n";
 
 const char *const port_queues[] = { "qdisc", "virtual" };

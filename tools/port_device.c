@@ -282,7 +282,7 @@ void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *te
 	if (tcx)
 		snprintf(text, size, "the tcx program \"%s\" (id %u) of %s comes before the agent: it has to return TCX_NEXT (-1)",
 			 tcx, info.id, dev);
-	else if (f.first && f.first < HPCCPP_TC_PRIO)
+	else if (f.first && !f.ours_first)
 		snprintf(text, size, "the %s filter of preference %u of %s comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference %u",
 			 f.first_kind, f.first, dev, HPCCPP_TC_PRIO);
 	else

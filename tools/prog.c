@@ -139,27 +139,6 @@ int prog_map(int prog, const char *name, size_t value_size)
 	return -1;
 }
 
-/*
- * Has the map of a program stand for one that is to be created, where it is one of the same
- * kind and sizes: what a program takes over from the one before. False: begun anew.
- */
-bool prog_keep_map(int prog, struct bpf_map *map)
-{
-	int fd = prog_map(prog, bpf_map__name(map), bpf_map__value_size(map));
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-	bool fits;
-
-	if (fd < 0)
-		return false;
-	fits = !bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == bpf_map__type(map) &&
-	       info.key_size == bpf_map__key_size(map) &&
-	       info.max_entries == bpf_map__max_entries(map) &&
-	       info.map_flags == bpf_map__map_flags(map) && !bpf_map__reuse_fd(map, fd);
-	close(fd);
-	return fits;
-}
-
 int prog_map_error(const char *name)
 {
 	return system_error("cannot read the map \"%s\" of the agent, which may be of another version: delete and add it",
@@ -180,7 +159,7 @@ int prog_entry(int prog, const char *name, void *value, size_t size)
 	return err ? prog_map_error(name) : EXIT_DONE;
 }
 
-/* Sums of a per-CPU array of counters; 0 of those that an agent of before does not have. */
+/* Sums of a per-CPU array of counters; 0 of those that an older agent does not have */
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 {
 	int fd = prog_map(prog, name, sizeof(__u64));
@@ -208,7 +187,7 @@ int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 	return ret;
 }
 
-/* Says in a program that is about to be attached of which version it is, and where. */
+/* Binds the map with the version and the cgroup to a program that is about to be attached. */
 int prog_set_version(int prog, const char *cgroup)
 {
 	struct hpccpp_version about = { .version = HPCCPP_VERSION };
@@ -227,7 +206,7 @@ int prog_set_version(int prog, const char *cgroup)
 	return err;
 }
 
-/* False: it has none, being no agent of any version, or not ready. */
+/* False: the program has no such map, as it is no agent, or not attached yet. */
 bool prog_version(int prog, struct hpccpp_version *about)
 {
 	int map = prog_map(prog, HPCCPP_VERSION_MAP, sizeof(*about));
@@ -243,8 +222,33 @@ bool prog_version(int prog, struct hpccpp_version *about)
 }
 
 /*
- * What all rows of an agent, from the first on, have: where it is, its version, and an error
- * if it was not read. There is a row in any case.
+ * Has the map of a program stand for one that is to be created, where it is one of the same
+ * kind, sizes and version: what a program takes over from the one before. False: begun anew.
+ */
+bool prog_keep_map(int prog, struct bpf_map *map)
+{
+	struct bpf_map_info info = {};
+	struct hpccpp_version about;
+	__u32 len = sizeof(info);
+	bool fits;
+	int fd;
+
+	if (!prog_version(prog, &about) || strcmp(about.version, HPCCPP_VERSION))
+		return false;
+	fd = prog_map(prog, bpf_map__name(map), bpf_map__value_size(map));
+	if (fd < 0)
+		return false;
+	fits = !bpf_obj_get_info_by_fd(fd, &info, &len) && info.type == bpf_map__type(map) &&
+	       info.key_size == bpf_map__key_size(map) &&
+	       info.max_entries == bpf_map__max_entries(map) &&
+	       info.map_flags == bpf_map__map_flags(map) && !bpf_map__reuse_fd(map, fd);
+	close(fd);
+	return fits;
+}
+
+/*
+ * Adds to all rows of an agent, from the first on, its place, its version, and an error if it
+ * was not read. An agent without a row gets one.
  */
 int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
 		     struct json_object *rows)

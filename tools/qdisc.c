@@ -366,19 +366,22 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 	const struct nlattr *options;
 	struct filters *f = data;
 	const char *kind;
-	bool bpf, egress;
+	bool bpf, egress, place;
 	const __u32 *id;
 
 	f->count++;
 	egress = TC_H_MIN(tcm->tcm_parent) == TC_H_MIN_EGRESS;
 	kind = tca_kind(nlh, &options);
 	bpf = !strcmp(kind, "bpf");
-	if (egress && (!f->first || TC_H_MAJ(tcm->tcm_info) >> 16 < f->first)) {
+	place = TC_H_MAJ(tcm->tcm_info) >> 16 == HPCCPP_TC_PRIO &&
+		(!bpf || tcm->tcm_handle == HPCCPP_TC_HANDLE);
+	/* the kernel lists them as packets meet them */
+	if (egress && !f->first) {
 		f->first = TC_H_MAJ(tcm->tcm_info) >> 16;
+		f->ours_first = bpf && place;
 		snprintf(f->first_kind, sizeof(f->first_kind), "%s", kind);
 	}
-	if (TC_H_MAJ(tcm->tcm_info) >> 16 != HPCCPP_TC_PRIO ||
-	    (bpf && tcm->tcm_handle != HPCCPP_TC_HANDLE))
+	if (!place)
 		return MNL_CB_OK;
 	*(egress ? &f->taken : &f->taken_in) = true;
 	if (!bpf || !options)

@@ -55,8 +55,7 @@ static int tell_anew(struct json_object *row)
 {
 	const char *dev = json_object_get_string(json_object_object_get(row, "dev"));
 	const char *why = json_object_get_string(json_object_object_get(row, "stale"));
-	char *argv[] = { "change", "dev", (char *)dev, NULL };
-	int ret = run_apart(port_main, 3, argv, NULL);
+	int ret = run_at(port_main, "change", "dev", dev);
 
 	if (!ret)
 		printf("%s: %s: told anew\n", dev, why);
@@ -94,7 +93,8 @@ int watch_main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ret = look();
 	for (notify_ready(); !ferror(stdout); ret = look()) {
-		pause = (struct timespec){ .tv_sec = ret ? RETRY_S : 0, .tv_nsec = ret ? 0 : LOOK_NS };
+		pause.tv_sec = ret ? RETRY_S : 0;
+		pause.tv_nsec = ret ? 0 : LOOK_NS;
 		nanosleep(&pause, NULL);
 	}
 	return EXIT_SYSTEM;

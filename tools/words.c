@@ -4,62 +4,13 @@
  * its program has, so that save can print them, and change and watch give them again.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <bpf/bpf.h>
 
 #include "hpccpp.h"
 
 #define WORDS_MAP	"hpccpp_words"
-
-struct words given;
-
-const char *next_word(const char *word)
-{
-	return word + strlen(word) + 1;
-}
-
-/* Adds a keyword and its value to the end, where there is room. */
-static bool append(struct words *w, const char *name, const char *value)
-{
-	size_t need = strlen(name) + 1 + strlen(value) + 1 + 1;
-	const char *end = w->text;
-	char *to;
-
-	while (*end)
-		end = next_word(next_word(end));
-	if (need > (size_t)(w->text + sizeof(w->text) - end))
-		return false;
-	to = stpcpy(w->text + (end - w->text), name) + 1;
-	to = stpcpy(to, value) + 1;
-	*to = '\0';
-	return true;
-}
-
-/* Adds a keyword and its value, or NULL; a path is made independent of the directory. */
-int add_word(struct words *w, const struct argument *arg, const char *text)
-{
-	char *dir, *path = NULL;
-	bool fits;
-
-	if (arg->place)
-		return EXIT_DONE;
-	if (arg->path && *text != '/') {
-		dir = getcwd(NULL, 0);
-		if (!dir || asprintf(&path, "%s/%s", dir, text) < 0)
-			path = NULL;
-		free(dir);
-		if (!path)
-			return errno_error(errno, "cannot tell where \"%s\" is", text);
-	}
-	fits = append(w, arg->name, path ?: text ?: "");
-	free(path);
-	return fits ? EXIT_DONE :
-		      usage_error("%s \"%s\" is one too many: allowed are %u bytes of words",
-				  arg->name, text ?: "", WORDS_LEN);
-}
 
 int bind_words(int prog)
 {
@@ -150,7 +101,7 @@ int keep_words(int prog, struct argument *args, size_t n)
 	if (ret)
 		return ret;
 	for (word = w.text; *word; word = next_word(next_word(word))) {
-		if (!named(args, n, word) && !append(&given, word, next_word(word)))
+		if (!named(args, n, word) && !append_word(&given, word, next_word(word)))
 			return system_error("no room for the words of the agent");
 	}
 	map = prog_map(prog, WORDS_MAP, sizeof(w));

@@ -23,6 +23,7 @@ shaped t0 50mbit
 shaped u0 50mbit
 make_cgroup
 in_box() { "$HPCCPP" -n "$box" "$@"; }
+is() { check "$1" [ "$2" = "$3" ]; }	# NAME VALUE WANTED
 apply() { in_box apply "$tmp/file" "$@"; }
 value() { in_box -j port show "$1" | jq -r ".[0].$2"; }	# DEV KEY
 
@@ -42,7 +43,7 @@ says()
 
 # --- save ------------------------------------------------------------------------
 
-assert_eq "none: nothing is saved" "$(in_box save)" ""
+is "none: nothing is saved" "$(in_box save)" ""
 umask 077
 echo 000102030405060708090a0b0c0d0e0f >"$tmp/key"
 in_box port add t0 base 20us abo 50 accept 10.0.0.0/8 acc fd00::/16 border
@@ -51,7 +52,7 @@ cat >"$tmp/file" <<END
 port dev t0 base-rtt 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border
 host cgroup $CGROUP every 4 key-file $tmp/key require
 END
-assert_eq "words are saved whole, and paths independent of the directory" \
+is "words are saved whole, and paths independent of the directory" \
 	"$(in_box save)" "$(<"$tmp/file")"
 mkdir "$CGROUP/a b#"
 mv "$tmp/file" "$tmp/saved"
@@ -59,11 +60,11 @@ mv "$tmp/file" "$tmp/saved"
 # --- apply -----------------------------------------------------------------------
 
 cp "$tmp/saved" "$tmp/file"
-assert_eq "what was saved changes nothing" "$(apply dry-run)" ""
+is "what was saved changes nothing" "$(apply dry-run)" ""
 in_box port del t0
 in_box host del "$CGROUP"
 apply
-assert_eq "what was saved comes back" "$(in_box save)" "$(<"$tmp/saved")"
+is "what was saved comes back" "$(in_box save)" "$(<"$tmp/saved")"
 
 prog() { in_ns "$box" tc filter show dev "$1" egress; in_ns "$box" bpftool -j net show dev "$1"; }
 before=$(prog t0)
@@ -74,20 +75,20 @@ port dev t0 base 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border	# as it
  port dev u0 rate 10mbit
 host cgroup $CGROUP/a\ b\# every 8
 END
-assert_eq "dry-run: what would be deleted, and added" "$(apply dry-run)" \
+is "dry-run: what would be deleted, and added" "$(apply dry-run)" \
 	"- host cgroup $CGROUP every 4 key-file $tmp/key require
 + port dev u0 rate 10mbit
 + host cgroup $CGROUP/a\ b\# every 8"
-assert_eq "... and nothing is done" "$(in_box save)" "$(<"$tmp/saved")"
+is "... and nothing is done" "$(in_box save)" "$(<"$tmp/saved")"
 apply
-assert_eq "it is done" "$(in_box save)" "port dev t0 base-rtt 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border
+is "it is done" "$(in_box save)" "port dev t0 base-rtt 20us above 50 accept 10.0.0.0/8 accept fd00::/16 border
 port dev u0 rate 10mbit
 host cgroup $CGROUP/a\ b\# every 8"
-assert_eq "... and leaves alone what was so" "$(prog t0)" "$before"
+is "... and leaves alone what was so" "$(prog t0)" "$before"
 
 in_box save >"$tmp/saved"
 sed -i 's/every 8/every 9/' "$tmp/file"
-assert_eq "dry-run: what would be replaced" "$(apply dry-run)" "~ host cgroup $CGROUP/a\ b\# every 9"
+is "dry-run: what would be replaced" "$(apply dry-run)" "~ host cgroup $CGROUP/a\ b\# every 9"
 wrong() # LINE STATUS PATTERN: behind lines that are right
 {
 	cp "$tmp/file" "$tmp/right"
@@ -100,27 +101,28 @@ wrong "port dev none" 2 ': cannot find device "none".'
 wrong "port lo rate 1gbit" 255 ': "port dev" and its value have to be the first words.'
 wrong "ports dev lo" 255 ': object "ports" is unknown: allowed are port, cnp, host.'
 wrong "host cgroup $CGROUP/none" 2 ": cannot open cgroup *"
-wrong "port dev t0 above 7" 255 ' is for "t0", as line 3 is.'
+wrong "port dev t0 above 7" 255 ' is for "t0", and line 3 for "t0".'
+wrong "host cgroup $CGROUP" 255 " is for \"$CGROUP\", and line 5 for *"
 says 2 'Error: cannot open "/nowhere": *' in_box apply /nowhere
 says 255 'Error: "file" is missing, *' in_box apply
-assert_eq "a wrong line: nothing has changed" "$(in_box save)" "$(<"$tmp/saved")"
+is "a wrong line: nothing has changed" "$(in_box save)" "$(<"$tmp/saved")"
 check "an empty file" in_box apply - </dev/null
-assert_eq "... leaves no agent" "$(in_box save)" ""
+is "... leaves no agent" "$(in_box save)" ""
 
 # --- change ----------------------------------------------------------------------
 
 says 2 'Error: there is no port on t0.' in_box port change t0 above 60
 in_box port add t0 above 50 base-rtt 20us accept 10.0.0.0/8 accept fd00::/16
 in_box port change t0 acc 10.1.0.0/16 above 60 dscp 3
-assert_eq "change: what was given, and the rest as before" "$(in_box save)" \
+is "change: what was given, and the rest as before" "$(in_box save)" \
 	"port dev t0 accept 10.1.0.0/16 above 60 dscp 3 base-rtt 20us"
 says 255 'Error: above "101" is wrong: *' in_box port change t0 above 101
-assert_eq "... but nothing with a wrong word" "$(value t0 above)" 60
+is "... but nothing with a wrong word" "$(value t0 above)" 60
 
 # --- watch -----------------------------------------------------------------------
 
 shaped t0 20mbit
-assert_eq "a port goes by what its device had" "$(value t0 rate)" 50000000
+is "a port goes by what its device had" "$(value t0 rate)" 50000000
 # shellcheck disable=SC2016 # that shell's
 run_bg socat -u "UNIX-RECVFROM:$tmp/notify" "CREATE:$tmp/ready"
 busywait 10 test -S "$tmp/notify"
@@ -130,7 +132,8 @@ check "watch tells it what there was when it began" busywait 20 has_rate t0 2000
 check "... says READY=1 to systemd" busywait 10 grep -qx READY=1 "$tmp/ready"
 shaped t0 30mbit
 check "... and what came then" busywait 20 has_rate t0 30000000
-assert_eq "... with a line for each" "$(grep -c '^t0: .*: told anew$' "$tmp/watched")" 2
-assert_eq "... and the words are as they were" "$(in_box save)" \
+is "... with a line for each" "$(grep -c '^t0: .*: told anew$' "$tmp/watched")" 2
+is "... and the words are as they were" "$(in_box save)" \
 	"port dev t0 accept 10.1.0.0/16 above 60 dscp 3 base-rtt 20us"
+rmdir "$CGROUP/a b#"
 ktap_finish

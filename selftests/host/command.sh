@@ -113,7 +113,7 @@ done
 
 state >"$tmp/before"
 on_box=(dev d0 netns "$box")
-says 255 'object "xyz" is unknown: allowed are port, host, flow, cnp, show, monitor, check, help' xyz
+says 255 'object "xyz" is unknown: allowed are port, host, flow, cnp, show, monitor, check, save, apply, watch, help' xyz
 says 255 'option "x" is unknown: allowed are json,*' -x
 says 255 'option "vx" is unknown: *' --vx
 says 255 '"-output" lacks its value*' -o
@@ -148,7 +148,7 @@ says 255 "dev \"colour\", argument \"red\" is unknown: $allowed" port add colour
 says 255 "dev \"d0\", argument \"ratte\" is unknown, did you mean \"rate\": $allowed" port add d0 ratte 1gbit
 says 255 'object "prot" is unknown, did you mean "port": *' prot
 says 255 'argument "d0" is unknown: allowed are netns' flow show d0
-says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, help' h
+says 255 'object "h" is ambiguous: allowed are port, host, flow, cnp, show, monitor, check, save, apply, watch, help' h
 says 255 '"dev" is missing*' port add rate 1gbit
 says 255 '"dev" is missing*' port del
 says 255 '"dev" lacks its value*' port add dev
@@ -408,7 +408,7 @@ ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
 	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_type == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
-told() { "$HPCCPP" -j port show dev "$1" netns "$box" | jq -S '.[0] | del(.age)'; }	# DEV
+told() { "$HPCCPP" -j port show dev "$1" netns "$box" | jq -S '.[0] | del(.age, .words)'; }	# DEV
 before=$(told d0 | jq -S '.above = 33')
 change() { "$HPCCPP" port change dev "$1" netns "$box" "${@:2}"; }
 change d0 above 33

@@ -13,6 +13,7 @@
 set -euo pipefail
 
 OFFLOADS=default
+shopt -s extglob
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
@@ -88,7 +89,7 @@ stale()
 {
 	is "$3: show" "$(shown "$1")" "$2"
 	is "... check" "$(said "port $1")" "stale: $2"
-	is "... to be mended by" "$(advice "port $1")" "hpccpp port replace dev $1"
+	is "... to be mended by" "$(advice "port $1")" "hpccpp port change dev $1"
 	assert_ge "... prom" "$(sample "$1")" 1
 }
 # fine DEV NAME: in none of them
@@ -148,10 +149,6 @@ check "an idle port has no load" busywait 20 idle
 port add q0
 in_box ethtool -s t0 speed 1000
 port add t0
-look
-for dev in d0 q0 t0; do
-	fine $dev "nothing is said of $dev"
-done
 box_tc qdisc change dev d0 root handle 1: tbf rate 20mbit burst 3028 limit 512kb
 box_tc qdisc change dev q0 parent 1:2 handle 12: tbf rate 5mbit burst 3028 limit 512kb
 in_box ethtool -s t0 speed 100
@@ -164,15 +161,22 @@ anew d0 "${options[@]}"
 box_tc qdisc change dev q0 parent 1:2 handle 12: tbf rate 10mbit burst 3028 limit 512kb
 in_box ethtool -s t0 speed 1000
 in_box ethtool -L q0 tx 1
+port add lo id 7 rate 100mbit
+anew t0 id 7 rate 100mbit
 look
 fine d0 "... mended"
 fine t0 "... mended"
 stale q0 "the device sends by 1 queues, it had 2" "fewer queues"
+like "two ports with one id" "$(said "id of lo")$(said "id of t0")" "7 is that of @(lo|t0), too"
+is "a rate that the device does not have" "$(said "rate of t0")" "100Mbit, as given; the device has 1Gbit"
 
 in_box ethtool -L q0 tx 2
 box_tc qdisc del dev d0 root
+port del lo
+anew t0 accept 10.0.0.0/8
 look
 fine q0 "... mended"
+is "... the id and the rate, too" "$(said "id of lo")$(said "id of t0")$(said "rate of t0")" ""
 stale d0 "the qdisc is noqueue, it was tbf" "a shaper that is gone"
 stamped() { count .stats.stamped; }
 before=$(stamped)
@@ -190,15 +194,15 @@ port del q0
 box_tc qdisc replace dev d0 root handle 1: tbf rate 20mbit burst 3028 limit 512kb
 tcp_send "$box" "$peer" 10.8.0.2 "-n 200000"
 assert_ge "... stamps go on" "$(stamped)" $((before + 1))
-look
-fine d0 "... mended"
 ip -n "$box" addr add 10.8.0.9/24 dev d0
 ip -n "$box" addr del 10.8.0.1/24 dev d0
+box_tc filter del dev t0 egress
 look
 stale d0 "responses come from 10.8.0.1, which d0 has no more" "an address that is gone"
+is "a filter on egress that somebody removed" "$(said "port t0")" "its filter on egress is gone, that on ingress is there"
 ip -n "$box" addr flush dev d0
 ip -n "$box" addr add 10.8.0.1/24 dev d0
-port del t0
+box_tc filter del dev t0 ingress
 
 # --- Packets that do not come to the agent -------------------------------------------------
 
@@ -257,20 +261,21 @@ gcc -Wall -o "$tmp/past" "$tmp/past.c"
 sending() { in_ns_bg "$box" "$tmp/past" "$@"; sender=$!; }	# all the time, until done_sending
 done_sending() { kill "$sender"; wait "$sender" 2>/dev/null || true; }
 bypassed='bypassed: the device sent +([0-9]) packets, of which the agent saw +([0-9])'
-shopt -s extglob
-verdict() { box_tc filter "$1" dev d0 egress pref 1 protocol all "${@:2}"; }	# add|del ...
+# newer than the agent's, and so before it
+verdict() { box_tc filter "$1" dev d0 egress pref 1 protocol all handle 0x99 bpf "${@:2}"; }	# add|del ...
 
 sending udp
-look
-fine d0 "all that is sent comes to the agent"
-verdict add bpf da obj "$tmp/ok.o" sec ok
+verdict add da obj "$tmp/ok.o" sec ok
 look
 like "a verdict before the agent" "$(said "port d0")" "$bypassed"
-is "... by whom" "$(advice "port d0")" "the bpf filter of preference 1 of d0 comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference 18512"
+is "... by whom" "$(advice "port d0")" "the bpf filter of preference 1 of d0 comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference 1"
+is "both filters that somebody removed" "$(said "port t0")" "there is a clsact without filters, as if a port's had been removed"
 verdict del
-verdict add bpf da obj "$tmp/ok.o" sec unspec
+verdict add da obj "$tmp/ok.o" sec unspec
+box_tc qdisc del dev t0 clsact
 look
-fine d0 "... mended: a filter that goes on is none"
+fine d0 "... mended, as is a filter that goes on"
+is "... and those that were removed" "$(said "port t0")" ""
 verdict del
 mount -t bpf none /mnt
 bpftool prog load "$tmp/ok.o" /mnt/ok type classifier
@@ -295,25 +300,8 @@ done_sending
 box_tc filter del dev d0 ingress
 look
 stale d0 "the filter on ingress is gone" "... mended. A filter that somebody removed"
-
-box_tc filter del dev d0 egress
-look
-is "that on egress, too" "$(said "port d0")" "there is a clsact without filters, as if a port's had been removed"
-box_tc qdisc del dev d0 clsact
-
-# --- Ids and rates ----------------------------------------------------------------------
-
-port add d0 id 7 rate 100mbit accept 10.0.0.0/8
-port add t0 id 7
-look
-like "two ports with one id" "$(said "id of d0")$(said "id of t0")" "7 is that of [dt]0, too"
-is "a rate that the device does not have" "$(said "rate of d0")" "100Mbit, as given; the device has 20Mbit"
-box_tc filter del dev d0 egress
-look
-is "... mended" "$(said "id of d0")$(said "id of t0")$(said "rate of d0")" ""
-is "a filter on egress that somebody removed" "$(said "port d0")" "its filter on egress is gone, that on ingress is there"
-port del d0
-port del t0
+anew d0 "${options[@]}"
 look
 fine d0 "... mended"
+port del d0
 ktap_finish

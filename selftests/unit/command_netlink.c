@@ -306,6 +306,7 @@ void filters_are_ours_by_their_place(void **state)
 	assert_int_equal(f.prog, 14);
 	assert_int_equal(f.prog_in, 11);
 	assert_int_equal(f.first, HPCCPP_TC_PRIO);
+	assert_true(f.ours_first);
 	/* beside another eBPF filter of that preference there is room, but not beside u32 */
 	no_answers();
 	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
@@ -314,8 +315,9 @@ void filters_are_ours_by_their_place(void **state)
 	put_filter(1, true, 4, 1, "bpf", 0);
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_true(f.taken && !f.taken_in);
-	assert_int_equal(f.first, 3);
-	assert_string_equal(f.first_kind, "flower");
+	assert_int_equal(f.first, HPCCPP_TC_PRIO);
+	assert_string_equal(f.first_kind, "u32");
+	assert_false(f.ours_first);
 	assert_int_equal(f.prog, 0);
 	assert_int_equal(f.prog_in, 0);
 }

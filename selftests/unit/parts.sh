@@ -3,7 +3,8 @@
 # Parts of the command hpccpp that need no kernel, plain and under the sanitizers:
 # arguments, prefixes, output, and what is read from netlink, in command_test.c; the
 # objects cnp and flow on a kernel of the test's own, in objects_test.c; a million flows
-# in show_test.c, and what monitor makes of its readings in monitor_test.c.
+# in show_test.c, what monitor makes of its readings in monitor_test.c, and what is wrong
+# with a port's device in device_test.c.
 #
 # place: host
 # timeout: 240
@@ -14,7 +15,7 @@ set -uo pipefail
 bin=$(realpath -m "$HPCCPP_BIN")
 
 echo TAP version 13
-for test in command_test objects_test show_test monitor_test; do
+for test in command_test objects_test show_test monitor_test device_test; do
 	check "$test and $test-san are built" make -C "$top/selftests" O="$bin" \
 		CFLAGS="-O2 -g -Werror" "$bin/$test" "$bin/$test-san"
 	cmocka "$bin/$test"

@@ -27,6 +27,7 @@
 
 static unsigned int n_flows, n_ports, bad_flow;	/* bad_flow: from 1, of another module */
 static int port_ret;
+static bool no_iter;		/* the kernel refuses to read flows */
 
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
@@ -120,6 +121,8 @@ int bpf_iter_create(int link)
 {
 	int ends[2];
 
+	if (no_iter)
+		return -EPERM;
 	assert_int_equal(pipe(ends), 0);
 	if (!fork()) {
 		close(ends[0]);
@@ -174,6 +177,7 @@ static int reset(void **state)
 	n_flows = 0;
 	n_ports = 0;
 	bad_flow = 0;
+	no_iter = false;
 	port_ret = EXIT_DONE;
 	return 0;
 }
@@ -254,7 +258,7 @@ static void show_is_one_object(void **state)
 	assert_string_equal(said, "no port agent\nno flow under hpccpp\nno host agent\nno agent for Fast CNPs\n");
 }
 
-/* What was read before is printed, and is whole; the status tells that there is more. */
+/* It is a row as any, and the rest is printed; the status tells of it. */
 static void an_error_in_the_middle(void **state)
 {
 	int (*const commands[])(int argc, char **argv) = { flow_main, show_main };
@@ -263,11 +267,11 @@ static void an_error_in_the_middle(void **state)
 
 	opt.output = OUTPUT_JSON;
 	n_flows = 3;
-	bad_flow = 3;
+	bad_flow = 2;
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
 		assert_int_equal(run(commands[i], true), EXIT_SYSTEM);
 		all = parsed();
-		assert_int_equal(i ? len_of(all, "flows") : json_object_array_length(all), 2);
+		assert_int_equal(i ? len_of(all, "flows") : json_object_array_length(all), 3);
 		json_object_put(all);
 		assert_non_null(strstr(error, "the module and this command differ"));
 	}
@@ -277,7 +281,7 @@ static void an_error_in_the_middle(void **state)
 static void an_error_before_all(void **state)
 {
 	n_flows = 3;
-	bad_flow = 1;
+	no_iter = true;
 	for (opt.output = OUTPUT_TEXT; opt.output <= OUTPUT_PROM; opt.output++) {
 		assert_int_equal(run(flow_main, true), EXIT_SYSTEM);
 		assert_string_equal(said, "");
@@ -290,7 +294,7 @@ static void an_error_before_all(void **state)
 	assert_non_null(strstr(said, "\"ports\":[{\"dev\":\"d0\""));
 	assert_non_null(strstr(said, "\"flows\":[]"));
 	port_ret = EXIT_SYSTEM;
-	bad_flow = 0;
+	no_iter = false;
 	n_flows = 0;
 	assert_int_equal(run(show_main, true), EXIT_SYSTEM);
 	json_object_put(parsed());

@@ -40,7 +40,7 @@ static __always_inline bool is_hpccpp(const char *name)
 	       name[3] == 'c' && name[4] == 'p' && name[5] == 'p';
 }
 
-/* What a host agent keeps of the socket, into s->agent */
+/* Copies the state that a host agent keeps of the socket into s->agent. */
 static __always_inline enum agent read_agent(struct scratch *s, struct sock *sk)
 {
 	struct bpf_local_storage *storage = BPF_CORE_READ(sk, sk_bpf_storage);

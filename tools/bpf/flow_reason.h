@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Why telemetry does not, or not alone, steer a flow: of the iterator, and the unit tests. */
+/*
+ * Why telemetry does not, or not alone, steer a flow. For the iterator, and the unit tests.
+ */
 #ifndef HPCCPP_FLOW_REASON_H
 #define HPCCPP_FLOW_REASON_H
 
 #include "hpccpp_flow.h"
 #include "host_state.h"
 
-/* What there is of a host agent at a socket */
+/* Whether a host agent has state at a socket */
 enum agent {
 	AGENT_NONE,
 	AGENT_OTHER,		/* of another build: what it keeps is not known */
 	AGENT_READ,
 };
 
-/* As far as the agent knows */
+/* The reason as far as the agent knows it */
 static inline enum hpccpp_reason agent_reason(const struct flow *f)
 {
 	if (!f->wanted)
@@ -29,8 +31,8 @@ static inline enum hpccpp_reason agent_reason(const struct flow *f)
 }
 
 /*
- * As far as the module knows too. f is its state of the flow: NULL if there is none, or
- * one of another build.
+ * The reason of a flow that the module has. f is its state of the flow: NULL if there is
+ * none, or one of another build.
  */
 static inline enum hpccpp_reason
 flow_reason(__u32 mode, bool has_state, enum agent agent, const struct hpccpp_flow *f,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a host agent keeps of a socket, in its map "host_sk". The iterator behind
+ * The state that a host agent keeps of a socket, in its map "host_sk". The iterator behind
  * `hpccpp flow show` reads it too, to tell why a flow has no telemetry.
  */
 #ifndef HPCCPP_HOST_STATE_H

@@ -26,9 +26,9 @@ struct hpccpp_prefix {
 };
 
 /*
- * Map "hpccpp_version", an array of one entry, bound to an agent's program: what commands of
- * all versions can read. Other maps may differ between versions, this one never does, and
- * new counters go to the end of theirs.
+ * Map "hpccpp_version", an array of one entry, bound to each agent's program: commands of all
+ * versions can read it. Other maps may differ between versions, this one never does, and new
+ * counters go to the end of their map.
  */
 #define HPCCPP_VERSION_MAP	"hpccpp_version"
 #define HPCCPP_CGROUP_LEN	256

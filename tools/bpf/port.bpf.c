@@ -730,7 +730,7 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	__u32 zero = 0, queue, ip, tcp, off, len = 0, qpn = 0, hash;
 	__u32 *seen = NULL;
 	struct hpccpp_port *p;
-	bool syn = false, other = false;
+	bool syn = false;
 	__u16 proto;
 	__u8 ds = 0;
 
@@ -761,20 +761,16 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 	off = tcp ? find_option(skb, tcp, &len, &syn) : 0;
 	if (extras && off && p->cfg.subscribed && ds != p->cfg.dscp) {
 		count(HPCCPP_PS_UNSUBSCRIBED);
-		other = true;
 		off = 0;
 		syn = false;
+	} else if (!off && tcp) {
+		count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
+	} else if (!off) {
+		count(kind_of_unread(skb, ip, proto));
 	}
-	if (!off) {
-		if (!tcp)
-			count(kind_of_unread(skb, ip, proto));
-		else if (!other)
-			count(len ? HPCCPP_PS_BAD : HPCCPP_PS_PASSED);
-		/* every packet enters a virtual queue */
-		if (p->cfg.queue != HPCCPP_QUEUE_VIRTUAL && !qpn &&
-		    !(w && w->ours))
-			return TC_ACT_UNSPEC;
-	}
+	/* every packet enters a virtual queue */
+	if (!off && p->cfg.queue != HPCCPP_QUEUE_VIRTUAL && !qpn && !(w && w->ours))
+		return TC_ACT_UNSPEC;
 	if (off) {
 		hash = bpf_get_hash_recalc(skb) % HPCCPP_SEEN;
 		seen = bpf_map_lookup_elem(&port_seen, &hash);
