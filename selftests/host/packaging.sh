@@ -110,7 +110,8 @@ check "hpccpp: command, manual and units" lists "$tmp/hpccpp.list" \
 $(manual)
 	/lib/systemd/system/hpccpp-cnp@.service
 	/lib/systemd/system/hpccpp-host.service
-	/lib/systemd/system/hpccpp-port@.service"
+	/lib/systemd/system/hpccpp-port@.service
+	/lib/systemd/system/hpccpp-watch.service"
 doc=$tmp/hpccpp/usr/share/doc/hpccpp
 check "... and examples" diff <(cd "$doc/examples" && find . -type f | sort) - <<-'END'
 	./hpccpp.lua
@@ -148,9 +149,9 @@ told() # ARGUMENTS of the script
 }
 check "an upgrade replaces the agents of units that are active" says <(told configure 0.0) \
 	"daemon-reload
-try-reload-or-restart hpccpp-host.service hpccpp-port@\*.service hpccpp-cnp@\*.service"
+try-reload-or-restart hpccpp-host.service hpccpp-port@\*.service hpccpp-cnp@\*.service hpccpp-watch.service"
 check "... an installation does nothing of that kind" says <(told configure) ""
-for unit in "$tmp"/hpccpp/lib/systemd/system/*.service; do
+for unit in "$tmp"/hpccpp/lib/systemd/system/hpccpp-{cnp@,host,port@}.service; do
 	check "${unit##*/}: a reload does as a start does" [ "$(unit "$unit" ExecReload)" = "$(unit "$unit" ExecStart)" ]
 done
 scripts=$tmp/tcp-hpccpp-dkms/DEBIAN
