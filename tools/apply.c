@@ -87,10 +87,17 @@ static void save_row(const struct kind *kind, struct json_object *row)
 	putchar('\n');
 }
 
+bool is_stale(struct json_object *row)
+{
+	struct json_object *why = json_object_object_get(row, "stale");
+
+	return why && json_object_get_string_len(why);
+}
+
 /* Adds rows of a kind, one for each agent: of several queues the first. */
 static int read_agents(const struct kind *kind, struct json_object *agents)
 {
-	struct json_object *rows = json_object_new_array(), *row;
+	struct json_object *rows = json_object_new_array(), *row, *last = NULL;
 	int ret = kind->read(NULL, rows);
 	size_t i;
 
@@ -98,6 +105,9 @@ static int read_agents(const struct kind *kind, struct json_object *agents)
 		row = json_object_array_get_idx(rows, i);
 		if (!json_object_get_uint64(json_object_object_get(row, "txq")))
 			json_object_array_add(agents, json_object_get(row));
+		else if (is_stale(row))		/* of a queue of the one before */
+			put_str(last, "stale", text_of(row, "stale"));
+		last = json_object_array_get_idx(agents, json_object_array_length(agents) - 1);
 	}
 	json_object_put(rows);
 	return ret;
@@ -219,6 +229,9 @@ static int read_file(FILE *in, struct wanted **list, size_t *n)
 int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words)
 {
 	int ends[2], status, ret;
+	struct words said = {};
+	size_t have = 0;
+	ssize_t got;
 	pid_t pid;
 
 	fflush(NULL);
@@ -234,13 +247,17 @@ int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct w
 		_exit(ret);
 	}
 	close(ends[1]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		ret = errno_error(errno, "cannot run \"%s\"", argv[0]);
-	else
-		ret = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SYSTEM;
-	if (!ret && words && read(ends[0], words, sizeof(*words)) != sizeof(*words))
-		ret = system_error("\"%s\" did not say what it did", argv[0]);
+	/* it may take several reads, and be more than a pipe holds */
+	while (pid > 0 && (got = read(ends[0], said.text + have, sizeof(said) - have)) > 0)
+		have += got;
 	close(ends[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return errno_error(errno, "cannot run \"%s\"", argv[0]);
+	if (!WIFEXITED(status))
+		return system_error("\"%s\" was ended by signal %d", argv[0], WTERMSIG(status));
+	ret = WEXITSTATUS(status);
+	if (!ret && words)
+		*words = said;
 	return ret;
 }
 
@@ -254,13 +271,6 @@ int run_at(int (*run)(int argc, char **argv), const char *command, const char *k
 	argv[1] = (char *)keyword;
 	argv[2] = (char *)place;
 	return run_apart(run, 3, argv, NULL);
-}
-
-bool is_stale(struct json_object *row)
-{
-	struct json_object *why = json_object_object_get(row, "stale");
-
-	return why && json_object_get_string_len(why);
 }
 
 /* Whether two places are one: devices have several names, and cgroups several paths. */
@@ -278,9 +288,11 @@ static bool is_place(const struct kind *kind, const char *a, const char *b)
 static bool same_words(struct json_object *row, const struct words *w)
 {
 	struct json_object *list = json_object_object_get(row, "words");
-	size_t n = json_object_array_length(list), i = 0;
+	size_t n = list ? json_object_array_length(list) : 0, i = 0;
 	const char *word = w->text, *has;
 
+	if (!list)		/* of another version */
+		return false;
 	/* behind each keyword its value, or an empty one, which the list leaves out */
 	for (; *word; word = next_word(word)) {
 		const char *value = next_word(word);
@@ -320,18 +332,37 @@ static int meet(const struct kind *kind, struct json_object *row, struct wanted 
 	return EXIT_DONE;
 }
 
+static bool has_kind(const struct wanted *list, size_t n, const struct kind *kind)
+{
+	while (n--) {
+		if (list[n].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All are read before one is deleted. An agent that cannot be read is deleted or replaced as
+ * any. Host agents are the machine's: a file for a namespace without one leaves them alone.
+ */
 static int delete_others(struct wanted *list, size_t n, bool dry)
 {
-	struct json_object *rows;
-	int ret = EXIT_DONE;
+	struct json_object *rows[ARRAY_SIZE(kinds)];
+	int ret = EXIT_DONE, err;
 	size_t i, k;
 
-	for (k = 0; k < ARRAY_SIZE(kinds) && !ret; k++) {
-		rows = json_object_new_array();
-		ret = read_agents(&kinds[k], rows);
-		for (i = 0; i < json_object_array_length(rows) && !ret; i++)
-			ret = meet(&kinds[k], json_object_array_get_idx(rows, i), list, n, dry);
-		json_object_put(rows);
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		rows[k] = json_object_new_array();
+		if (opt.netns && kinds[k].read == host_rows && !has_kind(list, n, &kinds[k]))
+			continue;
+		err = read_agents(&kinds[k], rows[k]);
+		if (!json_object_array_length(rows[k]))
+			ret = ret ?: err;
+	}
+	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
+		for (i = 0; i < json_object_array_length(rows[k]) && !ret; i++)
+			ret = meet(&kinds[k], json_object_array_get_idx(rows[k], i), list, n, dry);
+		json_object_put(rows[k]);
 	}
 	return ret;
 }
@@ -448,6 +479,10 @@ int apply_main(int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = read_file(in, &list, &n);
+	/* not what a pipe leaves whose other end has failed */
+	if (!ret && !n)
+		ret = usage_error("file \"%s\" has no agent: delete those there are one by one",
+				  file);
 	if (!ret)
 		ret = apply(list, n, args[DRY_RUN].n);
 	if (in != stdin)

@@ -49,6 +49,8 @@ static void print_lack(void)
 
 static int complain(int status, int err, const char *fmt, va_list ap)
 {
+	if (opt.quiet)
+		return status;
 	fprintf(stderr, "Error: %s%s", subject ?: "", subject ? ": " : "");
 	vfprintf(stderr, fmt, ap);
 	if (err)
@@ -228,6 +230,8 @@ static int keep_word(const struct argument *arg, const char *text)
 
 	if (arg->place)
 		return EXIT_DONE;
+	if (text && strpbrk(text, "\r\n"))
+		return usage_error("%s is wrong: allowed are words without a line end", arg->name);
 	if (arg->path && *text != '/') {
 		dir = getcwd(NULL, 0);
 		if (!dir || asprintf(&path, "%s/%s", dir, text) < 0)
@@ -257,6 +261,8 @@ static int parse_value(struct argument *arg, const char *text)
 	ret = arg->parse(arg, text);
 	if (ret)
 		return ret;
+	if (arg->parse == arg_word)	/* not as it was shortened */
+		text = arg->words[((unsigned int *)arg->to)[arg->n]];
 	arg->n++;
 	return keep_word(arg, text);
 }

@@ -237,7 +237,7 @@ static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, _
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	__u64 late = waited(s, string(before, "dev"));
-	bool enough, missed, again = true;
+	bool enough, missed, anew, again = true;
 	struct json_object *rows, *now;
 	long long since;
 
@@ -248,8 +248,11 @@ static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, _
 		now = port_rows(string(before, "dev"), rows) ? NULL : row(rows, 0);
 		*sent = number(now, "sent_packets") - number(before, "sent_packets");
 		*seen = number(now, "seen_packets") - number(before, "seen_packets");
+		/* of another that has taken its place meanwhile */
+		anew = number(now, "sent_packets") < number(before, "sent_packets") ||
+		       number(now, "seen_packets") < number(before, "seen_packets");
 		json_object_put(rows);
-		if (!now)
+		if (!now || anew)
 			return false;
 		enough = *sent >= late + ENOUGH;
 		missed = enough && *seen < (*sent - late) / 2;

@@ -202,8 +202,11 @@ int flow_rows(void (*take)(void *to, struct json_object *row), void *to)
 		if (!skel)
 			return flow_load_error(errno);
 		err = flow_bpf__attach(skel);
-		if (err)
+		if (err) {
+			flow_bpf__destroy(skel);
+			skel = NULL;
 			return errno_error(err, "cannot start reading the flows");
+		}
 	}
 	fd = bpf_iter_create(bpf_link__fd(skel->links.flow_show));
 	if (fd < 0)

@@ -395,9 +395,6 @@ static int put_on(int cgroup, bool replace, const struct hpccpp_host_cfg *cfg,
 {
 	int old, ret;
 
-	ret = lock_agents();
-	if (ret)
-		return ret;
 	/* agents above and below may be about to go */
 	if (opt.dry_run)
 		return EXIT_DONE;
@@ -519,6 +516,15 @@ static int absolute_path(const char *path, int cgroup, struct hpccpp_host_cfg *c
 	return ret;
 }
 
+/* In /run of where the search for cgroup2 leads */
+static int lock_hosts(void)
+{
+	char root[HPCCPP_CGROUP_LEN];
+
+	find_cgroup2(root, sizeof(root));
+	return lock_agents();
+}
+
 /* The agent of a cgroup that has one: both as descriptors, the caller's to close */
 static int open_host(const char **path, int *fd, int *prog)
 {
@@ -535,15 +541,25 @@ static int open_host(const char **path, int *fd, int *prog)
 	return ret;
 }
 
-/* What the agent was told stands for what is not given. */
-static int read_back(const char *path, struct argument *args, size_t n, struct words *w)
+static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
+{
+	int ret = prog_entry(prog, "host", cfg, sizeof(*cfg));
+
+	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
+	cfg->fallback[sizeof(cfg->fallback) - 1] = '\0';
+	return ret;
+}
+
+/* What the agent was told stands for what is not given, and the fallback that it has. */
+static int read_back(const char *path, struct argument *args, size_t n, struct words *w,
+		     struct hpccpp_host_cfg *was)
 {
 	int fd, prog, ret;
 
 	ret = open_host(&path, &fd, &prog);
 	if (ret)
 		return ret;
-	ret = parse_kept(prog, args, n, w);
+	ret = parse_kept(prog, args, n, w) ?: read_cfg(prog, was);
 	close(prog);
 	close(fd);
 	return ret;
@@ -555,7 +571,7 @@ static int put_host(enum put how, int argc, char **argv)
 	unsigned int ask = HPCCPP_ASK_AUTO, mode = HPCCPP_MODE_SENDER, records = 1;
 	const char *path = NULL, *fallback = NULL, *key[HPCCPP_KEYS];
 	struct hpccpp_prefix prefixes[HPCCPP_PREFIXES];
-	struct hpccpp_host_cfg cfg = {};
+	struct hpccpp_host_cfg cfg = {}, was;
 	struct hpccpp_host_keys keys;
 	struct words kept;
 	struct argument args[] = {
@@ -577,8 +593,12 @@ static int put_host(enum put how, int argc, char **argv)
 	int fd, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret)
+		ret = lock_hosts();
 	if (!ret && how == PUT_CHANGE)
-		ret = read_back(path, args, ARRAY_SIZE(args), &kept);
+		ret = read_back(path, args, ARRAY_SIZE(args), &kept, &was);
+	if (!ret && how == PUT_CHANGE && !fallback)
+		fallback = was.fallback;
 	if (!ret && mode == HPCCPP_MODE_RECEIVER && args[KEY_FILE].n)
 		ret = usage_error("\"key-file\" is wrong with mode receiver: windows have no tags");
 	if (!ret)
@@ -656,6 +676,8 @@ static int host_key(int argc, char **argv)
 	if (!ret)
 		ret = read_keys(key, args[KEY_FILE].n, args[REQUIRE].n, &keys);
 	if (!ret)
+		ret = lock_hosts();
+	if (!ret)
 		ret = open_host(&path, &fd, &prog);
 	if (!ret) {
 		ret = set_keys(prog, path, &keys) ?:
@@ -673,15 +695,11 @@ static int host_delete(int argc, char **argv)
 	struct argument args[] = {
 		{ ARG("cgroup", arg_text, &path), .bare = true },
 	};
-	char root[HPCCPP_CGROUP_LEN];
 	int fd, prog, ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	/* the lock is in /run of where that leads */
 	if (!ret)
-		find_cgroup2(root, sizeof(root));
-	if (!ret)
-		ret = lock_agents();
+		ret = lock_hosts();
 	if (!ret)
 		ret = open_host(&path, &fd, &prog);
 	if (ret)
@@ -710,15 +728,6 @@ static struct json_object *host_row(const struct hpccpp_host_cfg *cfg,
 	return row;
 }
 
-static int read_cfg(int prog, struct hpccpp_host_cfg *cfg)
-{
-	int ret = prog_entry(prog, "host", cfg, sizeof(*cfg));
-
-	cfg->cgroup[sizeof(cfg->cgroup) - 1] = '\0';
-	cfg->fallback[sizeof(cfg->fallback) - 1] = '\0';
-	return ret;
-}
-
 /* How many there are, and no more */
 static int count_keys(int prog, struct hpccpp_host_keys *keys)
 {
@@ -745,7 +754,8 @@ static int add_row(int prog, struct json_object *rows)
 	if (ret)
 		return ret;
 	row = host_row(&cfg, &keys);
-	ret = put_prefixes(row, "prefix", prog, "host_prefix") ?: put_words(row, prog);
+	ret = put_prefixes(row, "prefix", prog, "host_prefix");
+	put_words(row, prog);
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
 	return ret;

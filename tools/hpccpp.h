@@ -58,6 +58,7 @@ struct options {
 	bool pretty;
 	bool stats;
 	bool verbose;
+	bool quiet;		/* errors are not said */
 	bool dry_run;		/* what would load an agent only plans it */
 	const char *netns;	/* that was entered, or NULL */
 };
@@ -259,7 +260,7 @@ int bind_words(int prog);	/* those given; 0 or -errno */
 int keep_words(int prog, struct argument *args, size_t n);
 /* Of the words of an agent those that were not given, as by parse_arguments(), into w */
 int parse_kept(int prog, struct argument *args, size_t n, struct words *w);
-int put_words(struct json_object *row, int prog);
+void put_words(struct json_object *row, int prog);
 
 /* apply.c */
 int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,

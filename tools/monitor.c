@@ -283,6 +283,8 @@ static void put_held(struct json_object *rows)
 		struct json_object *row = json_object_array_get_idx(rows, i);
 		struct json_object *flows = get(row, "queue_pairs");
 
+		if (!flows)		/* it cannot be read */
+			continue;
 		n = json_object_array_length(flows);
 		for (j = 0, held = 0; j < n; j++)
 			held += number(json_object_array_get_idx(flows, j), "rate") <

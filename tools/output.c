@@ -505,7 +505,7 @@ static void print_value(struct json_object *value, unsigned int depth)
 	while (*text) {
 		size_t plain = 0;
 
-		while (text[plain] > 0 && text[plain] != '\n')
+		while (text[plain] && !(text[plain] & 0x80) && text[plain] != '\n')
 			plain++;
 		fwrite(text, 1, plain, stdout);
 		text += plain;

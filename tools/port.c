@@ -510,6 +510,7 @@ static int check_place(struct port_plan *p, const struct qdisc *list, size_t n)
 static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
+	struct hpccpp_port was;
 	unsigned int last;
 
 	if (cfg->queues > HPCCPP_LINK_MAX)
@@ -519,7 +520,13 @@ static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 	if (id > last)
 		return usage_error("id \"%u\" is wrong: with %u queues allowed are 1 to %u",
 				   id, cfg->queues, last);
-	cfg->link = given ? id : default_id(p, last);
+	/* the port that is there keeps its id, whatever its device is called now */
+	if (given)
+		cfg->link = id;
+	else if (port_read_old(p, &was) && was.cfg.queues == cfg->queues)
+		cfg->link = was.cfg.link;
+	else
+		cfg->link = default_id(p, last);
 	return EXIT_DONE;
 }
 

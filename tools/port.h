@@ -61,6 +61,7 @@ void port_stale_response(const char *dev, const struct hpccpp_port_response *r, 
 void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size);
 
 int port_load(struct port_plan *p);
+bool port_read_old(const struct port_plan *p, struct hpccpp_port *was);
 int find_port(const struct qdisc *list, size_t n, int ifindex,
 	      struct filters *f, int *prog);
 int find_ingress(const struct filters *f, bool *found);

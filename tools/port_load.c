@@ -168,13 +168,30 @@ static void keep_response(struct port_plan *p)
 		close(roce);
 }
 
+/* The first queue of the port that is replaced */
+bool port_read_old(const struct port_plan *p, struct hpccpp_port *was)
+{
+	int map = p->old < 0 ? -1 : prog_map(p->old, "port", sizeof(*was));
+	__u32 zero = 0;
+	bool there;
+
+	there = map >= 0 && !bpf_map_lookup_elem_flags(map, &zero, was, BPF_F_LOCK);
+	if (map >= 0)
+		close(map);
+	return there;
+}
+
 /* What packets have left behind goes on with the port that is replaced. */
 static void keep_maps(struct port_bpf *skel, struct port_plan *p)
 {
+	struct hpccpp_port was;
+
 	p->keeps = p->old >= 0 && prog_keep_map(p->old, skel->maps.port);
 	if (p->old < 0)
 		return;
-	prog_keep_map(p->old, skel->maps.port_stats);
+	/* what the device has sent is counted from when that was */
+	if (prog_keep_map(p->old, skel->maps.port_stats) && port_read_old(p, &was))
+		p->cfg.sent = was.cfg.sent;
 	prog_keep_map(p->old, skel->maps.port_answered);
 	prog_keep_map(p->old, skel->maps.port_seen);
 }

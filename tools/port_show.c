@@ -236,10 +236,9 @@ static int put_device(struct json_object *row, int prog, const struct port_now *
 		ret = put_responses(row, prog, now, cfg, stale);
 	if (!ret)
 		ret = put_roce(row, prog, stale);
-	if (!ret)
-		ret = put_words(row, prog);
 	if (ret)
 		return ret;
+	put_words(row, prog);
 	put_num(row, "sent_packets", now->sent > cfg->sent ? now->sent - cfg->sent : 0);
 	put_num(row, "seen_packets", packets_seen(stats));
 	put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);

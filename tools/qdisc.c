@@ -375,8 +375,8 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 	bpf = !strcmp(kind, "bpf");
 	place = TC_H_MAJ(tcm->tcm_info) >> 16 == HPCCPP_TC_PRIO &&
 		(!bpf || tcm->tcm_handle == HPCCPP_TC_HANDLE);
-	/* the kernel lists them as packets meet them */
-	if (egress && !f->first) {
+	/* the kernel lists them as packets meet them, behind a head with handle 0 */
+	if (egress && tcm->tcm_handle && !f->first) {
 		f->first = TC_H_MAJ(tcm->tcm_info) >> 16;
 		f->ours_first = bpf && place;
 		snprintf(f->first_kind, sizeof(f->first_kind), "%s", kind);

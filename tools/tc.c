@@ -64,7 +64,11 @@ int netns_enter(const char *name)
 
 int find_dev(const char *dev, const char *netns, int *ifindex)
 {
-	int ret = netns_enter(netns);
+	int ret;
+
+	if (netns && opt.dry_run)
+		return usage_error("\"netns\" is wrong in a file: give -n");
+	ret = netns_enter(netns);
 
 	if (ret || !dev)
 		return ret;

@@ -20,7 +20,7 @@
 #include "hpccpp.h"
 
 #define LOOK_NS		500000000	/* between two looks */
-#define RETRY_S		10		/* after a look at which a port could not be told */
+#define RETRY_NS	10000000000LL	/* before a port that could not be told is tried again */
 
 static const char usage[] =
 "Usage: hpccpp [ OPTIONS ] watch\n"
@@ -51,29 +51,43 @@ static void notify_ready(void)
 	close(fd);
 }
 
-static int tell_anew(struct json_object *row)
-{
-	const char *dev = json_object_get_string(json_object_object_get(row, "dev"));
-	const char *why = json_object_get_string(json_object_object_get(row, "stale"));
-	int ret = run_at(port_main, "change", "dev", dev);
+/* Devices whose ports could not be told, with when to try again, ns */
+static struct json_object *later;
 
-	if (!ret)
-		printf("%s: %s: told anew\n", dev, why);
-	return ret;
+static void tell_anew(const char *dev, const char *why)
+{
+	long long now = clock_ns(CLOCK_MONOTONIC);
+	bool quiet = opt.quiet;
+	int ret;
+
+	if (json_object_get_int64(json_object_object_get(later, dev)) > now)
+		return;
+	opt.quiet = false;
+	ret = run_at(port_main, "change", "dev", dev);
+	opt.quiet = quiet;
+	if (ret) {
+		json_object_object_add(later, dev, json_object_new_int64(now + RETRY_NS));
+		return;
+	}
+	json_object_object_del(later, dev);
+	printf("%s: %s: told anew\n", dev, why);
 }
 
+/* The rows of a device follow each other: the first that is stale is enough. */
 static int look(void)
 {
 	struct json_object *rows = json_object_new_array(), *row;
-	int ret = port_rows(NULL, rows), err;
+	int ret = port_rows(NULL, rows);
+	const char *dev, *told = "";
 	size_t i;
 
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
-		if (!is_stale(row) || !json_object_object_get(row, "words"))
+		dev = json_object_get_string(json_object_object_get(row, "dev"));
+		if (!is_stale(row) || !strcmp(dev, told))
 			continue;
-		err = tell_anew(row);
-		ret = ret ?: err;
+		tell_anew(dev, json_object_get_string(json_object_object_get(row, "stale")));
+		told = dev;
 	}
 	json_object_put(rows);
 	return ret;
@@ -81,8 +95,7 @@ static int look(void)
 
 int watch_main(int argc, char **argv)
 {
-	struct timespec pause;
-	int ret;
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
 
 	if (argc > 0 && !strcmp(argv[0], "help")) {
 		fputs(usage, stderr);
@@ -91,11 +104,10 @@ int watch_main(int argc, char **argv)
 	if (argc > 0)
 		return usage_error("argument \"%s\" is unknown: watch has none", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	ret = look();
-	for (notify_ready(); !ferror(stdout); ret = look()) {
-		pause.tv_sec = ret ? RETRY_S : 0;
-		pause.tv_nsec = ret ? 0 : LOOK_NS;
+	later = json_object_new_object();
+	/* what cannot be read is said once, and again when it could be meanwhile */
+	opt.quiet = look();
+	for (notify_ready(); !ferror(stdout); opt.quiet = look())
 		nanosleep(&pause, NULL);
-	}
 	return EXIT_SYSTEM;
 }

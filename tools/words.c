@@ -27,31 +27,37 @@ int bind_words(int prog)
 	return err;
 }
 
-static int read_words(int prog, struct words *w)
+/* False: the agent has none, being of another version. */
+static bool read_words(int prog, struct words *w)
 {
-	int ret = prog_entry(prog, WORDS_MAP, w, sizeof(*w));
+	int map = prog_map(prog, WORDS_MAP, sizeof(*w));
+	__u32 zero = 0;
+	bool there;
 
-	memset(w->text + sizeof(w->text) - 3, 0, 3);
-	return ret;
+	there = map >= 0 && !bpf_map_lookup_elem(map, &zero, w);
+	if (map >= 0)
+		close(map);
+	memset(w->text + sizeof(w->text) - 2, 0, 2);
+	return there;
 }
 
 /* In JSON they are one list, as on a command line. */
-int put_words(struct json_object *row, int prog)
+void put_words(struct json_object *row, int prog)
 {
-	struct json_object *list = json_object_new_array();
+	struct json_object *list;
 	const char *word;
 	struct words w;
-	int ret;
 
-	ret = read_words(prog, &w);
-	for (word = w.text; !ret && *word; word = next_word(word)) {
+	if (!read_words(prog, &w))
+		return;
+	list = json_object_new_array();
+	for (word = w.text; *word; word = next_word(word)) {
 		json_object_array_add(list, json_object_new_string(word));
 		word = next_word(word);
 		if (*word)
 			json_object_array_add(list, json_object_new_string(word));
 	}
 	json_object_object_add(row, "words", list);
-	return ret;
 }
 
 static struct argument *named(struct argument *args, size_t n, const char *name)
@@ -77,7 +83,8 @@ int parse_kept(int prog, struct argument *args, size_t n, struct words *w)
 		return system_error("no memory for %zu keywords", n);
 	for (i = 0; i < n; i++)
 		anew[i] = args[i].n;
-	ret = read_words(prog, w);
+	ret = read_words(prog, w) ? EXIT_DONE :
+	      system_error("the agent is of another version, and has no words: replace it");
 	for (word = w->text; !ret && *word; word = next_word(next_word(word))) {
 		arg = named(args, n, word);
 		if (!arg)
@@ -95,11 +102,10 @@ int keep_words(int prog, struct argument *args, size_t n)
 	__u32 zero = 0;
 	struct words w;
 	const char *word;
-	int ret, map;
+	int ret = EXIT_DONE, map;
 
-	ret = read_words(prog, &w);
-	if (ret)
-		return ret;
+	if (!read_words(prog, &w))
+		return EXIT_DONE;
 	for (word = w.text; *word; word = next_word(next_word(word))) {
 		if (!named(args, n, word) && !append_word(&given, word, next_word(word)))
 			return system_error("no room for the words of the agent");

@@ -106,8 +106,17 @@ wrong "host cgroup $CGROUP" 255 " is for \"$CGROUP\", and line 5 for *"
 says 2 'Error: cannot open "/nowhere": *' in_box apply /nowhere
 says 255 'Error: "file" is missing, *' in_box apply
 is "a wrong line: nothing has changed" "$(in_box save)" "$(<"$tmp/saved")"
-check "an empty file" in_box apply - </dev/null
-is "... leaves no agent" "$(in_box save)" ""
+says 255 'Error: file "-" has no agent: *' in_box apply - </dev/null
+wrong "port dev u1 netns $box" 255 ': "netns" is wrong in a file: give -n.'
+is "... nor without one" "$(in_box save)" "$(<"$tmp/saved")"
+echo "port dev t0 above 1" >"$tmp/file"
+apply
+is "a file for a namespace leaves host agents alone" "$(in_box save)" "port dev t0 above 1
+host cgroup $CGROUP/a\ b\# every 8"
+in_box host change "$CGROUP/a b#" records 2
+is "host change: the rest as before" "$(in_box save | grep ^host)" "host cgroup $CGROUP/a\ b\# records 2 every 8"
+in_box host del "$CGROUP/a b#"
+in_box port del t0
 
 # --- change ----------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ same() # NAME OFFERED ALLOWED
 	check "completion: $1: $2" [ -n "$2" -a "$2" = "$3" ]
 }
 
-options='-Version -help -json -output -pretty -statistics -verbose'
+options='-Version -help -json -netns -output -pretty -statistics -verbose'
 # shellcheck disable=SC2086 # lists
 {
 same "objects and options" "$(completed '')" "$(allowed @ -- $options)"

@@ -8,7 +8,7 @@
 #	box: d0 (tbf 50M) === p0 peer	q0 (mq, two tbf) --- q1		t0: a tap
 #
 # place: vm
-# timeout: 300
+# timeout: 600
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

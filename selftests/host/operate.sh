@@ -122,6 +122,8 @@ shown_as_by_tc()
 	jq -e --argjson tc "$tc" '.[0] | [.backlog, .drops] == $tc and .backlog > 0 and .drops > 0' "$tmp/full"
 }
 check "port show: backlog and drops, as tc has them" busywait 10 shown_as_by_tc
+# what waits has sockets, and these the namespace
+tc -n "$full" qdisc del dev d0 root
 check "show has all objects" jq -e '(.ports | length) == 1 and (.flows | length) == 1 and
 	(.hosts | length) >= 1 and .module[0].counters.updates > 100' "$tmp/show"
 assert_ge "-p: lines of JSON" "$(jq -e length "$tmp/pretty" >"$tmp/out" && wc -l <"$tmp/pretty")" 10

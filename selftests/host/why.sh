@@ -10,7 +10,7 @@
 # agents of their own, on a cgroup each. Base RTT 2 ms.
 #
 # place: vm
-# timeout: 300
+# timeout: 600
 # shellcheck disable=SC2154,SC2317 # set by topo_line; functions that check calls
 set -euo pipefail
 

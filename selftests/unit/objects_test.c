@@ -167,9 +167,8 @@ int bind_words(int prog)
 	return 0;
 }
 
-int put_words(struct json_object *row, int prog)
+void put_words(struct json_object *row, int prog)
 {
-	return EXIT_DONE;
 }
 
 int parse_kept(int prog, struct argument *args, size_t n, struct words *w)

@@ -655,8 +655,7 @@ static int add_row(const char *dev, int ifindex, int prog,
 	put_list(row, "option_type", types, ARRAY_SIZE(types));
 	if (!ret)
 		ret = put_flows(row, prog, ifindex, &cfg);
-	if (!ret)
-		ret = put_words(row, prog);
+	put_words(row, prog);
 	put_counts(row, "stats", names, stats, HPCCPP_CS_MAX);
 	json_object_array_add(rows, row);
 	return ret;
