@@ -50,7 +50,7 @@ struct wanted {
 	char **argv;		/* of the kind's command: "replace", keyword, place, words */
 	int argc;
 	unsigned int line;
-	struct words words;	/* as the agent will keep them */
+	struct json_object *words;	/* as the agent will keep them */
 	bool there;		/* an agent is in its place ... */
 	bool same;		/* ... with these words, and not stale */
 };
@@ -72,19 +72,25 @@ static void print_word(const char *word)
 	}
 }
 
-static void save_row(const struct kind *kind, struct json_object *row)
+static void print_agent(const struct kind *kind, const char *place, struct json_object *words)
 {
-	struct json_object *words = json_object_object_get(row, "words");
 	size_t i;
 
-	if (!words)		/* of another version: it has been said */
-		return;
 	fputs(kind->object, stdout);
 	print_word(kind->place);
-	print_word(text_of(row, kind->place));
+	print_word(place);
 	for (i = 0; i < json_object_array_length(words); i++)
 		print_word(json_object_get_string(json_object_array_get_idx(words, i)));
 	putchar('\n');
+}
+
+/* One of another version has no words: it has been said. */
+static void save_row(const struct kind *kind, struct json_object *row)
+{
+	struct json_object *words = json_object_object_get(row, "words");
+
+	if (words)
+		print_agent(kind, text_of(row, kind->place), words);
 }
 
 bool is_stale(struct json_object *row)
@@ -119,10 +125,8 @@ int save_main(int argc, char **argv)
 	int ret = EXIT_DONE;
 	size_t i, k;
 
-	if (argc > 0 && !strcmp(argv[0], "help")) {
-		fputs(save_usage, stderr);
+	if (wants_help(argc, argv, save_usage))
 		return EXIT_USAGE;
-	}
 	if (argc > 0)
 		return usage_error("argument \"%s\" is unknown: save has none", argv[0]);
 	for (k = 0; k < ARRAY_SIZE(kinds); k++) {
@@ -285,31 +289,6 @@ static bool is_place(const struct kind *kind, const char *a, const char *b)
 	return !stat(a, &at) && !stat(b, &bt) && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino;
 }
 
-static bool same_words(struct json_object *row, const struct words *w)
-{
-	struct json_object *list = json_object_object_get(row, "words");
-	size_t n = list ? json_object_array_length(list) : 0, i = 0;
-	const char *word = w->text, *has;
-
-	if (!list)		/* of another version */
-		return false;
-	/* behind each keyword its value, or an empty one, which the list leaves out */
-	for (; *word; word = next_word(word)) {
-		const char *value = next_word(word);
-
-		has = i < n ? json_object_get_string(json_object_array_get_idx(list, i++)) : "";
-		if (strcmp(word, has))
-			return false;
-		word = value;
-		if (!*value)
-			continue;
-		has = i < n ? json_object_get_string(json_object_array_get_idx(list, i++)) : "";
-		if (strcmp(value, has))
-			return false;
-	}
-	return i == n;
-}
-
 /* Deletes an agent that no line names, or marks the line that does. */
 static int meet(const struct kind *kind, struct json_object *row, struct wanted *list, size_t n,
 		bool dry)
@@ -321,8 +300,8 @@ static int meet(const struct kind *kind, struct json_object *row, struct wanted 
 		if (list[i].kind != kind || !is_place(kind, list[i].argv[2], place))
 			continue;
 		list[i].there = true;
-		list[i].same = same_words(row, &list[i].words) &&
-			       !is_stale(row);
+		list[i].same = !is_stale(row) && json_object_equal(list[i].words,
+			json_object_object_get(row, "words"));
 		return EXIT_DONE;
 	}
 	if (!dry)
@@ -367,31 +346,19 @@ static int delete_others(struct wanted *list, size_t n, bool dry)
 	return ret;
 }
 
-static void print_wanted(const struct wanted *w)
-{
-	const char *word;
-
-	printf("%c %s %s", w->there ? '~' : '+', w->kind->object, w->kind->place);
-	print_word(w->argv[2]);
-	for (word = w->words.text; *word; word = next_word(word)) {
-		print_word(word);
-		word = next_word(word);
-		if (*word)
-			print_word(word);
-	}
-	putchar('\n');
-}
-
 /* One line: checked only, or done. An error names the line, and the others go on. */
 static int each(struct wanted *w, bool dry)
 {
+	struct words words;
 	char text[32];
 	int ret;
 
 	snprintf(text, sizeof(text), "line %u", w->line);
 	subject = text;
 	opt.dry_run = dry;
-	ret = run_apart(w->kind->run, w->argc, w->argv, &w->words);
+	ret = run_apart(w->kind->run, w->argc, w->argv, &words);
+	if (!ret && !w->words)
+		w->words = list_words(&words);
 	opt.dry_run = false;
 	subject = NULL;
 	return ret;
@@ -420,7 +387,8 @@ static int twice(const struct wanted *list, size_t n)
 
 			if (list[i].kind != list[k].kind)
 				continue;
-			if (is_place(list[i].kind, a, b) || is_below(a, b) || is_below(b, a))
+			if (is_place(list[i].kind, a, b) ||
+			    (list[i].kind->read == host_rows && (is_below(a, b) || is_below(b, a))))
 				return usage_error("line %u is for \"%s\", and line %u for \"%s\"",
 						   list[i].line, a, list[k].line, b);
 		}
@@ -443,7 +411,8 @@ static int apply(struct wanted *list, size_t n, bool dry)
 		if (list[i].same)
 			continue;
 		if (dry) {
-			print_wanted(&list[i]);
+			fputs(list[i].there ? "~ " : "+ ", stdout);
+			print_agent(list[i].kind, list[i].argv[2], list[i].words);
 			continue;
 		}
 		err = each(&list[i], false);
@@ -465,11 +434,9 @@ int apply_main(int argc, char **argv)
 	size_t n = 0;
 	int ret;
 
-	if (argc > 0 && !strcmp(argv[0], "help")) {
-		fputs(apply_usage, stderr);
-		return EXIT_USAGE;
-	}
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	ret = wants_help(argc, argv, apply_usage);
+	if (!ret)
+		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && !file)
 		ret = usage_error("\"file\" is missing, try \"hpccpp apply help\"");
 	if (!ret && strcmp(file, "-"))

@@ -451,11 +451,9 @@ int check_main(int argc, char **argv)
 	};
 	int ret;
 
-	if (argc > 0 && !strcmp(argv[0], "help")) {
-		fputs(usage, stderr);
-		return EXIT_USAGE;
-	}
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	ret = wants_help(argc, argv, usage);
+	if (!ret)
+		ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && opt.output == OUTPUT_PROM)
 		ret = usage_error("output \"prom\" is wrong: check has text and json");
 	if (!ret)

@@ -260,6 +260,7 @@ int bind_words(int prog);	/* those given; 0 or -errno */
 int keep_words(int prog, struct argument *args, size_t n);
 /* Of the words of an agent those that were not given, as by parse_arguments(), into w */
 int parse_kept(int prog, struct argument *args, size_t n, struct words *w);
+struct json_object *list_words(const struct words *w);	/* as on a command line */
 void put_words(struct json_object *row, int prog);
 
 /* apply.c */
@@ -297,7 +298,9 @@ int prog_open(__u32 id, const char *name, int *fd);
 int prog_map(int prog, const char *name, size_t value_size);
 bool prog_keep_map(int prog, struct bpf_map *map);
 int prog_map_error(const char *name);
+bool prog_find_entry(int prog, const char *name, void *value, size_t size);
 int prog_entry(int prog, const char *name, void *value, size_t size);
+int prog_add_entry(int prog, const char *name, const void *value, size_t size);	/* 0, -errno */
 int prog_stats(int prog, const char *name, __u64 *sum, size_t n);
 int prog_set_version(int prog, const char *cgroup);
 bool prog_version(int prog, struct hpccpp_version *about);

@@ -145,18 +145,37 @@ int prog_map_error(const char *name)
 			    name);
 }
 
-/* The one entry of a map */
-int prog_entry(int prog, const char *name, void *value, size_t size)
+/* The one entry of a map; false: there is no such map */
+bool prog_find_entry(int prog, const char *name, void *value, size_t size)
 {
 	int map = prog_map(prog, name, size);
 	__u32 zero = 0;
-	int err;
+	bool found;
+
+	found = map >= 0 && !bpf_map_lookup_elem(map, &zero, value);
+	if (map >= 0)
+		close(map);
+	return found;
+}
+
+int prog_entry(int prog, const char *name, void *value, size_t size)
+{
+	return prog_find_entry(prog, name, value, size) ? EXIT_DONE : prog_map_error(name);
+}
+
+/* Gives a program that is about to be attached a map with this as its one entry. */
+int prog_add_entry(int prog, const char *name, const void *value, size_t size)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(__u32), size, 1, NULL);
+	__u32 zero = 0;
+	int err = 0;
 
 	if (map < 0)
-		return prog_map_error(name);
-	err = bpf_map_lookup_elem(map, &zero, value);
+		return -errno;
+	if (bpf_map_update_elem(map, &zero, value, BPF_ANY) || bpf_prog_bind_map(prog, map, NULL))
+		err = -errno;
 	close(map);
-	return err ? prog_map_error(name) : EXIT_DONE;
+	return err;
 }
 
 /* Sums of a per-CPU array of counters; 0 of those that an older agent does not have */
@@ -187,35 +206,19 @@ int prog_stats(int prog, const char *name, __u64 *sum, size_t n)
 	return ret;
 }
 
-/* Binds the map with the version and the cgroup to a program that is about to be attached. */
 int prog_set_version(int prog, const char *cgroup)
 {
 	struct hpccpp_version about = { .version = HPCCPP_VERSION };
-	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, HPCCPP_VERSION_MAP, sizeof(__u32),
-				 sizeof(about), 1, NULL);
-	__u32 zero = 0;
-	int err = 0;
 
-	if (map < 0)
-		return -errno;
 	snprintf(about.cgroup, sizeof(about.cgroup), "%s", cgroup);
-	if (bpf_map_update_elem(map, &zero, &about, BPF_ANY) ||
-	    bpf_prog_bind_map(prog, map, NULL))
-		err = -errno;
-	close(map);
-	return err;
+	return prog_add_entry(prog, HPCCPP_VERSION_MAP, &about, sizeof(about));
 }
 
 /* False: the program has no such map, as it is no agent, or not attached yet. */
 bool prog_version(int prog, struct hpccpp_version *about)
 {
-	int map = prog_map(prog, HPCCPP_VERSION_MAP, sizeof(*about));
-	__u32 zero = 0;
-	bool there;
+	bool there = prog_find_entry(prog, HPCCPP_VERSION_MAP, about, sizeof(*about));
 
-	there = map >= 0 && !bpf_map_lookup_elem(map, &zero, about);
-	if (map >= 0)
-		close(map);
 	about->version[sizeof(about->version) - 1] = '\0';
 	about->cgroup[sizeof(about->cgroup) - 1] = '\0';
 	return there;

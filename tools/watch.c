@@ -57,15 +57,10 @@ static struct json_object *later;
 static void tell_anew(const char *dev, const char *why)
 {
 	long long now = clock_ns(CLOCK_MONOTONIC);
-	bool quiet = opt.quiet;
-	int ret;
 
 	if (json_object_get_int64(json_object_object_get(later, dev)) > now)
 		return;
-	opt.quiet = false;
-	ret = run_at(port_main, "change", "dev", dev);
-	opt.quiet = quiet;
-	if (ret) {
+	if (run_at(port_main, "change", "dev", dev)) {
 		json_object_object_add(later, dev, json_object_new_int64(now + RETRY_NS));
 		return;
 	}
@@ -73,14 +68,20 @@ static void tell_anew(const char *dev, const char *why)
 	printf("%s: %s: told anew\n", dev, why);
 }
 
-/* The rows of a device follow each other: the first that is stale is enough. */
-static int look(void)
+/*
+ * Whether a port cannot be read, which is not said if quiet. The rows of a device follow each
+ * other: the first that is stale is enough.
+ */
+static bool look(bool quiet)
 {
 	struct json_object *rows = json_object_new_array(), *row;
-	int ret = port_rows(NULL, rows);
 	const char *dev, *told = "";
+	bool failed;
 	size_t i;
 
+	opt.quiet = quiet;
+	failed = port_rows(NULL, rows);
+	opt.quiet = false;
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
 		dev = json_object_get_string(json_object_object_get(row, "dev"));
@@ -90,24 +91,23 @@ static int look(void)
 		told = dev;
 	}
 	json_object_put(rows);
-	return ret;
+	return failed;
 }
 
 int watch_main(int argc, char **argv)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	bool failed;
 
-	if (argc > 0 && !strcmp(argv[0], "help")) {
-		fputs(usage, stderr);
+	if (wants_help(argc, argv, usage))
 		return EXIT_USAGE;
-	}
 	if (argc > 0)
 		return usage_error("argument \"%s\" is unknown: watch has none", argv[0]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	later = json_object_new_object();
 	/* what cannot be read is said once, and again when it could be meanwhile */
-	opt.quiet = look();
-	for (notify_ready(); !ferror(stdout); opt.quiet = look())
+	failed = look(false);
+	for (notify_ready(); !ferror(stdout); failed = look(failed))
 		nanosleep(&pause, NULL);
 	return EXIT_SYSTEM;
 }

@@ -3,9 +3,9 @@
  * The words that an agent was added with. They stay with it in the kernel, in a map that
  * its program has, so that save can print them, and change and watch give them again.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <bpf/bpf.h>
 
 #include "hpccpp.h"
@@ -14,50 +14,38 @@
 
 int bind_words(int prog)
 {
-	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, WORDS_MAP, sizeof(__u32), sizeof(given), 1,
-				 NULL);
-	__u32 zero = 0;
-	int err = 0;
-
-	if (map < 0)
-		return -errno;
-	if (bpf_map_update_elem(map, &zero, &given, BPF_ANY) || bpf_prog_bind_map(prog, map, NULL))
-		err = -errno;
-	close(map);
-	return err;
+	return prog_add_entry(prog, WORDS_MAP, &given, sizeof(given));
 }
 
 /* False: the agent has none, being of another version. */
 static bool read_words(int prog, struct words *w)
 {
-	int map = prog_map(prog, WORDS_MAP, sizeof(*w));
-	__u32 zero = 0;
-	bool there;
+	bool there = prog_find_entry(prog, WORDS_MAP, w, sizeof(*w));
 
-	there = map >= 0 && !bpf_map_lookup_elem(map, &zero, w);
-	if (map >= 0)
-		close(map);
 	memset(w->text + sizeof(w->text) - 2, 0, 2);
 	return there;
 }
 
-/* In JSON they are one list, as on a command line. */
-void put_words(struct json_object *row, int prog)
+struct json_object *list_words(const struct words *w)
 {
-	struct json_object *list;
+	struct json_object *list = json_object_new_array();
 	const char *word;
-	struct words w;
 
-	if (!read_words(prog, &w))
-		return;
-	list = json_object_new_array();
-	for (word = w.text; *word; word = next_word(word)) {
+	for (word = w->text; *word; word = next_word(word)) {
 		json_object_array_add(list, json_object_new_string(word));
 		word = next_word(word);
 		if (*word)
 			json_object_array_add(list, json_object_new_string(word));
 	}
-	json_object_object_add(row, "words", list);
+	return list;
+}
+
+void put_words(struct json_object *row, int prog)
+{
+	struct words w;
+
+	if (read_words(prog, &w))
+		json_object_object_add(row, "words", list_words(&w));
 }
 
 static struct argument *named(struct argument *args, size_t n, const char *name)

@@ -4,22 +4,6 @@
 static struct hpccpp_flow_rec recs[3];
 static size_t recs_len;
 
-struct flow_bpf *flow_bpf__open_and_load(void)
-{
-	static struct flow_bpf skel;
-
-	return &skel;
-}
-
-int flow_bpf__attach(struct flow_bpf *skel)
-{
-	return 0;
-}
-
-void flow_bpf__destroy(struct flow_bpf *skel)
-{
-}
-
 int bpf_link__fd(const struct bpf_link *link)
 {
 	return 0;

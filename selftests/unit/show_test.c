@@ -75,22 +75,6 @@ int untyped_load_error(int err, const char *agent)
 	return EXIT_SYSTEM;
 }
 
-struct flow_bpf *flow_bpf__open_and_load(void)
-{
-	static struct flow_bpf skel;
-
-	return &skel;
-}
-
-int flow_bpf__attach(struct flow_bpf *skel)
-{
-	return 0;
-}
-
-void flow_bpf__destroy(struct flow_bpf *skel)
-{
-}
-
 int bpf_link__fd(const struct bpf_link *link)
 {
 	return 0;
