@@ -125,13 +125,15 @@ check "stopped, it reports the runs that are there, and names those at work" sto
 nothing_left() { ! pgrep -fa -- "--one [0-9]+ long hpccpp-64x100g-50us-mtu1500-n64 "; }
 check "... of which nothing is left" busywait 10 nothing_left
 
-# On another machine, which is this one, but for its results: HOSTS, and an ssh to it.
+# On another machine, which is this one, but for its results: HOSTS, and an ssh to it, which
+# as sshd does says what the login shell is.
 mkdir -p "$tmp"/{bin,far,there}
 cat >"$tmp/bin/ssh" <<END
 #!/bin/bash
 while [[ \$1 == -* ]]; do shift; done
 shift
 [[ \$1 != -- ]] || shift
+export SHELL=/bin/bash
 exec unshare -m bash -c 'mount --bind $tmp/there $tmp/far && cd / && . $tmp/bin/other && eval "\$*"' - "\$@"
 END
 chmod +x "$tmp/bin/ssh"
