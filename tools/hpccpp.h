@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
+#include <bpf/libbpf.h>
 #include <net/if.h>
 #include <linux/bpf.h>
 #include <json-c/json.h>
@@ -150,9 +151,6 @@ int find_dev_to_clear(const char *object, int argc, char **argv, const char **de
 		      int *ifindex);
 int draw_mark(__u32 *mark);
 __u64 ethtool_rate(const char *dev);
-int attach_filters(const char *dev, int ifindex, __u32 priority, bool replace, int in, int out);
-int detach_filters(const char *what, const char *dev, int ifindex,
-		   __u32 priority, bool in, bool out);
 /*
  * These add the objects of a kind, of one device or of all, to the rows. One that cannot
  * be read is an error, and the others are there all the same.
@@ -165,6 +163,20 @@ int dev_rows(const char *dev, struct json_object *rows,
 int show_devs(const struct field *fields,
 	      int (*read)(const char *dev, struct json_object *rows),
 	      int argc, char **argv);
+
+/* hook.c: agents that are attached to devices, and their programs on these */
+enum dev_agent {
+	DEV_PORT,
+	DEV_CNP,
+};
+
+int check_hooks(void);	/* whether it may be asked what there is */
+bool uses_clsact(void);	/* where the kernel has nothing better */
+int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog);
+bool find_foremost(int ifindex, struct bpf_prog_info *info);
+int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
+		    int out);
+int detach_programs(enum dev_agent agent, const char *dev, int ifindex);
 
 /* output.c: rows, and how an object's fields are printed */
 enum field_form {
@@ -330,8 +342,6 @@ struct filters {
 	unsigned int count;	/* all, in both directions */
 	bool taken;		/* there is one where ours goes on egress */
 	bool taken_in;		/* and on ingress */
-	__u32 prog;		/* the program on egress; 0: not eBPF */
-	__u32 prog_in;		/* and on ingress */
 	__u32 first;		/* preference of the first on egress; 0: none */
 	bool ours_first;	/* it is in our place */
 	char first_kind[IFNAMSIZ];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * hpccpp port: the agent on a device's egress that writes the load of that
- * device into passing packets. It is a TC filter and stays when the command
- * ends; the filter is also how it is found again.
+ * device into passing packets. Its programs stay on the device when the command
+ * ends, and by them it is found again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include "hpccpp_roce.h"
 #include "port.h"
 
-#define PROG_NAME	"hpccpp_port"
 #define DSCP_MAX	63
 #define ETHERNET_OVERHEAD 24	/* bytes: preamble 8, FCS 4, gap 12 */
 #define RESPOND_MAX	398	/* percent: what U can say */
@@ -107,13 +106,6 @@ static const struct {
 };
 
 #define KINDS	"netem, tbf, htb, fq, fq_codel, codel, pfifo, bfifo, red, sfq, prio, drr, or one of these under mq"
-
-/* The qdisc in the place of a clsact: NULL, a clsact or an ingress. */
-static const struct qdisc *find_clsact(const struct qdisc *list, size_t n,
-				       int ifindex)
-{
-	return find_qdisc(list, n, ifindex, TC_H_INGRESS);
-}
 
 /*
  * The children of an mq stand for each other: they must be alike, unless
@@ -451,59 +443,57 @@ static int plan_words(struct port_plan *p, const struct argument *args,
 	return ret ? ret : plan_responses(p, args, v);
 }
 
-/* Our program on a device, an fd or -1, and all filters there. */
-int find_port(const struct qdisc *list, size_t n, int ifindex,
-	      struct filters *f, int *prog)
+/* Our program on a device, an fd or -1 */
+int find_port(int ifindex, int *prog)
 {
-	const struct qdisc *clsact = find_clsact(list, n, ifindex);
-	int ret;
-
-	*prog = -1;
-	memset(f, 0, sizeof(*f));
-	if (!clsact || strcmp(clsact->kind, "clsact"))
-		return EXIT_DONE;
-	ret = clsact_filters(ifindex, f);
-	if (ret || !f->prog)
-		return ret;
-	return prog_open(f->prog, PROG_NAME, prog);
+	return find_program(DEV_PORT, ifindex, BPF_TC_EGRESS, prog);
 }
 
 /* Whether ingress has a program of ours: of the port on egress, or left of one */
-int find_ingress(const struct filters *f, bool *found)
+int find_ingress(int ifindex, bool *found)
 {
-	int prog = -1, ret = EXIT_DONE;
+	int prog, ret;
 
-	if (f->prog_in)
-		ret = prog_open(f->prog_in, PROG_NAME, &prog);
+	ret = find_program(DEV_PORT, ifindex, BPF_TC_INGRESS, &prog);
 	*found = prog >= 0;
 	if (*found)
 		close(prog);
 	return ret;
 }
 
+/* Whether filters of others leave a port its place on a clsact */
+static int check_filters(const struct port_plan *p, const struct qdisc *list, size_t n, bool in)
+{
+	const struct qdisc *clsact = find_qdisc(list, n, p->ifindex, TC_H_INGRESS);
+	bool out = p->old >= 0;
+	struct filters f;
+	int ret;
+
+	if (!clsact || !uses_clsact())
+		return EXIT_DONE;
+	if (strcmp(clsact->kind, "clsact"))
+		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
+				    p->dev, clsact->kind);
+	ret = clsact_filters(p->ifindex, &f);
+	if (!ret && ((f.taken && !out) || (p->cfg.ingress && f.taken_in && !in)))
+		ret = system_error("%s has another's %s filter at preference %u, where a port's goes",
+				   p->dev, f.taken && !out ? "egress" : "ingress",
+				   HPCCPP_TC_PRIO);
+	return ret;
+}
+
 /* Whether a port can be attached: the place is free, or has a port that gives way. */
 static int check_place(struct port_plan *p, const struct qdisc *list, size_t n)
 {
-	const struct qdisc *clsact = find_clsact(list, n, p->ifindex);
-	struct filters f;
 	bool in;
 	int ret;
 
-	if (clsact && strcmp(clsact->kind, "clsact"))
-		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
-				    p->dev, clsact->kind);
-	ret = find_port(list, n, p->ifindex, &f, &p->old);
-	if (!ret)
-		ret = find_ingress(&f, &in);
+	ret = find_port(p->ifindex, &p->old) ?: find_ingress(p->ifindex, &in);
 	if (ret)
 		return ret;
 	if (!p->replace && (p->old >= 0 || in))
 		return system_error("a port exists already on %s", p->dev);
-	if ((f.taken && p->old < 0) || (p->cfg.ingress && f.taken_in && !in))
-		return system_error("%s has another's %s filter at preference %u, where a port's goes",
-				    p->dev, f.taken && p->old < 0 ? "egress" : "ingress",
-				    HPCCPP_TC_PRIO);
-	return EXIT_DONE;
+	return check_filters(p, list, n, in);
 }
 
 /* Queue q has link id cfg.link + q: all must fit, and 0 is none's. */
@@ -569,16 +559,9 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 /* What the port was told stands for what is not given. */
 static int read_back(const struct port_plan *p, struct argument *args, struct words *w)
 {
-	struct qdisc *list;
-	struct filters f;
 	int prog, ret;
-	size_t n;
 
-	ret = qdisc_list(&list, &n);
-	if (ret)
-		return ret;
-	ret = find_port(list, n, p->ifindex, &f, &prog);
-	free(list);
+	ret = find_port(p->ifindex, &prog);
 	if (!ret && prog < 0)
 		ret = system_error("there is no port on %s", p->dev);
 	if (!ret)
@@ -678,39 +661,23 @@ static int port_change(int argc, char **argv)
  * Removes our programs from either hook, whatever their maps are like: an agent of
  * another build, or the half that such a command left of one.
  */
-static int detach(const char *dev, int ifindex, const struct filters *f, int prog)
-{
-	bool in;
-	int ret;
-
-	ret = find_ingress(f, &in);
-	if (ret)
-		return ret;
-	if (prog < 0 && !in)
-		return system_error("there is no port on %s", dev);
-	return detach_filters("port", dev, ifindex, HPCCPP_TC_PRIO, in, prog >= 0);
-}
-
 static int port_delete(int argc, char **argv)
 {
 	const char *dev = NULL;
-	struct qdisc *list;
-	struct filters f;
 	int ifindex, prog, ret;
-	size_t n;
+	bool in;
 
 	ret = find_dev_to_clear("port", argc, argv, &dev, &ifindex);
 	if (!ret)
-		ret = qdisc_list(&list, &n);
+		ret = find_port(ifindex, &prog);
 	if (ret)
 		return ret;
-	ret = find_port(list, n, ifindex, &f, &prog);
-	free(list);
-	if (!ret)
-		ret = detach(dev, ifindex, &f, prog);
+	ret = find_ingress(ifindex, &in);
 	if (prog >= 0)
 		close(prog);
-	return ret;
+	if (!ret && prog < 0 && !in)
+		ret = system_error("there is no port on %s", dev);
+	return ret ? ret : detach_programs(DEV_PORT, dev, ifindex);
 }
 
 static int port_show(int argc, char **argv)

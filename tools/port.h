@@ -43,7 +43,7 @@ struct port_now {
 	__u32 channels;		/* as ethtool says; 0: unknown */
 	__u64 speed;		/* bit/s, as ethtool says; 0: unknown */
 	__u64 sent;		/* packets */
-	bool ingress;		/* there is a filter of ours on ingress */
+	bool ingress;		/* there is a program of ours on ingress */
 };
 
 /* port_device.c */
@@ -62,8 +62,7 @@ void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size);
 
 int port_load(struct port_plan *p);
 bool port_read_old(const struct port_plan *p, struct hpccpp_port *was);
-int find_port(const struct qdisc *list, size_t n, int ifindex,
-	      struct filters *f, int *prog);
-int find_ingress(const struct filters *f, bool *found);
+int find_port(int ifindex, int *prog);
+int find_ingress(int ifindex, bool *found);
 
 #endif /* HPCCPP_PORT_H */

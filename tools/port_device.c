@@ -20,8 +20,6 @@
 #include "hpccpp.h"
 #include "port.h"
 
-#define PORT_PROG	"hpccpp_port"	/* how programs of ours are named */
-#define TCX_EGRESS	((enum bpf_attach_type)47)	/* BPF_TCX_EGRESS of Linux 6.6 */
 #define CLOCK_STEP	1000000		/* ns by which IOAM's clock may be off */
 
 /* Queues that the device sends by, as `ethtool -l` shows; 0 when the driver does not know. */
@@ -193,7 +191,7 @@ void port_stale(const struct port_now *now, const struct hpccpp_port_cfg *cfg, _
 	    rate_changed(now, cfg, queue, text, size))
 		return;
 	if (cfg->ingress && !now->ingress)
-		snprintf(text, size, "the filter on ingress is gone");
+		snprintf(text, size, "the program on ingress is gone");
 }
 
 /* Whether a device has the address */
@@ -249,39 +247,19 @@ void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size)
 	}
 }
 
-/* The first program of a device's tcx on egress that is not a port's; NULL: there is none */
-static const char *first_tcx(int ifindex, struct bpf_prog_info *info)
-{
-	__u32 ids[16] = {}, len = sizeof(*info);
-	DECLARE_LIBBPF_OPTS(bpf_prog_query_opts, opts,
-			    .prog_ids = ids, .prog_cnt = ARRAY_SIZE(ids));
-	int prog, err;
-
-	if (bpf_prog_query_opts(ifindex, TCX_EGRESS, &opts) || !opts.prog_cnt)
-		return NULL;
-	prog = bpf_prog_get_fd_by_id(ids[0]);
-	if (prog < 0)
-		return NULL;
-	memset(info, 0, sizeof(*info));
-	err = bpf_obj_get_info_by_fd(prog, info, &len);
-	close(prog);
-	return err || !strncmp(info->name, PORT_PROG, strlen(PORT_PROG)) ? NULL : info->name;
-}
-
 /* Why packets of a device do not come to its port, and what to do; list has all qdiscs. */
 void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 		   size_t size)
 {
 	int ifindex = if_nametoindex(dev);
 	struct bpf_prog_info info;
-	const char *tcx = first_tcx(ifindex, &info);
 	struct filters f = {};
 
-	if (find_qdisc(list, n, ifindex, TC_H_INGRESS))
+	if (uses_clsact() && find_qdisc(list, n, ifindex, TC_H_INGRESS))
 		clsact_filters(ifindex, &f);
-	if (tcx)
-		snprintf(text, size, "the tcx program \"%s\" (id %u) of %s comes before the agent: it has to return TCX_NEXT (-1)",
-			 tcx, info.id, dev);
+	if (find_foremost(ifindex, &info))
+		snprintf(text, size, "the tcx program \"%s\" (id %u) of %s comes before the agent: it has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again",
+			 info.name, info.id, dev);
 	else if (f.first && !f.ours_first)
 		snprintf(text, size, "the %s filter of preference %u of %s comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference %u",
 			 f.first_kind, f.first, dev, HPCCPP_TC_PRIO);

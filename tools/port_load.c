@@ -95,9 +95,9 @@ static int attach(struct port_bpf *skel, const struct port_plan *p)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	ret = attach_filters(p->dev, p->ifindex, HPCCPP_TC_PRIO, p->replace,
-			     p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
-			     bpf_program__fd(egress_prog(skel, p)));
+	ret = attach_programs(DEV_PORT, p->dev, p->ifindex, p->replace,
+			      p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
+			      bpf_program__fd(egress_prog(skel, p)));
 	if (!ret && p->keeps)
 		err = set_cfg(bpf_program__fd(skel->progs.hpccpp_port_set), &p->cfg);
 	sigprocmask(SIG_SETMASK, &old, NULL);

@@ -277,39 +277,44 @@ static int add_port(const struct qdisc *list, size_t n, int ifindex,
 {
 	struct port_now now;
 	size_t first = json_object_array_length(rows);
-	struct filters f;
 	int prog, ret;
 
-	ret = find_port(list, n, ifindex, &f, &prog);
+	ret = find_port(ifindex, &prog);
 	if (prog < 0)
 		return ret;
 	port_read_now(&now, list, n, ifindex, dev);
-	ret = find_ingress(&f, &now.ingress) ?: add_rows(&now, prog, rows);
+	ret = find_ingress(ifindex, &now.ingress) ?: add_rows(&now, prog, rows);
 	ret = prog_finish_rows(prog, "dev", dev, ret, first, rows);
 	close(prog);
 	return ret;
 }
 
-/* A device whose port has lost the filter on egress, as far as that leaves a trace */
+/* A clsact without filters */
+static bool is_empty_clsact(const struct qdisc *list, size_t n, int ifindex)
+{
+	const struct qdisc *clsact = find_qdisc(list, n, ifindex, TC_H_INGRESS);
+	struct filters f;
+
+	return uses_clsact() && clsact && !strcmp(clsact->kind, "clsact") &&
+	       !clsact_filters(ifindex, &f) && !f.count;
+}
+
+/* A device whose port has lost the program on egress, as far as that leaves a trace */
 static int add_leftover(const struct qdisc *list, size_t n, int ifindex,
 			const char *dev, struct json_object *rows)
 {
-	const struct qdisc *clsact = find_qdisc(list, n, ifindex, TC_H_INGRESS);
 	struct json_object *row;
-	struct filters f;
-	bool in = false;
 	int prog, ret;
+	bool in;
 
-	ret = find_port(list, n, ifindex, &f, &prog);
-	if (!ret)
-		ret = find_ingress(&f, &in);
+	ret = find_port(ifindex, &prog) ?: find_ingress(ifindex, &in);
 	if (prog >= 0)
 		close(prog);
-	if (ret || prog >= 0 || strcmp(clsact->kind, "clsact") || (f.count && !in))
+	if (ret || prog >= 0 || (!in && !is_empty_clsact(list, n, ifindex)))
 		return ret;
 	row = json_object_new_object();
 	put_str(row, "dev", dev);
-	put_str(row, "found", in ? "its filter on egress is gone, that on ingress is there" :
+	put_str(row, "found", in ? "its program on egress is gone, that on ingress is there" :
 		"there is a clsact without filters, as if a port's had been removed");
 	json_object_array_add(rows, row);
 	return EXIT_DONE;

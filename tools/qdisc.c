@@ -365,9 +365,8 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *options;
 	struct filters *f = data;
-	const char *kind;
 	bool bpf, egress, place;
-	const __u32 *id;
+	const char *kind;
 
 	f->count++;
 	egress = TC_H_MIN(tcm->tcm_parent) == TC_H_MIN_EGRESS;
@@ -381,16 +380,8 @@ static int filter_cb(const struct nlmsghdr *nlh, void *data)
 		f->ours_first = bpf && place;
 		snprintf(f->first_kind, sizeof(f->first_kind), "%s", kind);
 	}
-	if (!place)
-		return MNL_CB_OK;
-	*(egress ? &f->taken : &f->taken_in) = true;
-	if (!bpf || !options)
-		return MNL_CB_OK;
-	id = find_attr(mnl_attr_get_payload(options),
-		       mnl_attr_get_payload_len(options), TCA_BPF_ID,
-		       sizeof(*id));
-	if (id)
-		*(egress ? &f->prog : &f->prog_in) = *id;
+	if (place)
+		*(egress ? &f->taken : &f->taken_in) = true;
 	return MNL_CB_OK;
 }
 

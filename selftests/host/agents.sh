@@ -40,6 +40,8 @@ END
 in_box() { nsenter --net="/run/netns/$box" "$@"; }
 port() { "$HPCCPP" port "$1" dev "$2" netns "$box" "${@:3}"; }	# COMMAND DEV OPTION...
 make_cgroup
+tcx=
+! in_box "$HPCCPP_BIN/tcx" show lo egress || tcx=1
 
 # says STATUS PATTERN COMMAND...: one test; ends so, with one line like PATTERN
 says()
@@ -144,8 +146,7 @@ written() # DEV: in a line
 	# struct __sk_buff: ifindex is its word 10, and what is not tested with is 0
 	index=$(ip -n "$box" -j link show "$1" | jq '.[0].ifindex')
 	{ head -c 40 /dev/zero; printf '%b' "\\x$(printf %02x "$index")"; head -c 151 /dev/zero; } >"$tmp/ctx"
-	id=$(in_box bpftool -j net show dev "$1" |
-		jq '.[0].tc[] | select(.kind == "clsact/egress").id')
+	read -r id _ < <(programs "$box" "$1" egress)
 	for ((source = 4000; source < 4020; source++)); do
 		frame $source | xxd -r -p >"$tmp/in"
 		in_box bpftool prog run id "$id" data_in "$tmp/in" data_out "$tmp/after" ctx_in "$tmp/ctx" >"$tmp/said"
@@ -182,41 +183,6 @@ port del w1
 
 # --- Agents of another build ------------------------------------------------------
 
-# Programs with our names, whose map "port" has values of another size
-cat >"$tmp/other.c" <<'END'
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[999]); } port SEC(".maps");
-SEC("out") int hpccpp_port(struct __sk_buff *skb)
-{
-	int zero = 0;
-	return bpf_map_lookup_elem(&port, &zero) ? -1 : 0;
-}
-SEC("in") int hpccpp_port_in(struct __sk_buff *skb)
-{
-	int zero = 0;
-	return bpf_map_lookup_elem(&port, &zero) ? -1 : 0;
-}
-struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, int); } hpccpp_clsact SEC(".maps");
-SEC("cnp_out") int hpccpp_cnp_out(struct __sk_buff *skb)
-{
-	int zero = 0;
-	return bpf_map_lookup_elem(&hpccpp_clsact, &zero) ? -1 : 0;
-}
-SEC("cnp_in") int hpccpp_cnp_in(struct __sk_buff *skb)
-{
-	return -1;
-}
-SEC("another") int bystander(struct __sk_buff *skb)
-{
-	return -1;
-}
-SEC("last") int ends_chain(struct __sk_buff *skb)
-{
-	return 0;
-}
-char _license[] SEC("license") = "GPL";
-END
 cat >"$tmp/host.c" <<'END'
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -252,20 +218,33 @@ SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
 }
 char _license[] SEC("license") = "GPL";
 END
-for file in other host older; do
+for file in host older; do
 	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -I"$top/kmod" -I"$top/tools/bpf" \
 		-c "$tmp/$file.c" -o "$tmp/$file.o"
 done
-filter() # HOOK SECTION [PREFERENCE]
+# there HOOK PROGRAM [PREFERENCE]: of other.bpf.c, as the command would attach it
+there()
 {
+	if [[ -n $tcx ]]; then
+		# shellcheck disable=SC2016 # that shell's
+		in_box unshare -m bash -ec 'mount -t bpf none /mnt
+			bpftool prog loadall "$1" /mnt type classifier
+			"$2" last t0 "$3" "/mnt/$4"' - "$HPCCPP_BIN/other.bpf.o" "$HPCCPP_BIN/tcx" "$1" "$2"
+		return
+	fi
+	tc -n "$box" qdisc add dev t0 clsact 2>/dev/null || true
 	tc -n "$box" filter add dev t0 "$1" pref "${3-1}" protocol all handle 0x4850 \
-		bpf da obj "$tmp/other.o" sec "$2"
+		bpf da obj "$HPCCPP_BIN/other.bpf.o" sec "of/$2"
 }
-filters() { tc -n "$box" filter show dev t0 "$1"; }
-none() { [[ -z $(filters ingress)$(filters egress) ]]; }
-# what DO: filters to put there
-there() { tc -n "$box" qdisc add dev t0 clsact; "$@"; }
-both() { filter egress out && filter ingress in; }
+bare()
+{
+	local hook
+	[[ -n $tcx ]] || tc -n "$box" qdisc del dev t0 clsact
+	for hook in ${tcx:+ingress egress}; do
+		while in_box "$HPCCPP_BIN/tcx" remove t0 "$hook" ""; do :; done
+	done
+}
+none() { [[ -z $(programs "$box" t0 ingress)$(programs "$box" t0 egress) ]]; }
 
 # of_version VERSION CGROUP: what the map "hpccpp_version" has, as bytes in hexadecimal
 of_version()
@@ -281,7 +260,8 @@ of_version()
 version=$("$HPCCPP" -V | cut -d' ' -f3)
 # Beside what of another build cannot be read, the rest is shown
 machine_agents -x
-there both
+there egress hpccpp_port
+there ingress hpccpp_port_in
 port add q0 id 100
 mkdir "$CGROUP/a" "$CGROUP/b"
 # other_host OBJECT CGROUP VERSION: there, as that version's command would put it
@@ -336,108 +316,39 @@ rmdir "$CGROUP/a" "$CGROUP/b"
 
 check "an agent of another build is deleted" port del t0
 check "... on both hooks" none
-tc -n "$box" qdisc del dev t0 clsact
-there filter ingress in
+bare
+there ingress hpccpp_port_in
 says 2 'Error: a port exists already on t0.' port add t0
 check "what is left of one on ingress is deleted" port del t0
 check "... and gone" none
-tc -n "$box" qdisc del dev t0 clsact
-there filter egress out
+there egress hpccpp_port
 check "one without ingress is deleted" port del t0
 check "... and gone" none
-filter egress another
-filter ingress in
+there egress bystander
+there ingress hpccpp_port_in
 check "what is left on ingress is deleted beside another's on egress" port del t0
-check "... which stays" grep -q bystander <(filters egress)
-tc -n "$box" qdisc del dev t0 clsact
-there filter egress out
-filter ingress another
+check "... which stays" grep -q bystander <(programs "$box" t0 egress)
+bare
+there egress hpccpp_port
+there ingress bystander
 port del t0
-check "another's on ingress stays" grep -q bystander <(filters ingress)
-tc -n "$box" qdisc del dev t0 clsact
+check "another's on ingress stays" grep -q bystander <(programs "$box" t0 ingress)
+bare
 
-# --- What is left of an agent, and whose the clsact is ------------------------------
-
-cnp=2
-cut_filter() { tc -n "$box" filter del dev t0 "$@"; }	# HOOK pref PREFERENCE
-clsact() { tc -n "$box" qdisc show dev t0 clsact | grep -q .; }
-no_clsact() { ! clsact; }
-refused() { ! "$@" 2>/dev/null; }	# COMMAND...
 del_cnp() { "$HPCCPP" cnp del dev t0 netns "$box"; }
-
-there filter ingress cnp_in $cnp
+there ingress hpccpp_cnp_in 2
 check "a cnp agent of which ingress is left is deleted" del_cnp
 check "... and gone" none
-filter ingress another $cnp
+there ingress bystander 2
 says 2 'Error: there is no agent on t0.' del_cnp
-filter egress cnp_out $cnp
+there egress hpccpp_cnp_out 2
 check "one of which egress is left is deleted" del_cnp
-check "... and another's on ingress stays" grep -q bystander <(filters ingress)
-tc -n "$box" qdisc del dev t0 clsact
-for hook in ingress egress; do
-	port add t0 accept 10.0.0.0/8
-	cut_filter $hook pref 1
-	check "a port's $hook is gone: the rest is deleted" port del t0
-	check "... with the clsact, which was the port's" no_clsact
-done
-there true
-for hook in ingress egress; do
-	port add t0 accept 10.0.0.0/8
-	cut_filter $hook pref 1
-	port del t0
-	check "... which stays where it was there before" clsact
-done
-# as of a cnp agent that has made it
-filter egress cnp_out $cnp
-port add t0
-del_cnp
-check "a clsact of the first of two agents stays with the second" clsact
-check "... with its filter" grep -q hpccpp_port <(filters egress)
-port del t0
-check "... and goes with it" no_clsact
-there filter egress cnp_out $cnp
-port add t0
-port del t0
-check "... or the other way round" grep -q hpccpp_cnp <(filters egress)
-del_cnp
-check "... goes with the last" no_clsact
-
-# --- In front of those who end the chain ----------------------------------------------
-
-ip -n "$box" addr add 10.9.0.1/24 dev t0
-ip -n "$box" neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev t0
-tcp_seen() { "$HPCCPP" -j port show dev t0 netns "$box" | jq '.[0].stats.passed'; }
-more_than() { [[ $(tcp_seen) -gt $1 ]]; }
-sees() # NAME: the port, a SYN to nobody
-{
-	local before
-	before=$(tcp_seen)
-	in_ns_bg "$box" timeout 5 bash -c ': <>/dev/tcp/10.9.0.2/7' 2>"$tmp/said"
-	check "$1: the port sees what leaves" busywait 5 more_than "$before"
-}
-ends() { tc -n "$box" filter "$1" dev t0 egress protocol all "${@:2}" bpf da obj "$tmp/other.o" sec last; }
-for place in "pref 1 handle 1" "pref 10" "pref 49152"; do
-	there true
-	# shellcheck disable=SC2086 # words
-	ends add $place
-	port add t0
-	sees "a program that ends the chain is there at $place"
-	[[ $place != *handle* ]] || ends replace pref 1 handle 1
-	sees "... is replaced"
-	port replace t0
-	sees "... and the port too"
-	port del t0
-	check "... and stays" grep -q ends_chain <(filters egress)
-	tc -n "$box" qdisc del dev t0 clsact
-done
-port add t0
-ends add pref 2
-sees "one comes at pref 2"
-port del t0
-tc -n "$box" qdisc del dev t0 clsact
+check "... and another's on ingress stays" grep -q bystander <(programs "$box" t0 ingress)
+bare
 
 # --- What the units may do ------------------------------------------------------------
 
+refused() { ! "$@" 2>/dev/null; }	# COMMAND...
 # with CAPABILITIES COMMAND...: as root with no others
 with()
 {
@@ -450,6 +361,8 @@ for command in "replace t0" "replace t0" "show t0" "del t0"; do
 	check "with what its unit may: port $command" with "$may" "$HPCCPP" port $command netns "$box"
 done
 for cap in $may; do
+	# tcx takes CAP_SYS_ADMIN for it
+	[[ $cap != CAP_NET_ADMIN || -z $tcx ]] || continue
 	without=" $may "
 	without=${without/ $cap / }
 	port add t0

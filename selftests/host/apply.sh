@@ -66,7 +66,7 @@ in_box host del "$CGROUP"
 apply
 is "what was saved comes back" "$(in_box save)" "$(<"$tmp/saved")"
 
-prog() { in_ns "$box" tc filter show dev "$1" egress; in_ns "$box" bpftool -j net show dev "$1"; }
+prog() { programs "$box" "$1" egress; }
 before=$(prog t0)
 cat >"$tmp/file" <<END
 # of a switch

@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 305
+ktap_plan 297
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -55,8 +55,8 @@ state()
 	local dev
 	tc -n "$box" qdisc show
 	for dev in d0 d1 d3 q0; do
-		tc -n "$box" filter show dev "$dev" egress
-		tc -n "$box" filter show dev "$dev" ingress
+		programs "$box" "$dev" egress
+		programs "$box" "$dev" ingress
 	done
 	bpftool cgroup show "$CGROUP"
 }
@@ -256,9 +256,6 @@ chmod 600 "$key"
 says 255 '"key-file" "c" is one too many: allowed are 2' host add cgroup "$CGROUP" key-file a key-file b key-file c
 says 2 'there is no host agent on cgroup *' host key cgroup "$CGROUP" key-file "$key"
 says 2 'there is no host agent on cgroup *' host del cgroup "$CGROUP"
-tc -n "$box" qdisc add dev d3 ingress
-says 2 'd3 has a qdisc ingress, which excludes *' port add dev d3 netns "$box" rate 1gbit
-tc -n "$box" qdisc del dev d3 ingress
 says 255 '"dev" is missing*' cnp add accept ::1
 says 255 '"accept" is missing*' cnp add dev ha
 says 255 'accept "10.0.0.0/8" is wrong*' cnp add dev ha accept 10.0.0.0/8
@@ -319,8 +316,6 @@ done
 
 # --- Ports -------------------------------------------------------------------
 
-# others HOOK PREFERENCE [handle HANDLE]: another's filter on d0
-others() { tc -n "$box" filter add dev d0 "$1" pref "$2" protocol all "${@:3}" bpf da obj "$tmp/other.o" sec tc; }
 port() # DEV JQ-CONDITION
 {
 	"$HPCCPP" -j port show dev "$1" netns "$box" | jq -e "$2"
@@ -417,7 +412,7 @@ change d0 capable fd00:8::/64
 check "... a list, as a whole" diff <(told d0) - <<<"$(jq -S '.capable = ["fd00:8::/64"]' <<<"$before")"
 check "... of a port that has extras: replaced by one without" "$HPCCPP" port replace d0 netns "$box"
 check "... has none" port d0 '.[0] | has("above") or has("cnp") or has("border") | not'
-check "... nor a filter on ingress" [ -z "$(tc -n "$box" filter show dev d0 ingress)" ]
+check "... nor a program on ingress" [ -z "$(programs "$box" d0 ingress)" ]
 tc -n "$box" qdisc change dev d0 root tbf rate 40mbit burst 3028 limit 512kb
 change d0
 check "a rate that was read is read again" port d0 '.[0].rate == 40000000'
@@ -431,42 +426,12 @@ says 255 '"dev" is missing*' port change above 50
 off d0
 says 2 'there is no port on d0' port change "${on_box[@]}" above 50
 check "... removed, nothing is left" same_state "$tmp/before"
-tc -n "$box" qdisc add dev d0 clsact
-others ingress 1 handle 0x4850
-state >"$tmp/others"
-says 2 "d0 has another's ingress filter at preference 1, where a port's goes" port add "${on_box[@]}" accept 10.0.0.0/8
-check "... and another's filter on ingress survives" same_state "$tmp/others"
-tc -n "$box" qdisc del dev d0 clsact
 on q0 id 8
 check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and
 	.[0].rate == 10000000 and all(.[]; has("backlog"))'
 check "... in text with their numbers" grep -q '^q0 txq 1 id 9 ' <("$HPCCPP" port show q0 netns "$box")
 off q0
 check "nothing is left of these" same_state "$tmp/before"
-
-# Somebody else's filters and clsact
-tc -n "$box" qdisc add dev d0 clsact
-state >"$tmp/others"
-on d0
-off d0
-check "another's clsact without a filter survives" same_state "$tmp/others"
-others egress 10
-state >"$tmp/others"
-on d0
-off d0
-check "another's clsact and filter survive" same_state "$tmp/others"
-tc -n "$box" qdisc del dev d0 clsact
-on d0
-others ingress 10
-off d0
-check "another's filter keeps a clsact of ours" \
-	bash -c "tc -n $box filter show dev d0 ingress | grep -q 'pref 10 bpf'"
-tc -n "$box" qdisc del dev d0 clsact
-tc -n "$box" qdisc add dev d0 clsact
-others egress 1 handle 0x4850
-says 2 "d0 has another's egress filter at preference 1, where a port's goes" port add "${on_box[@]}"
-says 2 'there is no port on d0' port del "${on_box[@]}"
-tc -n "$box" qdisc del dev d0 clsact
 
 # --- Hosts -------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/clean.sh"
 cd "$top"
 
-tests=(neighbours replace)
+tests=(neighbours tcx)
 if [[ -n ${LONG-} ]]; then
 	tests=()
 	while read -r file; do

@@ -163,7 +163,7 @@ check "... what is not ok has advice" jq -e \
 	'all(.[]; (.status == "ok") != has("advice")) and length > 5' "$tmp/check"
 "$HPCCPP" port add dev p0 netns "$box" dscp 0
 is "dscp 0 is shown" "$("$HPCCPP" -j port show dev p0 netns "$box" | jq '.[0].dscp')" 0
-check "... and looked at" grep -q hpccpp_port_ext <(tc -n "$box" filter show dev p0 egress)
+check "... and looked at" grep -q hpccpp_port_ext <(programs "$box" p0 egress)
 "$HPCCPP" port del dev p0 netns "$box"
 "$HPCCPP" port add dev p0 netns "$box" base-rtt 100us
 nsenter --net="/run/netns/$box" ethtool -K p0 tso on gso on gro off

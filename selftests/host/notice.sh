@@ -199,46 +199,24 @@ ip -n "$box" addr del 10.8.0.1/24 dev d0
 box_tc filter del dev t0 egress
 look
 stale d0 "responses come from 10.8.0.1, which d0 has no more" "an address that is gone"
-is "a filter on egress that somebody removed" "$(said "port t0")" "its filter on egress is gone, that on ingress is there"
+is "a filter on egress that somebody removed" "$(said "port t0")" "its program on egress is gone, that on ingress is there"
 ip -n "$box" addr flush dev d0
 ip -n "$box" addr add 10.8.0.1/24 dev d0
 box_tc filter del dev t0 ingress
 
 # --- Packets that do not come to the agent -------------------------------------------------
 
-cat >"$tmp/ok.c" <<'END'
-#include <linux/bpf.h>
-__attribute__((section("ok"), used)) int verdict_ok(struct __sk_buff *skb) { return 0; }
-__attribute__((section("unspec"), used)) int verdict_unspec(struct __sk_buff *skb) { return -1; }
-char _license[] __attribute__((section("license"), used)) = "GPL";
-END
-clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/ok.c" -o "$tmp/ok.o"
-# tcx IFINDEX FILE [DETACH]: a pinned program on egress; for ever 2000 packets a second: udp, or
-# raw DEV: frames that pass the qdiscs by
+# For ever 2000 packets a second: udp, or raw DEV: frames that pass the qdiscs by
 cat >"$tmp/past.c" <<'END'
 #include <arpa/inet.h>
-#include <linux/bpf.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
-	if (!strcmp(argv[1], "tcx")) {
-		union bpf_attr attr = { .pathname = (unsigned long)argv[3] };
-		int prog = syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
-
-		memset(&attr, 0, sizeof(attr));
-		attr.target_fd = atoi(argv[2]);
-		attr.attach_bpf_fd = prog;
-		attr.attach_type = 47;
-		return !!syscall(SYS_bpf, argc > 4 ? BPF_PROG_DETACH : BPF_PROG_ATTACH, &attr,
-				 sizeof(attr));
-	}
 	struct sockaddr_ll link = { .sll_family = AF_PACKET };
 	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(9) };
 	int raw = !strcmp(argv[1], "raw"), fd, one = 1;
@@ -265,32 +243,18 @@ bypassed='bypassed: the device sent +([0-9]) packets, of which the agent saw +([
 verdict() { box_tc filter "$1" dev d0 egress pref 1 protocol all handle 0x99 bpf "${@:2}"; }	# add|del ...
 
 sending udp
-verdict add da obj "$tmp/ok.o" sec ok
+verdict add da obj "$HPCCPP_BIN/other.bpf.o" sec of/ends_chain
 look
 like "a verdict before the agent" "$(said "port d0")" "$bypassed"
 is "... by whom" "$(advice "port d0")" "the bpf filter of preference 1 of d0 comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference 1"
 is "both filters that somebody removed" "$(said "port t0")" "there is a clsact without filters, as if a port's had been removed"
 verdict del
-verdict add da obj "$tmp/ok.o" sec unspec
+verdict add da obj "$HPCCPP_BIN/other.bpf.o" sec of/bystander
 box_tc qdisc del dev t0 clsact
 look
 fine d0 "... mended, as is a filter that goes on"
 is "... and those that were removed" "$(said "port t0")" ""
 verdict del
-mount -t bpf none /mnt
-bpftool prog load "$tmp/ok.o" /mnt/ok type classifier
-ifindex=$(ip -n "$box" -j link show d0 | jq '.[0].ifindex')
-if in_box "$tmp/past" tcx "$ifindex" /mnt/ok; then
-	look
-	like "tcx before the agent" "$(said "port d0")" "$bypassed"
-	like "... by whom" "$(advice "port d0")" 'the tcx program "verdict_ok" (id +([0-9])) of d0 comes before the agent: it has to return TCX_NEXT (-1)'
-	in_box "$tmp/past" tcx "$ifindex" /mnt/ok detach
-else
-	for name in "tcx before the agent" "... by whom"; do
-		ktap_skip "$name" "this kernel has no tcx"
-	done
-fi
-umount /mnt
 done_sending
 sending raw d0
 look
@@ -299,7 +263,7 @@ like "... by what" "$(advice "port d0")" "packets pass the qdiscs of d0 by: XDP,
 done_sending
 box_tc filter del dev d0 ingress
 look
-stale d0 "the filter on ingress is gone" "... mended. A filter that somebody removed"
+stale d0 "the program on ingress is gone" "... mended. A filter that somebody removed"
 anew d0 "${options[@]}"
 look
 fine d0 "... mended"

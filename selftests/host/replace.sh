@@ -24,7 +24,7 @@ port() { "$HPCCPP" port "$1" dev next netns "$s1" "${@:2}"; }		# COMMAND WORD...
 shown() { "$HPCCPP" -j port show dev next netns "$s1" | jq -c ".[0] | $1"; }	# JQ
 host() { "$HPCCPP" host "$1" cgroup "$own" "${@:2}"; }
 host_shown() { "$HPCCPP" -j host show cgroup "$own" | jq -c ".[0] | $1"; }
-no_ingress() { [[ -z $(tc -n "$s1" filter show dev next ingress) ]]; }
+no_ingress() { [[ -z $(programs "$s1" next ingress) ]]; }
 written='.stats | .stamped + .replaced + .kept + .quiet'
 on=(base-rtt "${RTT_US}us")
 
@@ -36,7 +36,7 @@ before=$(shown '.stats.replaced')
 port replace "${on[@]}" above 1
 port replace "${on[@]}" cnp 100 source fd00:5::1
 assert_eq "a port that does more: on ingress too" \
-	"$(tc -n "$s1" filter show dev next ingress | grep -c hpccpp_port_cin)" 1
+	"$(programs "$s1" next ingress | grep -c hpccpp_port_cin)" 1
 port replace "${on[@]}" accept 10.0.0.0/8
 port replace "${on[@]}"
 check "... and back: on ingress no more" no_ingress

@@ -263,6 +263,15 @@ machine_free() { exec {machine}>&-; }
 
 # --- Namespaces --------------------------------------------------------------
 
+# programs NS DEV ingress|egress: ids and names of the eBPF programs there, in their order, by
+# tcx where this kernel has it, and of a clsact
+programs()
+{
+	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]]
+	tc -n "$1" -j filter show dev "$2" "$3" |
+		jq -r '.[].options.prog | select(.) | "\(.id) \(.name)"'
+}
+
 # setup_ns NAME...: each with a random suffix, and in the variable NAME.
 setup_ns()
 {

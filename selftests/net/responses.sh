@@ -482,6 +482,6 @@ done
 
 "$HPCCPP" port del dev next netns "$s2"
 "$HPCCPP" port del dev eth0 netns "$r"
-check "removed: no filter is left" \
-	[ -z "$(for ns in "$h1" "$r"; do tc -n "$ns" filter show dev eth0 ingress; done; tc -n "$s2" filter show dev next ingress)" ]
+check "removed: no program is left" \
+	[ -z "$(programs "$h1" eth0 ingress; programs "$r" eth0 ingress; programs "$s2" next ingress)" ]
 ktap_finish

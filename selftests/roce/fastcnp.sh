@@ -112,7 +112,7 @@ for mode in qdisc virtual; do
 	assert_eq "... of" "$(wc -l <"$tmp/with")" $((118 + 6)) packets
 	assert_eq "... Fast CNPs" "$(cnps | wc -l)" 0
 done
-loaded() { tc -n "$s" -j filter show dev next "$1" | jq -r '[.[].options.prog.name // empty] | join(" ") + "."'; }
+loaded() { echo "$(programs "$s" next "$1" | cut -d' ' -f2 | paste -sd' ')."; }
 assert_eq "... programs: on egress" "$(loaded egress)" hpccpp_port.
 assert_eq "... on ingress" "$(loaded ingress)" .
 
@@ -489,6 +489,5 @@ exchange cross qpn=80
 assert_eq "border, of data that leaves: answered, beside what enters" "$(answered)" "80 90 91"
 
 "$HPCCPP" port del dev next netns "$s"
-check "removed: no filter is left" \
-	[ -z "$(tc -n "$s" filter show dev next ingress; tc -n "$s" filter show dev next egress)" ]
+check "removed: no program is left" [ -z "$(programs "$s" next ingress; programs "$s" next egress)" ]
 ktap_finish

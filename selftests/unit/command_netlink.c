@@ -277,15 +277,11 @@ void devices_are_read(void **state)
 }
 
 static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
-		       const char *kind, __u32 prog)
+		       const char *kind)
 {
 	struct nlmsghdr *nlh = begin(n, handle, TC_H_MAKE(TC_H_CLSACT, egress ?
 				     TC_H_MIN_EGRESS : TC_H_MIN_INGRESS), prio << 16, kind);
-	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
 
-	if (prog)
-		mnl_attr_put_u32(nlh, TCA_BPF_ID, prog);
-	mnl_attr_nest_end(nlh, nest);
 	end(n, nlh);
 }
 
@@ -294,30 +290,26 @@ void filters_are_ours_by_their_place(void **state)
 	struct filters f;
 
 	no_answers();
-	put_filter(0, false, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf", 11);
-	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
-	put_filter(1, true, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf", 14);
-	put_filter(1, true, HPCCPP_TC_PRIO + 1, HPCCPP_TC_HANDLE, "bpf", 13);
+	put_filter(0, false, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf");
+	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf");
+	put_filter(1, true, HPCCPP_TC_PRIO, HPCCPP_TC_HANDLE, "bpf");
+	put_filter(1, true, HPCCPP_TC_PRIO + 1, HPCCPP_TC_HANDLE, "bpf");
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_int_equal(asked[0].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS));
 	assert_int_equal(asked[1].tcm_parent, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS));
 	assert_int_equal(f.count, 4);
 	assert_true(f.taken && f.taken_in);
-	assert_int_equal(f.prog, 14);
-	assert_int_equal(f.prog_in, 11);
 	assert_int_equal(f.first, HPCCPP_TC_PRIO);
 	assert_true(f.ours_first);
 	/* beside another eBPF filter of that preference there is room, but not beside u32 */
 	no_answers();
-	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf", 12);
-	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32", 0);
-	put_filter(1, true, 3, 1, "flower", 0);
-	put_filter(1, true, 4, 1, "bpf", 0);
+	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf");
+	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32");
+	put_filter(1, true, 3, 1, "flower");
+	put_filter(1, true, 4, 1, "bpf");
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_true(f.taken && !f.taken_in);
 	assert_int_equal(f.first, HPCCPP_TC_PRIO);
 	assert_string_equal(f.first_kind, "u32");
 	assert_false(f.ours_first);
-	assert_int_equal(f.prog, 0);
-	assert_int_equal(f.prog_in, 0);
 }

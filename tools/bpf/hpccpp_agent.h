@@ -47,7 +47,7 @@ struct hpccpp_version {
  * In front of all others, which may end the chain. Beside another filter of eBPF with that
  * preference the handle tells ours.
  */
-#define HPCCPP_TC_PRIO		1	/* preference of the filter */
+#define HPCCPP_TC_PRIO		1	/* preference of a port's filters */
 #define HPCCPP_TC_HANDLE	0x4850
 
 enum hpccpp_queue {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * hpccpp cnp: the agent on the device of a RoCEv2 host. It takes Fast CNPs and slows down
- * the flows that they name, and sends CNPs about flows that arrive. It is two TC filters,
- * which stay when the command ends. The command finds an agent by its filter on egress.
+ * the flows that they name, and sends CNPs about flows that arrive. Its two programs
+ * stay on the device when the command ends, which finds an agent by the one on egress.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 #include "hpccpp_cnp.h"
 #include "cnp.skel.h"
 
-#define PROG_NAME	"hpccpp_cnp_"
 #define ETA		95	/* percent, the draft's */
 #define MAX_STAGE	5
 #define FLOWS		64
@@ -169,7 +168,7 @@ static int check_qdiscs(const struct plan *p)
 		if (list[i].ifindex != p->ifindex)
 			continue;
 		if (list[i].parent == TC_H_INGRESS) {
-			if (!strcmp(list[i].kind, "clsact"))
+			if (!uses_clsact() || !strcmp(list[i].kind, "clsact"))
 				continue;
 			ret = system_error("%s has a qdisc %s, which excludes the clsact that the agent needs",
 					   p->dev, list[i].kind);
@@ -187,20 +186,6 @@ static int check_qdiscs(const struct plan *p)
 	return ret;
 }
 
-/* Opens our program on a hook of a device: an fd, or -1 without one */
-static int find_cnp(int ifindex, enum bpf_tc_attach_point point, int *prog)
-{
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
-			    .attach_point = point);
-	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
-			    .priority = HPCCPP_CNP_PRIO);
-
-	*prog = -1;
-	if (bpf_tc_query(&hook, &opts))
-		return EXIT_DONE;
-	return prog_open(opts.prog_id, PROG_NAME, prog);
-}
-
 /* On which hooks of a device a program of ours is: one may be left of an agent. */
 static int find_both(int ifindex, bool *in, bool *out)
 {
@@ -208,14 +193,14 @@ static int find_both(int ifindex, bool *in, bool *out)
 
 	*in = false;
 	*out = false;
-	ret = find_cnp(ifindex, BPF_TC_EGRESS, &prog);
+	ret = find_program(DEV_CNP, ifindex, BPF_TC_EGRESS, &prog);
 	if (prog >= 0) {
 		*out = true;
 		close(prog);
 	}
 	if (ret)
 		return ret;
-	ret = find_cnp(ifindex, BPF_TC_INGRESS, &prog);
+	ret = find_program(DEV_CNP, ifindex, BPF_TC_INGRESS, &prog);
 	if (prog >= 0) {
 		*in = true;
 		close(prog);
@@ -227,9 +212,9 @@ static int attach(struct cnp_bpf *skel, const struct plan *p)
 {
 	int ret;
 
-	ret = attach_filters(p->dev, p->ifindex, HPCCPP_CNP_PRIO, p->replace,
-			     bpf_program__fd(skel->progs.hpccpp_cnp_in),
-			     bpf_program__fd(skel->progs.hpccpp_cnp_out));
+	ret = attach_programs(DEV_CNP, p->dev, p->ifindex, p->replace,
+			      bpf_program__fd(skel->progs.hpccpp_cnp_in),
+			      bpf_program__fd(skel->progs.hpccpp_cnp_out));
 	if (ret == -EEXIST)
 		return system_error("%s has another's filter at preference %u, where the agent's goes",
 				    p->dev, HPCCPP_CNP_PRIO);
@@ -413,7 +398,7 @@ static int check_place(struct plan *p)
 	if (!ret && !p->replace && (in || out))
 		ret = system_error("an agent exists already on %s", p->dev);
 	if (!ret && p->replace)
-		ret = find_cnp(p->ifindex, BPF_TC_EGRESS, &p->old);
+		ret = find_program(DEV_CNP, p->ifindex, BPF_TC_EGRESS, &p->old);
 	return ret;
 }
 
@@ -422,7 +407,7 @@ static int read_back(const struct plan *p, struct argument *args, struct words *
 {
 	int prog, ret;
 
-	ret = find_cnp(p->ifindex, BPF_TC_EGRESS, &prog);
+	ret = find_program(DEV_CNP, p->ifindex, BPF_TC_EGRESS, &prog);
 	if (!ret && prog < 0)
 		ret = system_error("there is no agent on %s", p->dev);
 	if (!ret)
@@ -528,7 +513,7 @@ static int cnp_delete(int argc, char **argv)
 		return ret;
 	if (!in && !out)
 		return system_error("there is no agent on %s", dev);
-	return detach_filters("agent", dev, ifindex, HPCCPP_CNP_PRIO, in, out);
+	return detach_programs(DEV_CNP, dev, ifindex);
 }
 
 static void put_address(struct json_object *row, const char *key,
@@ -669,7 +654,7 @@ static int add_cnp(const struct qdisc *list, size_t n, int ifindex,
 
 	(void)list;
 	(void)n;
-	ret = find_cnp(ifindex, BPF_TC_EGRESS, &prog);
+	ret = find_program(DEV_CNP, ifindex, BPF_TC_EGRESS, &prog);
 	if (prog < 0)
 		return ret;
 	ret = add_row(dev, ifindex, prog, rows);

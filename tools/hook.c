@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the programs of an agent on a device are, on ingress and egress: on tcx, which
+ * Linux has from 6.6 on, and before that in filters of a clsact.
+ *
+ * On tcx they are in front of all that is there when they come, so that no other's verdict
+ * ends the chain before them. It takes no qdisc, and one program takes the place of another
+ * in one step. Filters have their place by preference, and the clsact goes with the last of
+ * them where one of our commands made it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/syscall.h>
+
+#include "hpccpp.h"
+#include "hpccpp_cnp.h"
+
+/* Of linux/bpf.h since 6.6 */
+#define TCX_INGRESS	46	/* BPF_TCX_INGRESS */
+#define TCX_EGRESS	47	/* BPF_TCX_EGRESS */
+#define TCX_BEFORE	8	/* BPF_F_BEFORE */
+#define TCX_AFTER	16	/* BPF_F_AFTER */
+#define TCX_MOST	64	/* programs on a hook: BPF_MPROG_MAX */
+
+#define LOOPBACK	1	/* the index of lo in each namespace */
+
+/* Agents, those that packets meet first at first */
+static const struct {
+	const char *name;	/* in errors */
+	const char *prog;	/* how the names of its programs begin */
+	__u32 priority;		/* preference of its filters */
+} agents[] = {
+	[DEV_PORT] = { "port", "hpccpp_port", HPCCPP_TC_PRIO },
+	[DEV_CNP] = { "agent", "hpccpp_cnp", HPCCPP_CNP_PRIO },
+};
+
+/* A hook of a device, as an agent has it */
+struct hook {
+	enum dev_agent agent;
+	int ifindex;
+	enum bpf_tc_attach_point point;
+};
+
+static __u32 tcx_type(const struct hook *h)
+{
+	return h->point == BPF_TC_INGRESS ? TCX_INGRESS : TCX_EGRESS;
+}
+
+/* The programs on a hook, in the order in which packets meet them */
+struct chain {
+	__u32 ids[TCX_MOST], n;
+};
+
+/* 0, or -errno: -EINVAL when the kernel has no tcx */
+static int tcx_read(const struct hook *h, struct chain *c)
+{
+	DECLARE_LIBBPF_OPTS(bpf_prog_query_opts, opts,
+			    .prog_ids = c->ids, .prog_cnt = TCX_MOST);
+	int err = bpf_prog_query_opts(h->ifindex, tcx_type(h), &opts);
+
+	c->n = err ? 0 : opts.prog_cnt;
+	/* there is none yet; the device is gone */
+	return err == -ENOENT || err == -ENODEV ? 0 : err;
+}
+
+/* 1, 0 or -errno, which is asked of the kernel once */
+static int has_tcx(void)
+{
+	const struct hook lo = { .ifindex = LOOPBACK, .point = BPF_TC_EGRESS };
+	static int has = -EAGAIN;
+	struct chain c;
+
+	if (has == -EAGAIN) {
+		has = tcx_read(&lo, &c) ?: 1;
+		if (has == -EINVAL)
+			has = 0;
+	}
+	return has;
+}
+
+int check_hooks(void)
+{
+	int has = has_tcx();
+
+	return has < 0 ? errno_error(has, "cannot read which programs devices have") : EXIT_DONE;
+}
+
+bool uses_clsact(void)
+{
+	return !has_tcx();
+}
+
+/*
+ * What is in the way of a program: the one of the same agent, another agent's that it comes
+ * behind, as fds or -1, and whether one that is none of ours is before it.
+ */
+struct place {
+	int old, behind;
+	bool outrun;
+};
+
+static int tcx_place(const struct hook *h, struct place *p)
+{
+	struct chain c;
+	int a, ret, fd;
+	__u32 i;
+
+	*p = (struct place) { .old = -1, .behind = -1 };
+	ret = tcx_read(h, &c);
+	if (ret)
+		return errno_error(ret, "cannot read which programs a device has");
+	for (i = 0; i < c.n && p->old < 0; i++) {
+		for (fd = -1, a = 0; fd < 0 && a <= (int)h->agent && !ret; a++)
+			ret = prog_open(c.ids[i], agents[a].prog, &fd);
+		if (ret)
+			break;
+		if (fd < 0) {
+			p->outrun = true;
+		} else if (a - 1 == (int)h->agent) {
+			p->old = fd;
+		} else {
+			if (p->behind >= 0)
+				close(p->behind);
+			p->behind = fd;
+		}
+	}
+	return ret;
+}
+
+static void close_place(const struct place *p)
+{
+	if (p->old >= 0)
+		close(p->old);
+	if (p->behind >= 0)
+		close(p->behind);
+}
+
+/* bpf_prog_attach_opts() of the libbpf of 2022 knows no other program to come behind. */
+static int tcx_attach(const struct hook *h, int prog, __u32 flags, int replaced, int behind)
+{
+	const struct {
+		__u32 ifindex, prog, type, flags, replaced, relative;
+		__u64 revision;
+	} attr = {
+		h->ifindex, prog, tcx_type(h), flags,
+		replaced < 0 ? 0 : replaced, behind < 0 ? 0 : behind, 0,
+	};
+
+	return syscall(SYS_bpf, BPF_PROG_ATTACH, &attr, sizeof(attr)) ? -errno : 0;
+}
+
+static int tcx_detach(const struct hook *h, int prog)
+{
+	return bpf_prog_detach2(prog, h->ifindex, tcx_type(h));
+}
+
+/*
+ * One that another has come before goes to the front again, where for a moment packets meet
+ * the old program after the new one; else no packet meets both or none.
+ */
+static int tcx_put(const struct hook *h, int prog, bool replace)
+{
+	struct place p;
+	int err;
+
+	if (tcx_place(h, &p))
+		err = -EIO;
+	else if (p.old >= 0 && !replace)
+		err = -EEXIST;
+	else if (p.old >= 0 && !p.outrun)
+		err = tcx_attach(h, prog, BPF_F_REPLACE, p.old, -1);
+	else
+		err = tcx_attach(h, prog, p.behind < 0 ? TCX_BEFORE : TCX_AFTER, -1, p.behind);
+	if (!err && p.old >= 0 && p.outrun)
+		err = tcx_detach(h, p.old);
+	close_place(&p);
+	return err;
+}
+
+/*
+ * All programs on a clsact that one of our commands made have this map, whichever
+ * agent came first: the last that is deleted takes the clsact with it. What it has for
+ * a value is of no account, so that builds understand each other.
+ */
+#define CLSACT_MAP	"hpccpp_clsact"
+
+static int find_filter(const struct hook *h, int *prog)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = h->ifindex, .attach_point = h->point);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = agents[h->agent].priority);
+
+	if (bpf_tc_query(&hook, &opts))
+		return EXIT_DONE;
+	return prog_open(opts.prog_id, agents[h->agent].prog, prog);
+}
+
+/* A program in the place of a filter: of the one that is there, or in a free one */
+static int put_filter(const struct hook *h, int prog, bool replace)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = h->ifindex, .attach_point = h->point);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = agents[h->agent].priority);
+
+	opts.prog_fd = prog;
+	opts.flags = replace ? BPF_TC_F_REPLACE : 0;
+	return bpf_tc_attach(&hook, &opts);
+}
+
+static int remove_filter(const struct hook *h)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = h->ifindex, .attach_point = h->point);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
+			    .priority = agents[h->agent].priority);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
+/* The map of any of our filters on a device that says whose the clsact is, an fd or -1 */
+static int clsact_map(int ifindex)
+{
+	static const enum bpf_tc_attach_point points[] = { BPF_TC_EGRESS, BPF_TC_INGRESS };
+	int map = -1, prog;
+	size_t i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(agents) && map < 0; i++) {
+		const struct hook h = { i / 2, ifindex, points[i % 2] };
+
+		prog = -1;
+		if (find_filter(&h, &prog) || prog < 0)
+			continue;
+		map = prog_map(prog, CLSACT_MAP, sizeof(__u32));
+		close(prog);
+	}
+	return map;
+}
+
+/* Programs that are to be on a clsact that is made for them, or is there */
+static int bind_clsact(int ifindex, bool made, int in, int out)
+{
+	int map = made ? bpf_map_create(BPF_MAP_TYPE_ARRAY, CLSACT_MAP, sizeof(__u32),
+					sizeof(__u32), 1, NULL) :
+			 clsact_map(ifindex);
+	int err = made && map < 0 ? -errno : 0;
+
+	if (map < 0)
+		return err;
+	if (bpf_prog_bind_map(out, map, NULL) ||
+	    (in >= 0 && bpf_prog_bind_map(in, map, NULL)))
+		err = -errno;
+	close(map);
+	return err;
+}
+
+/* A clsact of ours goes with its last filter, which may be somebody's. */
+static int remove_clsact(const char *dev, int ifindex)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+			    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	struct filters f;
+	int err, ret;
+
+	ret = clsact_filters(ifindex, &f);
+	if (ret || f.count)
+		return ret;
+	err = bpf_tc_hook_destroy(&hook);
+	return err ? errno_error(err, "cannot remove the clsact on %s", dev) :
+		     EXIT_DONE;
+}
+
+/* Our program on a hook of a device: an fd, or -1 without one */
+int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog)
+{
+	const struct hook h = { agent, ifindex, point };
+	struct place p;
+	int ret;
+
+	*prog = -1;
+	if (uses_clsact())
+		return find_filter(&h, prog);
+	ret = tcx_place(&h, &p);
+	*prog = p.old;
+	p.old = -1;
+	close_place(&p);
+	return ret;
+}
+
+/* The program that packets meet first as they leave, if it is none of ours and on tcx */
+bool find_foremost(int ifindex, struct bpf_prog_info *info)
+{
+	const struct hook h = { DEV_PORT, ifindex, BPF_TC_EGRESS };
+	__u32 len = sizeof(*info);
+	struct chain c;
+	int prog, err;
+
+	if (tcx_read(&h, &c) || !c.n)
+		return false;
+	prog = bpf_prog_get_fd_by_id(c.ids[0]);
+	if (prog < 0)
+		return false;
+	memset(info, 0, sizeof(*info));
+	err = bpf_obj_get_info_by_fd(prog, info, &len);
+	close(prog);
+	return !err &&
+	       strncmp(info->name, agents[DEV_PORT].prog, strlen(agents[DEV_PORT].prog));
+}
+
+static int put(const struct hook *h, int prog, bool replace)
+{
+	return uses_clsact() ? put_filter(h, prog, replace) : tcx_put(h, prog, replace);
+}
+
+static int take(const struct hook *h, int prog)
+{
+	return uses_clsact() ? remove_filter(h) : tcx_detach(h, prog);
+}
+
+/*
+ * Ingress first, for the copies that egress sends there, and what was there until egress
+ * sends no more of them. A hook whose old program is -1 has none of ours.
+ */
+static int put_both(const struct hook *ingress, const struct hook *egress, int in, int out,
+		    int old_in, int old_out)
+{
+	int err = 0;
+
+	if (in >= 0)
+		err = put(ingress, in, old_in >= 0);
+	if (err)
+		return err;
+	err = put(egress, out, old_out >= 0);
+	if (!err && in < 0 && old_in >= 0)
+		take(ingress, old_in);
+	if (err && in >= 0 && old_in >= 0)
+		put(ingress, old_in, true);
+	else if (err && in >= 0)
+		take(ingress, in);
+	return err;
+}
+
+static int put_on_clsact(const char *dev, const struct hook *ingress, const struct hook *egress,
+			 int in, int out, int old_in, int old_out)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = egress->ifindex,
+			    .attach_point = BPF_TC_EGRESS);
+	bool own;
+	int err;
+
+	err = bpf_tc_hook_create(&hook);
+	own = !err;
+	if (err && err != -EEXIST)
+		return err;
+	err = bind_clsact(egress->ifindex, own, in, out);
+	if (!err)
+		err = put_both(ingress, egress, in, out, old_in, old_out);
+	if (err && own)
+		remove_clsact(dev, egress->ifindex);
+	return err;
+}
+
+/*
+ * Programs to both hooks of a device, or to egress alone when in is -1. With replace they
+ * take the place of ours that are there, with no packet between that passes neither. Returns
+ * -EEXIST when another's filter has the place, with nothing said.
+ *
+ * From making a clsact to attaching no signal is to end us: nobody would
+ * remember that the clsact was ours.
+ */
+int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
+		    int out)
+{
+	const struct hook ingress = { agent, ifindex, BPF_TC_INGRESS };
+	const struct hook egress = { agent, ifindex, BPF_TC_EGRESS };
+	int old_in = -1, old_out = -1, err;
+	sigset_t all, old;
+
+	if (replace && (find_program(agent, ifindex, BPF_TC_INGRESS, &old_in) ||
+			find_program(agent, ifindex, BPF_TC_EGRESS, &old_out)))
+		return EXIT_SYSTEM;
+	err = prog_set_version(out, "");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	if (!err)
+		err = uses_clsact() ?
+		      put_on_clsact(dev, &ingress, &egress, in, out, old_in, old_out) :
+		      put_both(&ingress, &egress, in, out, old_in, old_out);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (old_in >= 0)
+		close(old_in);
+	if (old_out >= 0)
+		close(old_out);
+	if (!err || err == -EEXIST)
+		return err;
+	return errno_error(err, "cannot attach to %s", dev);
+}
+
+static int detach(const struct hook *h, int prog)
+{
+	int err = prog < 0 ? 0 : take(h, prog);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+/*
+ * Removes the programs of an agent from both hooks, and the clsact if it is ours. No signal
+ * comes between: without a filter nothing tells whose it is.
+ */
+int detach_programs(enum dev_agent agent, const char *dev, int ifindex)
+{
+	const struct hook ingress = { agent, ifindex, BPF_TC_INGRESS };
+	const struct hook egress = { agent, ifindex, BPF_TC_EGRESS };
+	int map = uses_clsact() ? clsact_map(ifindex) : -1;
+	int in = -1, out = -1, err, ret;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	ret = find_program(agent, ifindex, BPF_TC_INGRESS, &in) ?:
+	      find_program(agent, ifindex, BPF_TC_EGRESS, &out);
+	if (!ret) {
+		err = detach(&egress, out) ?: detach(&ingress, in);
+		if (err)
+			ret = errno_error(err, "cannot remove the %s on %s",
+					  agents[agent].name, dev);
+		else if (map >= 0)
+			ret = remove_clsact(dev, ifindex);
+	}
+	if (map >= 0)
+		close(map);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
