@@ -414,7 +414,7 @@ static int check_objects(struct state *s)
 		return err;
 	/* why it cannot be read has been said above */
 	if (!flow_probe())
-		err = flow_rows(keep_row, s->flows);
+		err = flow_rows(count_flow, s);
 	if (!err)
 		check_flows(s);
 	return err ?: ret;
@@ -463,7 +463,6 @@ int check_main(int argc, char **argv)
 	s.report = json_object_new_array();
 	s.ports = json_object_new_array();
 	s.hosts = json_object_new_array();
-	s.flows = json_object_new_array();
 	begin_flows(&s);
 	/* first, as what passes meanwhile is compared */
 	if (!geteuid())
@@ -481,7 +480,6 @@ int check_main(int argc, char **argv)
 	json_object_put(s.report);
 	json_object_put(s.ports);
 	json_object_put(s.hosts);
-	json_object_put(s.flows);
-	json_object_put(s.module);
+	end_flows(&s);
 	return ret ? ret : s.missing ? EXIT_MISSING : EXIT_DONE;
 }

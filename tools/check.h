@@ -8,12 +8,22 @@
 enum verdict { OK, NOTE, MISSING };
 enum role { SENDER, RECEIVER, SWITCH };
 
+/* Flows that have something in common, of which there may be a million */
+struct flow_group {
+	size_t flows;
+	struct json_object *peers;	/* their addresses, as keys, as many as are counted */
+	bool more;	/* there are others */
+};
+
 /* State that the checks share: the report, and the namespace's objects. */
 struct state {
 	struct json_object *report;
 	struct json_object *ports;
 	struct json_object *hosts;
-	struct json_object *flows;
+	size_t flows;	/* all of them, ... */
+	size_t told;	/* ... those under telemetry, ... */
+	struct flow_group why[HPCCPP_R_MAX];	/* ... those that are not, or not alone ... */
+	struct flow_group slow;	/* ... and those that wait for more than they are told */
 	struct json_object *module;	/* its counters when the command began ... */
 	long long began;	/* ... ns */
 	unsigned int role;	/* enum role */
@@ -36,6 +46,8 @@ static inline const char *string(struct json_object *row, const char *key)
 
 /* check_flows.c */
 void begin_flows(struct state *s);
+void count_flow(void *state, struct json_object *row);	/* for flow_rows() */
 void check_flows(struct state *s);
+void end_flows(struct state *s);
 
 #endif /* HPCCPP_CHECK_H */

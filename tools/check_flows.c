@@ -10,6 +10,7 @@
 #include "check.h"
 
 #define PEERS	3	/* addresses that a line has */
+#define PEERS_MAX 1000	/* ... and that are counted: the memory that check takes is bounded */
 #define WATCH	1000000000LL	/* ns for which the counters are watched */
 #define FULL	.8	/* U of a port that is full, or nearly */
 
@@ -41,94 +42,93 @@ static const char *const advice[HPCCPP_R_MAX] = {
 		"here: free memory, then open new connections",
 };
 
-static const char *reason_of(struct json_object *flow)
+static void add_flow(struct flow_group *g, struct json_object *flow)
 {
-	return string(flow, "reason") ?: "";
-}
+	const char *peer = string(flow, "dst");
 
-/* The flows of a reason; their peers become keys of the object. */
-static size_t count_flows(struct json_object *flows, const char *reason,
-			  struct json_object *peers)
-{
-	size_t found = 0, i;
-
-	for (i = 0; i < json_object_array_length(flows); i++) {
-		struct json_object *flow = json_object_array_get_idx(flows, i);
-
-		if (strcmp(reason_of(flow), reason))
-			continue;
-		json_object_object_add(peers, string(flow, "dst"), NULL);
-		found++;
-	}
-	return found;
-}
-
-/* The first of the peers, and how many more there are */
-static const char *peers_text(struct json_object *peers, char *text, size_t size)
-{
-	size_t n = 0, len = 0;
-
-	json_object_object_foreach(peers, peer, none) {
-		(void)none;
-		if (n++ < PEERS)
-			len += snprintf(text + len, size - len, "%s%s",
-					n > 1 ? ", " : "", peer);
-	}
-	if (n > PEERS)
-		snprintf(text + len, size - len, " and %zu more", n - PEERS);
-	return text;
-}
-
-/* A line for a reason, if flows have it */
-static void check_reason(struct state *s, size_t reason)
-{
-	struct json_object *peers = json_object_new_object();
-	size_t flows = count_flows(s->flows, reasons[reason], peers);
-	char check[32], text[256] = "";
-
-	snprintf(check, sizeof(check), "flows %s", reasons[reason]);
-	if (flows)
-		say(s, NOTE, check, advice[reason], "%zu of %zu, to %s", flows,
-		    json_object_array_length(s->flows),
-		    peers_text(peers, text, sizeof(text)));
-	json_object_put(peers);
+	g->flows++;
+	if (!g->peers)
+		g->peers = json_object_new_object();
+	if ((size_t)json_object_object_length(g->peers) < PEERS_MAX)
+		json_object_object_add(g->peers, peer, NULL);
+	else if (!json_object_object_get_ex(g->peers, peer, NULL))
+		g->more = true;
 }
 
 /*
  * Telemetry keeps queues short, so a flow that fills a port has round trips of about T. One
  * whose round trips are much longer waits for more than it is told.
  */
+static bool is_slow(struct json_object *flow)
+{
+	double U = json_object_get_double(json_object_object_get(flow, "U"));
+
+	return U >= FULL && number(flow, "srtt") > 2 * number(flow, "T");
+}
+
+/* Nothing is kept of a flow but what it adds to the groups. */
+void count_flow(void *state, struct json_object *row)
+{
+	const char *reason = string(row, "reason") ?: "";
+	struct state *s = state;
+	size_t i;
+
+	s->flows++;
+	s->told += !strcmp(string(row, "mode"), "hpccpp");
+	for (i = 1; i < ARRAY_SIZE(reasons); i++) {
+		if (!strcmp(reason, reasons[i]))
+			add_flow(&s->why[i], row);
+	}
+	if (is_slow(row))
+		add_flow(&s->slow, row);
+	json_object_put(row);
+}
+
+/* The first of the peers, and how many more there are */
+static const char *peers_text(const struct flow_group *g, char *text, size_t size)
+{
+	size_t n = 0, len = 0;
+
+	json_object_object_foreach(g->peers, peer, none) {
+		(void)none;
+		if (n++ < PEERS)
+			len += snprintf(text + len, size - len, "%s%s",
+					n > 1 ? ", " : "", peer);
+	}
+	if (n > PEERS)
+		snprintf(text + len, size - len, " and %s%zu more", g->more ? "more than " : "",
+			 n - PEERS);
+	return text;
+}
+
+/* A line for a reason, if flows have it */
+static void check_reason(struct state *s, size_t reason)
+{
+	const struct flow_group *g = &s->why[reason];
+	char check[32], text[256];
+
+	snprintf(check, sizeof(check), "flows %s", reasons[reason]);
+	if (g->flows)
+		say(s, NOTE, check, advice[reason], "%zu of %zu, to %s", g->flows, s->flows,
+		    peers_text(g, text, sizeof(text)));
+}
+
 static void check_round_trips(struct state *s)
 {
-	struct json_object *peers = json_object_new_object();
-	size_t n = json_object_array_length(s->flows), flows = 0, i;
-	char text[256] = "";
+	char text[256];
 
-	for (i = 0; i < n; i++) {
-		struct json_object *flow = json_object_array_get_idx(s->flows, i);
-		double U = json_object_get_double(json_object_object_get(flow, "U"));
-
-		if (U < FULL || number(flow, "srtt") <= 2 * number(flow, "T"))
-			continue;
-		json_object_object_add(peers, string(flow, "dst"), NULL);
-		flows++;
-	}
-	if (flows)
+	if (s->slow.flows)
 		say(s, NOTE, "round trips",
 		    "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop",
 		    "of %zu of %zu flows at a full port longer than twice T, to %s",
-		    flows, n, peers_text(peers, text, sizeof(text)));
-	json_object_put(peers);
+		    s->slow.flows, s->flows, peers_text(&s->slow, text, sizeof(text)));
 }
 
 static void check_telemetry(struct state *s)
 {
-	size_t n = json_object_array_length(s->flows), under = 0, i;
+	size_t n = s->flows, under = s->told, i;
 	__u64 before = 0;
 
-	for (i = 0; i < n; i++)
-		under += !strcmp(string(json_object_array_get_idx(s->flows, i), "mode"),
-				 "hpccpp");
 	/* without a flow in the list; since the agents were added */
 	for (i = 0; i < json_object_array_length(s->hosts); i++) {
 		struct json_object *host = json_object_array_get_idx(s->hosts, i);
@@ -201,7 +201,7 @@ static void check_changes(struct state *s)
 			    "telemetry ends now and then: look at the agents of peers, and of ports on the way",
 		    "%llu within a second, %llu of them blind", fallbacks, blind);
 	/* a port that is set up anew counts once for each flow */
-	if (changed > json_object_array_length(s->flows))
+	if (changed > s->flows)
 		say(s, NOTE, "link ids",
 		    "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own",
 		    "two rates of one id, %llu times within a second", changed);
@@ -215,6 +215,16 @@ void check_flows(struct state *s)
 	for (i = 1; i < ARRAY_SIZE(reasons); i++)
 		check_reason(s, i);
 	check_round_trips(s);
-	if (json_object_array_length(s->flows))
+	if (s->flows)
 		check_changes(s);
+}
+
+void end_flows(struct state *s)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(s->why); i++)
+		json_object_put(s->why[i].peers);
+	json_object_put(s->slow.peers);
+	json_object_put(s->module);
 }

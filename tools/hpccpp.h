@@ -243,7 +243,6 @@ void print_rows(struct printer *p, struct json_object *rows);
  */
 int end_rows(struct printer *p, int ret);
 int show_rows(const struct field *fields, struct json_object *rows, int ret);
-void keep_row(void *rows, struct json_object *row);	/* in an array */
 void begin_member(const char *key, bool first);
 void end_members(void);
 

@@ -645,11 +645,6 @@ void print_rows(struct printer *p, struct json_object *rows)
 	json_object_put(rows);
 }
 
-void keep_row(void *rows, struct json_object *row)
-{
-	json_object_array_add(rows, row);
-}
-
 /* Before the rows of one of several objects, in the one object of JSON that has them all */
 void begin_member(const char *key, bool first)
 {

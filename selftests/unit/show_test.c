@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of what prints the flows of a host, of which there may be a million: `hpccpp
- * flow show` and `hpccpp show`, whose files are linked as they are. The other objects and
- * the iterator are those below.
+ * Unit tests of what reads the flows of a host, of which there may be a million: `hpccpp
+ * flow show`, `hpccpp show` and `hpccpp check`, whose files are linked as they are. The
+ * other objects and the iterator are those below.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "check.h"
 #include "command_test.h"
 #include "flow.skel.h"
 #include "hpccpp_flow.h"
@@ -26,6 +28,7 @@
 /* --- The objects ----------------------------------------------------------------- */
 
 static unsigned int n_flows, n_ports, bad_flow;	/* bad_flow: from 1, of another module */
+static unsigned int n_peers;	/* that the flows have in turn */
 static int port_ret;
 static bool no_iter;		/* the kernel refuses to read flows */
 
@@ -75,6 +78,44 @@ int untyped_load_error(int err, const char *agent)
 	return EXIT_SYSTEM;
 }
 
+/* What check looks at besides: it is root, agents can be loaded, and there is no qdisc. */
+uid_t geteuid(void)
+{
+	return 0;
+}
+
+int port_probe(void)
+{
+	return 0;
+}
+
+int host_probe(void)
+{
+	return 0;
+}
+
+bool find_cgroup2(char *path, size_t size)
+{
+	return false;
+}
+
+int qdisc_list(struct qdisc **list, size_t *n)
+{
+	*list = NULL;
+	*n = 0;
+	return EXIT_DONE;
+}
+
+int port_leftovers(struct json_object *rows)
+{
+	return EXIT_DONE;
+}
+
+void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
+		   size_t size)
+{
+}
+
 int bpf_link__fd(const struct bpf_link *link)
 {
 	return 0;
@@ -95,6 +136,8 @@ static void write_flows(int fd)
 		rec.layout = HPCCPP_FLOW_LAYOUT + (i + 1 == bad_flow);
 		rec.sport = i;
 		rec.mode = i % 4 ? HPCCPP_INT : HPCCPP_RENO;
+		rec.reason = i % 4 ? HPCCPP_R_NONE : HPCCPP_R_NO_ECHO;
+		memcpy(rec.daddr, &(__u32){ htonl(0x0b000000 + i % n_peers) }, 4);
 		fwrite(&rec, sizeof(rec), 1, out);
 	}
 	fclose(out);
@@ -159,6 +202,7 @@ static int reset(void **state)
 {
 	memset(&opt, 0, sizeof(opt));
 	n_flows = 0;
+	n_peers = 1;
 	n_ports = 0;
 	bad_flow = 0;
 	no_iter = false;
@@ -173,8 +217,10 @@ static void a_million_flows_need_no_memory(void **state)
 	size_t i;
 
 	n_flows = MANY;
+	n_peers = MANY;
 	opt.output = OUTPUT_JSON;
 	assert_int_equal(run(flow_main, false), EXIT_DONE);
+	assert_int_equal(run(check_main, false), EXIT_MISSING);
 	/* as arrays of rows these would take 130 MB */
 	n_flows = MANY / 50;
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -301,6 +347,51 @@ static void flows_are_counted_for_prometheus(void **state)
 			    "hpccpp_flows{mode=\"hpccpp\"} 750\n");
 }
 
+/* What check found of that name, or "" */
+static const char *found(struct json_object *report, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(report); i++) {
+		struct json_object *row = json_object_array_get_idx(report, i);
+
+		if (!strcmp(string(row, "check"), check))
+			return string(row, "found");
+	}
+	return "";
+}
+
+static void assert_peers(unsigned int flows, unsigned int peers, const char *no_echo)
+{
+	struct json_object *report;
+	char text[64];
+
+	n_flows = flows;
+	n_peers = peers;
+	assert_int_equal(run(check_main, true), EXIT_MISSING);
+	report = parsed();
+	snprintf(text, sizeof(text), "%u of %u flows have telemetry", flows - (flows + 3) / 4,
+		 flows);
+	assert_string_equal(found(report, "peers"), text);
+	assert_string_equal(found(report, "flows no-echo"), no_echo);
+	assert_string_equal(found(report, "flows empty"), "");
+	json_object_put(report);
+}
+
+/* One flow of four has a reason; peers are counted as far as a bound */
+static void check_names_a_few_peers(void **state)
+{
+	opt.output = OUTPUT_JSON;
+	assert_peers(4, 4, "1 of 4, to 11.0.0.0");
+	assert_peers(12, 4, "3 of 12, to 11.0.0.0");
+	assert_peers(12, 12, "3 of 12, to 11.0.0.0, 11.0.0.4, 11.0.0.8");
+	assert_peers(20, 16, "5 of 20, to 11.0.0.0, 11.0.0.4, 11.0.0.8 and 1 more");
+	assert_peers(4000, 4000, "1000 of 4000, to 11.0.0.0, 11.0.0.4, 11.0.0.8 and 997 more");
+	assert_peers(4004, 4000, "1001 of 4004, to 11.0.0.0, 11.0.0.4, 11.0.0.8 and 997 more");
+	assert_peers(4004, 4004,
+		     "1001 of 4004, to 11.0.0.0, 11.0.0.4, 11.0.0.8 and more than 997 more");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup(an_error_in_the_middle, reset),
 		cmocka_unit_test_setup(an_error_before_all, reset),
 		cmocka_unit_test_setup(flows_are_counted_for_prometheus, reset),
+		cmocka_unit_test_setup(check_names_a_few_peers, reset),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
