@@ -228,7 +228,7 @@ static int read_file(FILE *in, struct wanted **list, size_t *n)
 
 /*
  * Runs an object's command in a process of its own, as what a command leaves behind, its
- * lock and its maps, is to go with it. Gives the words that the agent keeps.
+ * maps and a lock that it takes, is to go with it. Gives the words that the agent keeps.
  */
 int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words)
 {
@@ -398,7 +398,7 @@ static int twice(const struct wanted *list, size_t n)
 
 static int apply(struct wanted *list, size_t n, bool dry)
 {
-	int ret = twice(list, n), err;
+	int ret = twice(list, n) ?: lock_agents(), err;
 	size_t i;
 
 	for (i = 0; i < n && !ret; i++)

@@ -25,7 +25,10 @@ static long long seconds(void)
 	return clock_ns(CLOCK_MONOTONIC) / 1000000000;
 }
 
-/* The holder's process id is in the file: who waits does so for one of them. */
+/*
+ * The id of the process that took it, or of the last that it has started, is in the file: who
+ * waits does so for one of them.
+ */
 static int wait_for_lock(int fd)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -33,12 +36,8 @@ static int wait_for_lock(int fd)
 	long long since = seconds();
 
 	while (seconds() - since <= LOCK_WAIT) {
-		if (!flock(fd, LOCK_EX | LOCK_NB)) {
-			/* for those who wait only: on a full file system there is no room */
-			if (!ftruncate(fd, 0))
-				dprintf(fd, "%d", getpid());
+		if (!flock(fd, LOCK_EX | LOCK_NB))
 			return EXIT_DONE;
-		}
 		if (errno != EWOULDBLOCK)
 			return errno_error(errno, "cannot lock \"" LOCK "\"");
 		if (pread(fd, now, sizeof(now) - 1, 0) > 0)
@@ -57,19 +56,30 @@ static int wait_for_lock(int fd)
 /*
  * One command at a time adds or removes agents, of those that share /run: else one could take
  * away the clsact that another found there, or two could serve one socket. The lock is
- * held until the process ends. It is on a file that root alone can open, because
- * whoever can open a file can keep it locked for ever.
+ * held until the process ends, and is that of all processes that it starts from then on. It
+ * is on a file that root alone can open, because whoever can open a file can keep it locked
+ * for ever.
  */
 int lock_agents(void)
 {
-	int fd = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	static bool held;
+	static int fd = -1;
 	struct stat st;
+	int ret = EXIT_DONE;
 
-	if (fd < 0 || fstat(fd, &st))
-		return errno_error(errno, "cannot open the lock \"" LOCK "\"");
-	if (st.st_uid || st.st_mode & 077)
-		return system_error("lock \"" LOCK "\" is wrong: allowed is a file that root alone may read or write");
-	return wait_for_lock(fd);
+	if (!held) {
+		fd = open(LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 || fstat(fd, &st))
+			return errno_error(errno, "cannot open the lock \"" LOCK "\"");
+		if (st.st_uid || st.st_mode & 077)
+			return system_error("lock \"" LOCK "\" is wrong: allowed is a file that root alone may read or write");
+		ret = wait_for_lock(fd);
+	}
+	held = !ret;
+	/* for those who wait only: on a full file system there is no room */
+	if (held && !ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET))
+		dprintf(fd, "%d", getpid());
+	return ret;
 }
 
 int load_error(int err, const char *agent)

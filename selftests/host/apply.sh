@@ -118,6 +118,33 @@ is "host change: the rest as before" "$(in_box save | grep ^host)" "host cgroup 
 in_box host del "$CGROUP/a b#"
 in_box port del t0
 
+# --- Two at once -------------------------------------------------------------------
+
+# The files begin at either end, so that what is last of one is first of the other.
+mapfile -t many < <(printf '%s\n' {v,w}{1..6} | sort)
+for i in {1..6}; do
+	ip -n "$box" link add "v$i" type veth peer "w$i"
+done
+printf 'port dev %s above 11\n' "${many[@]}" >"$tmp/file11"
+printf 'port dev %s above 22\n' "${many[@]}" u1 | sort -r >"$tmp/file22"
+# whole N: so often, two that run at once end in the state of one of their files
+whole()
+{
+	local n
+	for ((n = 0; n < $1; n++)); do
+		in_box apply "$tmp/file11" &
+		in_box apply "$tmp/file22" || return
+		wait $! || return
+		in_box save | sort >"$tmp/saved"
+		cmp -s "$tmp/saved" "$tmp/file11" || diff "$tmp/saved" <(sort "$tmp/file22") || return
+	done
+}
+check "two at once: the agents are those of one of the files" whole 8
+in_box port del u1 2>/dev/null || true
+for i in {1..6}; do
+	ip -n "$box" link del "v$i"
+done
+
 # --- change ----------------------------------------------------------------------
 
 says 2 'Error: there is no port on t0.' in_box port change t0 above 60
