@@ -303,13 +303,16 @@ static void check_ids(struct state *s)
 	for (i = 0; i < json_object_array_length(s->ports); i++) {
 		struct json_object *port = row(s->ports, i);
 		__u64 id = number(port, "id") & HPCCPP_LINK_MAX;
-		char check[IFNAMSIZ + 32];
+		const char *dev = string(port, "dev");
+		char check[IFNAMSIZ + 32], advice[IFNAMSIZ + 96];
 
-		snprintf(check, sizeof(check), "id of %s", string(port, "dev"));
+		snprintf(check, sizeof(check), "id of %s", dev);
+		snprintf(advice, sizeof(advice),
+			 "hpccpp port replace dev %s id ID, with one that is unique on each path",
+			 dev);
 		if (owner[id])
-			say(s, NOTE, check,
-			    "hpccpp port replace dev DEV id ID, with one that is unique on each path",
-			    "%llu is that of %s, too", id, string(owner[id], "dev"));
+			say(s, NOTE, check, advice, "%llu is that of %s, too", id,
+			    string(owner[id], "dev"));
 		owner[id] = port;
 	}
 }
@@ -332,7 +335,10 @@ static void check_rate(struct state *s, struct json_object *port)
 	say(s, NOTE, check, advice, "%s, as given; the device has %s", given, has);
 }
 
-/* What is left of ports of which somebody has removed a filter */
+/*
+ * What is left of ports of which somebody has removed a filter. A clsact without filters may
+ * be of one, or somebody's who has none yet.
+ */
 static int check_leftovers(struct state *s)
 {
 	struct json_object *rows = json_object_new_array();
@@ -340,12 +346,21 @@ static int check_leftovers(struct state *s)
 	size_t i;
 
 	for (i = 0; i < json_object_array_length(rows); i++) {
-		char check[IFNAMSIZ + 32];
+		struct json_object *left = row(rows, i);
+		bool sure = json_object_get_boolean(json_object_object_get(left, "sure"));
+		char check[IFNAMSIZ + 32], advice[2 * IFNAMSIZ + 128];
+		const char *dev = string(left, "dev");
 
-		snprintf(check, sizeof(check), "port %s", string(row(rows, i), "dev"));
-		say(s, MISSING, check,
-		    "hpccpp port replace dev DEV, or tc qdisc del dev DEV clsact if there is to be none",
-		    "%s", string(row(rows, i), "found"));
+		snprintf(check, sizeof(check), "port %s", dev);
+		if (sure)
+			snprintf(advice, sizeof(advice),
+				 "hpccpp port replace dev %s, or hpccpp port del dev %s if there is to be none",
+				 dev, dev);
+		else
+			snprintf(advice, sizeof(advice),
+				 "hpccpp port add dev %s if there is to be one; else nothing, or tc qdisc del dev %s clsact if it is nobody's",
+				 dev, dev);
+		say(s, sure ? MISSING : NOTE, check, advice, "%s", string(left, "found"));
 	}
 	json_object_put(rows);
 	return ret;

@@ -315,7 +315,8 @@ static int add_leftover(const struct qdisc *list, size_t n, int ifindex,
 	row = json_object_new_object();
 	put_str(row, "dev", dev);
 	put_str(row, "found", in ? "its program on egress is gone, that on ingress is there" :
-		"there is a clsact without filters, as if a port's had been removed");
+		"there is a clsact without filters: another's, or of a port whose filter was removed");
+	put_bool(row, "sure", in);
 	json_object_array_add(rows, row);
 	return EXIT_DONE;
 }

@@ -200,6 +200,7 @@ box_tc filter del dev t0 egress
 look
 stale d0 "responses come from 10.8.0.1, which d0 has no more" "an address that is gone"
 is "a filter on egress that somebody removed" "$(said "port t0")" "its program on egress is gone, that on ingress is there"
+is "... to be mended by" "$(advice "port t0")" "hpccpp port replace dev t0, or hpccpp port del dev t0 if there is to be none"
 ip -n "$box" addr flush dev d0
 ip -n "$box" addr add 10.8.0.1/24 dev d0
 box_tc filter del dev t0 ingress
@@ -247,7 +248,9 @@ verdict add da obj "$HPCCPP_BIN/other.bpf.o" sec of/ends_chain
 look
 like "a verdict before the agent" "$(said "port d0")" "$bypassed"
 is "... by whom" "$(advice "port d0")" "the bpf filter of preference 1 of d0 comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference 1"
-is "both filters that somebody removed" "$(said "port t0")" "there is a clsact without filters, as if a port's had been removed"
+is "both filters that somebody removed" "$(said "port t0")" \
+	"there is a clsact without filters: another's, or of a port whose filter was removed"
+is "... which may be as it should" "$(jq -r '.[] | select(.check == "port t0") | .status' "$tmp/check")" note
 verdict del
 verdict add da obj "$HPCCPP_BIN/other.bpf.o" sec of/bystander
 box_tc qdisc del dev t0 clsact

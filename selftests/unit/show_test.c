@@ -50,8 +50,12 @@ int port_rows(const char *dev, struct json_object *rows)
 
 	for (i = 0; i < n_ports; i++) {
 		struct json_object *row = json_object_new_object();
+		char name[16];
 
-		put_str(row, "dev", "d0");
+		snprintf(name, sizeof(name), "d%u", i);
+		put_str(row, "dev", name);
+		put_num(row, "id", 7);
+		put_str(row, "stale", "");
 		put_fixed(row, "U", HPCCPP_ONE / 2);
 		json_object_array_add(rows, row);
 	}
@@ -106,8 +110,19 @@ int qdisc_list(struct qdisc **list, size_t *n)
 	return EXIT_DONE;
 }
 
+static int leftover;	/* of a port on d9: -1 none, 0 a clsact, 1 a filter on ingress */
+
 int port_leftovers(struct json_object *rows)
 {
+	struct json_object *row = json_object_new_object();
+
+	put_str(row, "dev", "d9");
+	put_str(row, "found", "something");
+	put_bool(row, "sure", leftover > 0);
+	if (leftover >= 0)
+		json_object_array_add(rows, row);
+	else
+		json_object_put(row);
 	return EXIT_DONE;
 }
 
@@ -204,6 +219,7 @@ static int reset(void **state)
 	n_flows = 0;
 	n_peers = 1;
 	n_ports = 0;
+	leftover = -1;
 	bad_flow = 0;
 	no_iter = false;
 	port_ret = EXIT_DONE;
@@ -392,6 +408,40 @@ static void check_names_a_few_peers(void **state)
 		     "1001 of 4004, to 11.0.0.0, 11.0.0.4, 11.0.0.8 and more than 997 more");
 }
 
+static void assert_line(const char *check, const char *status, const char *advice)
+{
+	struct json_object *report, *row;
+	size_t i;
+
+	run(check_main, true);
+	report = parsed();
+	for (i = 0; i < json_object_array_length(report); i++) {
+		row = json_object_array_get_idx(report, i);
+		if (strcmp(string(row, "check"), check))
+			continue;
+		assert_string_equal(string(row, "status"), status);
+		assert_string_equal(string(row, "advice"), advice);
+		json_object_put(report);
+		return;
+	}
+	fail_msg("nothing is said of %s", check);
+}
+
+/* What to do can be done as it stands there, but for what only an operator knows. */
+static void advice_names_the_device(void **state)
+{
+	opt.output = OUTPUT_JSON;
+	n_ports = 2;
+	assert_line("id of d1", "note",
+		    "hpccpp port replace dev d1 id ID, with one that is unique on each path");
+	leftover = 1;
+	assert_line("port d9", "missing",
+		    "hpccpp port replace dev d9, or hpccpp port del dev d9 if there is to be none");
+	leftover = 0;
+	assert_line("port d9", "note",
+		    "hpccpp port add dev d9 if there is to be one; else nothing, or tc qdisc del dev d9 clsact if it is nobody's");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup(an_error_before_all, reset),
 		cmocka_unit_test_setup(flows_are_counted_for_prometheus, reset),
 		cmocka_unit_test_setup(check_names_a_few_peers, reset),
+		cmocka_unit_test_setup(advice_names_the_device, reset),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
