@@ -194,31 +194,37 @@ static int parse_line(struct wanted *w, char *line)
 	return EXIT_DONE;
 }
 
+static int append(struct wanted **list, size_t *n, const struct wanted *w)
+{
+	struct wanted *more = realloc(*list, (*n + 1) * sizeof(**list));
+
+	if (!more)
+		return system_error("no memory for %zu agents", *n + 1);
+	more[(*n)++] = *w;
+	*list = more;
+	return EXIT_DONE;
+}
+
 /* All that is in the file, with an agent in each; the lines stay allocated. */
 static int read_file(FILE *in, struct wanted **list, size_t *n)
 {
 	unsigned int line = 0;
 	char where[32];
-	struct wanted *more;
 	char *text = NULL;
 	size_t size = 0;
 	int ret;
 
 	for (; getline(&text, &size, in) >= 0; text = NULL, size = 0) {
-		more = realloc(*list, (*n + 1) * sizeof(**list));
-		if (!more)
-			return system_error("no memory for %zu lines", *n);
-		*list = more;
-		memset(&more[*n], 0, sizeof(*more));
-		more[*n].line = ++line;
+		struct wanted w = { .line = ++line };
+
 		snprintf(where, sizeof(where), "line %u", line);
 		subject = where;
-		ret = parse_line(&more[*n], text);
+		ret = parse_line(&w, text);
+		if (!ret && w.argc)
+			ret = append(list, n, &w);
 		subject = NULL;
 		if (ret)
 			return ret;
-		if (more[*n].argc)
-			++*n;
 	}
 	free(text);
 	return ferror(in) ? errno_error(errno, "cannot read the file") : EXIT_DONE;
@@ -364,6 +370,65 @@ static int each(struct wanted *w, bool dry)
 	return ret;
 }
 
+/* Whether a line is for several devices */
+static bool is_several(const struct wanted *w)
+{
+	return w->kind->run == port_main && names_devs(w->argv[2]);
+}
+
+static bool has_line(const struct wanted *list, size_t n, const char *dev)
+{
+	while (n--) {
+		if (list[n].kind->run == port_main && is_place(list[n].kind, list[n].argv[2], dev))
+			return true;
+	}
+	return false;
+}
+
+/* Makes of a line for several devices one for each that has none of its own. */
+static int expand_line(struct wanted *w, const struct wanted *own, size_t owns,
+		       struct wanted **list, size_t *n)
+{
+	struct json_object *names = json_object_new_array();	/* stay, as words of lines */
+	int ret = each(w, true);
+	char where[32];
+	size_t i;
+
+	snprintf(where, sizeof(where), "line %u", w->line);
+	subject = where;
+	if (!ret)
+		ret = port_new_devs(w->argv[2], names);
+	subject = NULL;
+	for (i = 0; i < json_object_array_length(names) && !ret; i++) {
+		struct wanted one = *w;
+
+		one.argv = calloc(w->argc + 1, sizeof(*one.argv));
+		if (!one.argv)
+			return system_error("no memory for %d words", w->argc);
+		memcpy(one.argv, w->argv, w->argc * sizeof(*one.argv));
+		one.argv[2] = (char *)json_object_get_string(json_object_array_get_idx(names, i));
+		one.words = NULL;
+		if (!has_line(own, owns, one.argv[2]))
+			ret = append(list, n, &one);
+	}
+	return ret;
+}
+
+static int expand(struct wanted **list, size_t *n)
+{
+	struct wanted *lines = *list;
+	size_t n_lines = *n, i;
+	int ret = EXIT_DONE;
+
+	*list = NULL;
+	*n = 0;
+	for (i = 0; i < n_lines && !ret; i++)
+		ret = is_several(&lines[i]) ? expand_line(&lines[i], lines, n_lines, list, n) :
+					      append(list, n, &lines[i]);
+	free(lines);
+	return ret;
+}
+
 /* Whether a cgroup is below another */
 static bool is_below(const char *path, const char *other)
 {
@@ -451,7 +516,7 @@ int apply_main(int argc, char **argv)
 		ret = usage_error("file \"%s\" has no agent: delete those there are one by one",
 				  file);
 	if (!ret)
-		ret = apply(list, n, args[DRY_RUN].n);
+		ret = expand(&list, &n) ?: apply(list, n, args[DRY_RUN].n);
 	if (in != stdin)
 		fclose(in);
 	free(list);

@@ -147,6 +147,7 @@ int write_prefixes(const struct bpf_map *map,
 /* Into a namespace by name, path or PID; stays where it is without one. */
 int netns_enter(const char *name);
 int find_dev(const char *dev, const char *netns, int *ifindex);
+int parse_dev_to_clear(const char *object, int argc, char **argv, const char **dev);
 int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
 		      int *ifindex);
 int draw_mark(__u32 *mark);
@@ -288,6 +289,8 @@ extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
 int port_leftovers(struct json_object *rows);
+bool names_devs(const char *text);
+int port_new_devs(const char *text, struct json_object *names);
 void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 		   size_t size);
 int host_rows(const char *cgroup, struct json_object *rows);

@@ -43,7 +43,8 @@ static const char usage[] =
 "add        where there is no port yet; replace: as add, or in place of the one\n"
 "           that is there, whose state goes on; change: what is given, and the\n"
 "           rest as it was\n"
-"DEV        the first word that is no keyword; behind \"dev\" it may be any\n"
+"DEV        the first word that is no keyword; behind \"dev\" it may be any. \"all\":\n"
+"           those with a link of their own, or a port; \"swp*\": those so named\n"
 "RATE       speed of the port, 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit\n"
 "           (kibit...; bytes: bps, kbps...). Default: that of the root qdisc\n"
 "           (netem, tbf, htb; under mq: of one queue), else that of ethtool\n"
@@ -571,16 +572,11 @@ static int read_back(const struct port_plan *p, struct argument *args, struct wo
 	return ret;
 }
 
-static int carry_out(enum put how, struct port_plan *p, struct argument *args,
-		     struct numbers *v, const char *netns)
+static int put_one(enum put how, struct port_plan *p, struct argument *args, struct numbers *v)
 {
 	struct words kept;
-	int ret = EXIT_DONE;
+	int ret = find_dev(p->dev, NULL, &p->ifindex);
 
-	if (how != PUT_CHANGE || !p->dev)
-		ret = check_words(args, v);
-	if (!ret)
-		ret = find_dev(p->dev, netns, &p->ifindex);
 	if (!ret)
 		ret = lock_agents();
 	if (!ret && how == PUT_CHANGE)
@@ -594,6 +590,25 @@ static int carry_out(enum put how, struct port_plan *p, struct argument *args,
 	if (p->old >= 0)
 		close(p->old);
 	return ret;
+}
+
+static int carry_out(enum put how, struct port_plan *p, struct argument *args,
+		     struct numbers *v, const char *netns)
+{
+	static const char *const commands[] = { "add", "replace", "change" };
+	int ret = EXIT_DONE;
+
+	if (how != PUT_CHANGE || !p->dev)
+		ret = check_words(args, v);
+	if (!ret)
+		ret = find_dev(NULL, netns, NULL);
+	if (ret || !names_devs(p->dev))
+		return ret ?: put_one(how, p, args, v);
+	if (args[ID].n)
+		return usage_error("id \"%u\" is wrong with dev \"%s\": allowed is the name of one device",
+				   v->id, p->dev);
+	/* in a file each has a line, which is checked for itself */
+	return opt.dry_run ? EXIT_DONE : port_each(commands[how], how != PUT_CHANGE, p->dev);
 }
 
 static int put_port(enum put how, int argc, char **argv)
@@ -667,7 +682,13 @@ static int port_delete(int argc, char **argv)
 	int ifindex, prog, ret;
 	bool in;
 
-	ret = find_dev_to_clear("port", argc, argv, &dev, &ifindex);
+	ret = parse_dev_to_clear("port", argc, argv, &dev);
+	if (!ret && names_devs(dev))
+		return port_each("delete", false, dev);
+	if (!ret)
+		ret = find_dev(dev, NULL, &ifindex);
+	if (!ret)
+		ret = lock_agents();
 	if (!ret)
 		ret = find_port(ifindex, &prog);
 	if (ret)
@@ -682,7 +703,7 @@ static int port_delete(int argc, char **argv)
 
 static int port_show(int argc, char **argv)
 {
-	return show_devs(port_fields, port_rows, argc, argv);
+	return show_devs(port_fields, port_rows_like, argc, argv);
 }
 
 int port_main(int argc, char **argv)

@@ -46,7 +46,12 @@ struct port_now {
 	bool ingress;		/* there is a program of ours on ingress */
 };
 
+/* port_devs.c */
+int port_each(const char *command, bool anew, const char *text);
+int port_rows_like(const char *text, struct json_object *rows);
+
 /* port_device.c */
+bool port_has_link(const char *dev);
 int port_check_device(const struct port_plan *p, struct device *d);
 void port_note_device(struct port_plan *p, const struct device *d);
 void port_read_now(struct port_now *now, const struct qdisc *list, size_t n, int ifindex,

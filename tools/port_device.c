@@ -37,20 +37,29 @@ static __u32 ethtool_channels(const char *dev)
 	return err ? 0 : c.tx_count + c.combined_count;
 }
 
-/* Devices that pass packets on to those that they are made of, or are on */
-static bool is_upper(const struct device *d)
+/* Not of devices that pass packets on to others, or to nobody */
+static bool has_link(const struct device *d)
 {
-	static const char *const kinds[] = {
-		"bond", "team", "bridge", "vxlan", "geneve", "gretap", "ip6gretap",
-		"macvlan", "macvtap", "vlan", "macsec",
+	static const char *const without[] = {
+		"bond", "team", "bridge", "openvswitch", "vxlan", "geneve", "gretap",
+		"ip6gretap", "erspan", "ip6erspan", "macvlan", "macvtap", "ipvlan", "ipvtap",
+		"vlan", "macsec", "vrf", "ifb", "dummy",
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (!strcmp(d->kind, kinds[i]))
-			return true;
+	for (i = 0; i < ARRAY_SIZE(without); i++) {
+		if (!strcmp(d->kind, without[i]))
+			return false;
 	}
-	return false;
+	return true;
+}
+
+/* Whether a port on a device needs no second thought */
+bool port_has_link(const char *dev)
+{
+	struct device d;
+
+	return !device_read(if_nametoindex(dev), &d) && d.type == ARPHRD_ETHER && has_link(&d);
 }
 
 static void name_lower(const struct device *d, char *text, size_t size)
@@ -88,7 +97,7 @@ void port_note_device(struct port_plan *p, const struct device *d)
 	p->cfg.sent = d->sent;
 	p->cfg.channels = ethtool_channels(p->dev);
 	strcpy(p->cfg.kind, p->qdisc.kind);
-	if (p->cfg.queue == HPCCPP_QUEUE_QDISC || !is_upper(d))
+	if (p->cfg.queue == HPCCPP_QUEUE_QDISC || has_link(d))
 		return;
 	name_lower(d, lower, sizeof(lower));
 	fprintf(stderr, "Warning: %s has no link of its own, as it is of kind %s: stamp %s instead.\n",

@@ -74,22 +74,30 @@ int find_dev(const char *dev, const char *netns, int *ifindex)
 	return EXIT_DONE;
 }
 
-/* `OBJECT delete [ dev ] DEV [ netns NAME ]`: the device, with the agents locked */
-int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
-		      int *ifindex)
+/* `OBJECT delete [ dev ] DEV [ netns NAME ]`: the device, in its namespace */
+int parse_dev_to_clear(const char *object, int argc, char **argv, const char **dev)
 {
 	const char *netns = NULL;
 	struct argument args[] = {
-		{ ARG("dev", arg_text, dev), .bare = true },
-		{ ARG("netns", arg_text, &netns) },
+		{ ARG("dev", arg_text, dev), .bare = true, .place = true },
+		{ ARG("netns", arg_text, &netns), .place = true },
 	};
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
 	if (!ret && !*dev)
 		ret = usage_error("\"dev\" is missing, try \"hpccpp %s help\"", object);
+	return ret ?: netns_enter(netns);
+}
+
+/* The same, with the agents locked */
+int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
+		      int *ifindex)
+{
+	int ret = parse_dev_to_clear(object, argc, argv, dev);
+
 	if (!ret)
-		ret = find_dev(*dev, netns, ifindex);
+		ret = find_dev(*dev, NULL, ifindex);
 	return ret ? ret : lock_agents();
 }
 

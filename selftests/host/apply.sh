@@ -113,6 +113,32 @@ echo "port dev t0 above 1" >"$tmp/file"
 apply
 is "a file for a namespace leaves host agents alone" "$(in_box save)" "port dev t0 above 1
 host cgroup $CGROUP/a\ b\# every 8"
+# Several devices: those that have a line of their own go by that
+cat >"$tmp/file" <<END
+port dev all base-rtt 30us
+port dev u0 base-rtt 40us
+END
+is "dry-run: a line for each of several devices" "$(apply dry-run | sort)" "+ port dev t1 base-rtt 30us
++ port dev u0 base-rtt 40us
++ port dev u1 base-rtt 30us
+~ port dev t0 base-rtt 30us"
+apply
+is "... done, and saved so" "$(in_box save | grep ^port | sort)" "port dev t0 base-rtt 30us
+port dev t1 base-rtt 30us
+port dev u0 base-rtt 40us
+port dev u1 base-rtt 30us"
+is "... and nothing is to be done again" "$(apply dry-run)" ""
+several() # STATUS PATTERN LINE...: the file of these lines is refused, like PATTERN
+{
+	printf '%s\n' "${@:3}" >"$tmp/file"
+	says "$1" "Error: line $2" apply
+}
+several 255 '1: id "5" is wrong with dev "all": allowed is the name of one device.' "port dev all id 5"
+several 2 '2: cannot find a device like "swp\*".' "port dev t0" "port dev swp*"
+several 255 '2 is for "t0", and line 1 for "t0".' "port dev t*" "port dev ?0"
+is "... and nothing has changed" "$(in_box -j port show | jq -c 'map(.base_rtt) | sort')" "[30,30,30,40]"
+echo "port dev t0 above 1" >"$tmp/file"
+apply
 in_box host change "$CGROUP/a b#" records 2
 is "host change: the rest as before" "$(in_box save | grep ^host)" "host cgroup $CGROUP/a\ b\# records 2 every 8"
 in_box host del "$CGROUP/a b#"

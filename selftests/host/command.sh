@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 297
+ktap_plan 316
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -432,6 +432,51 @@ check "mq: a queue each" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1
 check "... in text with their numbers" grep -q '^q0 txq 1 id 9 ' <("$HPCCPP" port show q0 netns "$box")
 off q0
 check "nothing is left of these" same_state "$tmp/before"
+
+# Several devices at once
+devs() { "$HPCCPP" -j port show "$@" netns "$box" | jq -r 'map(.dev) | unique | join(" ")'; }	# [DEV]
+every() { "$HPCCPP" -j port show netns "$box" | jq -e "all(.[]; $1)"; }	# JQ-CONDITION
+one_fails() # COMMAND DEV OPTION...: status 2, and what is said, sorted, is that of stdin
+{
+	local status=0
+	"$HPCCPP" port "$1" dev "$2" netns "$box" "${@:3}" 2>"$tmp/err" || status=$?
+	sort "$tmp/err" | diff - /dev/stdin && [[ $status -eq 2 ]]
+}
+says 255 'id "7" is wrong with dev "d*": allowed is the name of one device' port add dev 'd*' id 7 netns "$box"
+says 255 'id "7" is wrong with dev "all": allowed is the name of one device' port add all id 7 netns "$box"
+says 255 'base-rtt "9" lacks its unit: *' port add all base-rtt 9 netns "$box"
+says 2 'cannot find a device like "swp*"' port add dev 'swp*' netns "$box"
+says 2 'cannot find a device like "swp*"' port show dev 'swp*' netns "$box"
+says 2 'cannot find a device like "d*" with a port' port change dev 'd*' netns "$box" above 50
+says 2 'cannot find a device like "all" with a port' port del all netns "$box"
+on all base-rtt 9us
+check "all: those that have a link of their own" [ "$(devs)" = "d0 d1 e0 e1 q0 q1" ]
+check "... are told the same" every '.base_rtt == 9'
+check "... and saved one by one" [ "$("$HPCCPP" -n "$box" save | grep ^port | sort)" = \
+	"$(printf 'port dev %s base-rtt 9us\n' d0 d1 e0 e1 q0 q1)" ]
+check "show: those of a pattern" [ "$(devs dev 'd?')" = "d0 d1" ]
+check "... all" [ "$(devs all)" = "$(devs)" ]
+check "add: an error names the device, ..." one_fails add 'd[0-3]' <<END
+Error: d0: a port exists already on d0.
+Error: d1: a port exists already on d1.
+Error: d3: no rate known for d3: give one with rate RATE.
+END
+off 'e*'
+check "delete: those of a pattern" [ "$(devs)" = "d0 d1 q0 q1" ]
+check "replace: ... and the others are done all the same" one_fails replace '[deq]?' base-rtt 8us <<END
+Error: d3: no rate known for d3: give one with rate RATE.
+END
+check "... as with replace" [ "$(devs)" = "d0 d1 e0 e1 q0 q1" ]
+change '[!q]*' above 44
+check "change: those that have a port" every \
+	'.base_rtt == 8 and .above == (if .dev[:1] == "q" then null else 44 end)'
+off all
+check "delete: all, nothing is left" same_state "$tmp/before"
+ip -n "$box" link add 'd*' type veth peer x0
+on 'd*'
+check "a device may be called like a pattern" [ "$(devs)" = "d*" ]
+off 'd*'
+ip -n "$box" link del 'd*'
 
 # --- Hosts -------------------------------------------------------------------
 

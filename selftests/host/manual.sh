@@ -128,7 +128,9 @@ same "values of what" "$(completed monitor what '')" "$(allowed monitor what @ -
 same "values of sort" "$(completed monitor sort '')" "$(allowed monitor sort @ --)"
 same "values of a host's mode" "$(completed host add mode '')" "$(allowed host add mode @ --)"
 same "values of role" "$(completed check role '')" "$(allowed check role @ --)"
-same "devices" "$(completed port add dev '')" "$(cd /sys/class/net && printf '%s\n' * | sort | paste -sd' ')"
+devices() { cd /sys/class/net && printf '%s\n' * "$@" | sort | paste -sd' '; }	# MORE...
+same "devices" "$(completed port add dev '')" "$(devices all)"
+same "... one by one" "$(completed cnp add dev '')" "$(devices)"
 }
 same "a word begun" "$(completed mo)" monitor
 same "a cgroup begun" "$(completed host add cgroup /pro)" /proc

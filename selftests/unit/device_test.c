@@ -190,6 +190,25 @@ static void devices_with_a_link(void **state)
 	assert_string_equal(caught(), "");
 }
 
+/* Those that "port add dev all" takes */
+static void links_of_their_own(void **state)
+{
+	static const struct { unsigned int type; const char *kind; bool has; } list[] = {
+		{ ARPHRD_ETHER, "", true }, { ARPHRD_ETHER, "veth", true },
+		{ ARPHRD_ETHER, "dsa", true }, { ARPHRD_LOOPBACK, "", false },
+		{ ARPHRD_NONE, "tun", false }, { ARPHRD_ETHER, "tun", true },
+		{ ARPHRD_ETHER, "bond", false }, { ARPHRD_ETHER, "vlan", false },
+		{ ARPHRD_ETHER, "vxlan", false }, { ARPHRD_ETHER, "dummy", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		device = (struct device){ .type = list[i].type };
+		strcpy(device.kind, list[i].kind);
+		assert_int_equal(port_has_link("lo"), list[i].has);
+	}
+}
+
 static void who_is_in_front(void **state)
 {
 	static const struct qdisc clsact = { .ifindex = 1, .parent = TC_H_INGRESS };
@@ -213,6 +232,7 @@ int main(void)
 		cmocka_unit_test(what_has_changed),
 		cmocka_unit_test(what_has_changed_under_mq),
 		cmocka_unit_test(devices_with_a_link),
+		cmocka_unit_test(links_of_their_own),
 		cmocka_unit_test(who_is_in_front),
 	};
 

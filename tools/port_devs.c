@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commands of `hpccpp port` for several devices: "dev all", or a pattern such as
+ * "dev swp*", which takes those that there are now.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hpccpp.h"
+#include "port.h"
+
+#define ALL	"all"
+
+/* Whether a text is one of these, and not the name of a device */
+bool names_devs(const char *text)
+{
+	return text && (!strcmp(text, ALL) || strpbrk(text, "*?[")) && !if_nametoindex(text);
+}
+
+/* The names of those that a text takes, and that fit, if that is asked */
+static int find_devs(const char *text, bool (*fits)(const char *dev), const char *with,
+		     struct json_object *names)
+{
+	struct if_nameindex *all = if_nameindex(), *dev;
+
+	if (!all)
+		return errno_error(errno, "cannot list the devices");
+	for (dev = all; dev->if_index; dev++) {
+		if ((!strcmp(text, ALL) || !fnmatch(text, dev->if_name, 0)) &&
+		    (!fits || fits(dev->if_name)))
+			json_object_array_add(names, json_object_new_string(dev->if_name));
+	}
+	if_freenameindex(all);
+	return json_object_array_length(names) ? EXIT_DONE :
+	       system_error("cannot find a device like \"%s\"%s", text, with);
+}
+
+/* What can be named one by one can be taken by a pattern; "all" is what needs no thought. */
+int port_new_devs(const char *text, struct json_object *names)
+{
+	return strcmp(text, ALL) ? find_devs(text, NULL, "", names) :
+	       find_devs(text, port_has_link, " with an Ethernet header and a link of its own",
+			 names);
+}
+
+/* Whatever can be read of it */
+static bool has_port(const char *dev)
+{
+	struct json_object *rows = json_object_new_array();
+	bool has;
+
+	opt.quiet = true;
+	port_rows(dev, rows);
+	opt.quiet = false;
+	has = json_object_array_length(rows);
+	json_object_put(rows);
+	return has;
+}
+
+static const char *nth(struct json_object *list, size_t i)
+{
+	return json_object_get_string(json_object_array_get_idx(list, i));
+}
+
+/*
+ * Runs a command with the words that were given for each device that a text takes: of those
+ * that are there for a new port, else of those with a port. After an error it goes on with
+ * the next.
+ */
+int port_each(const char *command, bool anew, const char *text)
+{
+	struct json_object *names = json_object_new_array(), *words = list_words(&given);
+	size_t n = json_object_array_length(words), i;
+	char **argv = calloc(n + 3, sizeof(*argv));
+	int ret;
+
+	if (!argv)
+		return system_error("no memory for %zu words", n + 3);
+	argv[0] = (char *)command;
+	argv[1] = "dev";
+	for (i = 0; i < n; i++)
+		argv[i + 3] = (char *)nth(words, i);
+	ret = anew ? port_new_devs(text, names) : find_devs(text, has_port, " with a port", names);
+	for (i = 0; i < json_object_array_length(names); i++) {
+		argv[2] = (char *)nth(names, i);
+		subject = argv[2];
+		ret = run_apart(port_main, n + 3, argv, NULL) ?: ret;
+	}
+	subject = NULL;
+	free(argv);
+	json_object_put(words);
+	json_object_put(names);
+	return ret;
+}
+
+/* The ports of the device or of those that a text names, or with NULL all */
+int port_rows_like(const char *text, struct json_object *rows)
+{
+	struct json_object *names;
+	size_t i;
+	int ret;
+
+	if (!names_devs(text))
+		return port_rows(text, rows);
+	if (!strcmp(text, ALL))
+		return port_rows(NULL, rows);
+	names = json_object_new_array();
+	ret = find_devs(text, NULL, "", names);
+	for (i = 0; i < json_object_array_length(names); i++)
+		ret = port_rows(nth(names, i), rows) ?: ret;
+	json_object_put(names);
+	return ret;
+}
