@@ -143,7 +143,7 @@ struct bpf_map;
 int write_prefixes(const struct bpf_map *map,
 		   const struct hpccpp_prefix *prefixes, unsigned int n);
 
-/* tc.c: what all that is attached to devices takes */
+/* device.c: what all that is attached to devices takes */
 /* Into a namespace by name, path or PID; stays where it is without one. */
 int netns_enter(const char *name);
 int find_dev(const char *dev, const char *netns, int *ifindex);
