@@ -463,7 +463,7 @@ static int twice(const struct wanted *list, size_t n)
 
 static int apply(struct wanted *list, size_t n, bool dry)
 {
-	int ret = twice(list, n) ?: lock_agents(), err;
+	int ret = twice(list, n), err;
 	size_t i;
 
 	for (i = 0; i < n && !ret; i++)
@@ -516,7 +516,7 @@ int apply_main(int argc, char **argv)
 		ret = usage_error("file \"%s\" has no agent: delete those there are one by one",
 				  file);
 	if (!ret)
-		ret = expand(&list, &n) ?: apply(list, n, args[DRY_RUN].n);
+		ret = lock_agents() ?: expand(&list, &n) ?: apply(list, n, args[DRY_RUN].n);
 	if (in != stdin)
 		fclose(in);
 	free(list);

@@ -165,7 +165,8 @@ int dev_rows(const char *dev, struct json_object *rows,
 		ret = add(list, n, d->if_index, d->if_name, rows) ?: ret;
 		subject = NULL;
 	}
-	if_freenameindex(devs);
+	if (devs)
+		if_freenameindex(devs);
 	free(list);
 	return ret;
 }

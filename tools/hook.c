@@ -96,13 +96,22 @@ bool uses_clsact(void)
 }
 
 /*
- * What is in the way of a program: the one of the same agent, another agent's that it comes
- * behind, as fds or -1, and whether one that is none of ours is before it.
+ * What there is where a program goes: one of the same agent, and on tcx another agent's that
+ * it comes behind, as fds or -1, and whether one that is none of ours is before it.
  */
 struct place {
 	int old, behind;
 	bool outrun;
 };
+
+static void close_place(struct place *p)
+{
+	if (p->old >= 0)
+		close(p->old);
+	if (p->behind >= 0)
+		close(p->behind);
+	*p = (struct place) { .old = -1, .behind = -1 };
+}
 
 static int tcx_place(const struct hook *h, struct place *p)
 {
@@ -110,15 +119,14 @@ static int tcx_place(const struct hook *h, struct place *p)
 	int a, ret, fd;
 	__u32 i;
 
-	*p = (struct place) { .old = -1, .behind = -1 };
 	ret = tcx_read(h, &c);
 	if (ret)
-		return errno_error(ret, "cannot read which programs a device has");
+		return errno_error(ret, "cannot read which programs the device has");
 	for (i = 0; i < c.n && p->old < 0; i++) {
 		for (fd = -1, a = 0; fd < 0 && a <= (int)h->agent && !ret; a++)
 			ret = prog_open(c.ids[i], agents[a].prog, &fd);
 		if (ret)
-			break;
+			return ret;
 		if (fd < 0) {
 			p->outrun = true;
 		} else if (a - 1 == (int)h->agent) {
@@ -129,15 +137,7 @@ static int tcx_place(const struct hook *h, struct place *p)
 			p->behind = fd;
 		}
 	}
-	return ret;
-}
-
-static void close_place(const struct place *p)
-{
-	if (p->old >= 0)
-		close(p->old);
-	if (p->behind >= 0)
-		close(p->behind);
+	return EXIT_DONE;
 }
 
 /* bpf_prog_attach_opts() of the libbpf of 2022 knows no other program to come behind. */
@@ -156,29 +156,27 @@ static int tcx_attach(const struct hook *h, int prog, __u32 flags, int replaced,
 
 static int tcx_detach(const struct hook *h, int prog)
 {
-	return bpf_prog_detach2(prog, h->ifindex, tcx_type(h));
+	int err = bpf_prog_detach2(prog, h->ifindex, tcx_type(h));
+
+	return err == -ENOENT ? 0 : err;
 }
 
 /*
  * One that another has come before goes to the front again, where for a moment packets meet
  * the old program after the new one; else no packet meets both or none.
  */
-static int tcx_put(const struct hook *h, int prog, bool replace)
+static int tcx_put(const struct hook *h, int prog, const struct place *p)
 {
-	struct place p;
 	int err;
 
-	if (tcx_place(h, &p))
-		err = -EIO;
-	else if (p.old >= 0 && !replace)
-		err = -EEXIST;
-	else if (p.old >= 0 && !p.outrun)
-		err = tcx_attach(h, prog, BPF_F_REPLACE, p.old, -1);
-	else
-		err = tcx_attach(h, prog, p.behind < 0 ? TCX_BEFORE : TCX_AFTER, -1, p.behind);
-	if (!err && p.old >= 0 && p.outrun)
-		err = tcx_detach(h, p.old);
-	close_place(&p);
+	if (p->old >= 0 && !p->outrun)
+		return tcx_attach(h, prog, BPF_F_REPLACE, p->old, -1);
+	err = tcx_attach(h, prog, p->behind < 0 ? TCX_BEFORE : TCX_AFTER, -1, p->behind);
+	if (err || p->old < 0)
+		return err;
+	err = tcx_detach(h, p->old);
+	if (err)
+		tcx_detach(h, prog);
 	return err;
 }
 
@@ -194,10 +192,13 @@ static int find_filter(const struct hook *h, int *prog)
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = h->ifindex, .attach_point = h->point);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
 			    .priority = agents[h->agent].priority);
+	int err = bpf_tc_query(&hook, &opts);
 
-	if (bpf_tc_query(&hook, &opts))
+	/* no such filter, or another's; no clsact; the device is gone */
+	if (err == -ENOENT || err == -EINVAL || err == -ENODEV)
 		return EXIT_DONE;
-	return prog_open(opts.prog_id, agents[h->agent].prog, prog);
+	return err ? errno_error(err, "cannot read which filters the device has") :
+		     prog_open(opts.prog_id, agents[h->agent].prog, prog);
 }
 
 /* A program in the place of a filter: of the one that is there, or in a free one */
@@ -217,8 +218,9 @@ static int remove_filter(const struct hook *h)
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = h->ifindex, .attach_point = h->point);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .handle = HPCCPP_TC_HANDLE,
 			    .priority = agents[h->agent].priority);
+	int err = bpf_tc_detach(&hook, &opts);
 
-	return bpf_tc_detach(&hook, &opts);
+	return err == -ENOENT ? 0 : err;
 }
 
 /* The map of any of our filters on a device that says whose the clsact is, an fd or -1 */
@@ -273,6 +275,17 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
+static int find_place(const struct hook *h, struct place *p)
+{
+	int ret;
+
+	*p = (struct place) { .old = -1, .behind = -1 };
+	ret = uses_clsact() ? find_filter(h, &p->old) : tcx_place(h, p);
+	if (ret)
+		close_place(p);
+	return ret;
+}
+
 /* Our program on a hook of a device: an fd, or -1 without one */
 int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog)
 {
@@ -280,10 +293,7 @@ int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point poi
 	struct place p;
 	int ret;
 
-	*prog = -1;
-	if (uses_clsact())
-		return find_filter(&h, prog);
-	ret = tcx_place(&h, &p);
+	ret = find_place(&h, &p);
 	*prog = p.old;
 	p.old = -1;
 	close_place(&p);
@@ -310,9 +320,9 @@ bool find_foremost(int ifindex, struct bpf_prog_info *info)
 	       strncmp(info->name, agents[DEV_PORT].prog, strlen(agents[DEV_PORT].prog));
 }
 
-static int put(const struct hook *h, int prog, bool replace)
+static int put(const struct hook *h, int prog, const struct place *p)
 {
-	return uses_clsact() ? put_filter(h, prog, replace) : tcx_put(h, prog, replace);
+	return uses_clsact() ? put_filter(h, prog, p->old >= 0) : tcx_put(h, prog, p);
 }
 
 static int take(const struct hook *h, int prog)
@@ -320,33 +330,61 @@ static int take(const struct hook *h, int prog)
 	return uses_clsact() ? remove_filter(h) : tcx_detach(h, prog);
 }
 
+/* As it was before put() */
+static void undo(const struct hook *h, int prog, const struct place *p)
+{
+	if (p->old < 0)
+		take(h, prog);
+	else if (uses_clsact())
+		put_filter(h, p->old, true);
+	else
+		tcx_attach(h, p->old, BPF_F_REPLACE, prog, -1);
+}
+
+/* Both hooks of a device */
+struct hooks {
+	struct hook in, out;
+	struct place at_in, at_out;
+};
+
+static int find_places(struct hooks *b, enum dev_agent agent, int ifindex)
+{
+	int ret;
+
+	b->in = (struct hook) { agent, ifindex, BPF_TC_INGRESS };
+	b->out = (struct hook) { agent, ifindex, BPF_TC_EGRESS };
+	ret = find_place(&b->in, &b->at_in);
+	if (ret)
+		return ret;
+	ret = find_place(&b->out, &b->at_out);
+	if (ret)
+		close_place(&b->at_in);
+	return ret;
+}
+
 /*
  * Ingress first, for the copies that egress sends there, and what was there until egress
- * sends no more of them. A hook whose old program is -1 has none of ours.
+ * sends no more of them.
  */
-static int put_both(const struct hook *ingress, const struct hook *egress, int in, int out,
-		    int old_in, int old_out)
+static int put_both(const struct hooks *b, int in, int out)
 {
 	int err = 0;
 
 	if (in >= 0)
-		err = put(ingress, in, old_in >= 0);
+		err = put(&b->in, in, &b->at_in);
 	if (err)
 		return err;
-	err = put(egress, out, old_out >= 0);
-	if (!err && in < 0 && old_in >= 0)
-		take(ingress, old_in);
-	if (err && in >= 0 && old_in >= 0)
-		put(ingress, old_in, true);
-	else if (err && in >= 0)
-		take(ingress, in);
+	err = put(&b->out, out, &b->at_out);
+	if (!err && in < 0 && b->at_in.old >= 0)
+		take(&b->in, b->at_in.old);
+	if (err && in >= 0)
+		undo(&b->in, in, &b->at_in);
 	return err;
 }
 
-static int put_on_clsact(const char *dev, const struct hook *ingress, const struct hook *egress,
-			 int in, int out, int old_in, int old_out)
+static int put_on_clsact(const char *dev, const struct hooks *b, int in, int out)
 {
-	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = egress->ifindex,
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = b->out.ifindex,
 			    .attach_point = BPF_TC_EGRESS);
 	bool own;
 	int err;
@@ -355,18 +393,17 @@ static int put_on_clsact(const char *dev, const struct hook *ingress, const stru
 	own = !err;
 	if (err && err != -EEXIST)
 		return err;
-	err = bind_clsact(egress->ifindex, own, in, out);
+	err = bind_clsact(b->out.ifindex, own, in, out);
 	if (!err)
-		err = put_both(ingress, egress, in, out, old_in, old_out);
+		err = put_both(b, in, out);
 	if (err && own)
-		remove_clsact(dev, egress->ifindex);
+		remove_clsact(dev, b->out.ifindex);
 	return err;
 }
 
 /*
  * Programs to both hooks of a device, or to egress alone when in is -1. With replace they
- * take the place of ours that are there, with no packet between that passes neither. Returns
- * -EEXIST when another's filter has the place, with nothing said.
+ * take the place of ours that are there, with no packet between that passes neither.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.
@@ -374,36 +411,41 @@ static int put_on_clsact(const char *dev, const struct hook *ingress, const stru
 int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
 		    int out)
 {
-	const struct hook ingress = { agent, ifindex, BPF_TC_INGRESS };
-	const struct hook egress = { agent, ifindex, BPF_TC_EGRESS };
-	int old_in = -1, old_out = -1, err;
+	const char *name = agents[agent].name;
 	sigset_t all, old;
+	struct hooks b;
+	int ret, err;
 
-	if (replace && (find_program(agent, ifindex, BPF_TC_INGRESS, &old_in) ||
-			find_program(agent, ifindex, BPF_TC_EGRESS, &old_out)))
-		return EXIT_SYSTEM;
-	err = prog_set_version(out, "");
+	ret = find_places(&b, agent, ifindex);
+	if (ret)
+		return ret;
+	if (!replace && (b.at_in.old >= 0 || b.at_out.old >= 0))
+		ret = system_error("%s has the %s of another command already", dev, name);
+	err = ret ? 0 : prog_set_version(out, "");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	if (!err)
-		err = uses_clsact() ?
-		      put_on_clsact(dev, &ingress, &egress, in, out, old_in, old_out) :
-		      put_both(&ingress, &egress, in, out, old_in, old_out);
+	if (!ret && !err)
+		err = uses_clsact() ? put_on_clsact(dev, &b, in, out) : put_both(&b, in, out);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (old_in >= 0)
-		close(old_in);
-	if (old_out >= 0)
-		close(old_out);
-	if (!err || err == -EEXIST)
-		return err;
-	return errno_error(err, "cannot attach to %s", dev);
+	close_place(&b.at_in);
+	close_place(&b.at_out);
+	if (err == -EEXIST)
+		return system_error("%s has another's filter at preference %u, where the %s's goes",
+				    dev, agents[agent].priority, name);
+	return err ? errno_error(err, "cannot attach to %s", dev) : ret;
 }
 
-static int detach(const struct hook *h, int prog)
+/* All that there are: a command that was killed may have left two. */
+static int take_all(const struct hook *h)
 {
-	int err = prog < 0 ? 0 : take(h, prog);
+	struct place p;
+	int err = 0;
 
-	return err == -ENOENT ? 0 : err;
+	while (!err && !find_place(h, &p) && p.old >= 0) {
+		err = take(h, p.old);
+		close_place(&p);
+	}
+	return err;
 }
 
 /*
@@ -414,28 +456,18 @@ int detach_programs(enum dev_agent agent, const char *dev, int ifindex)
 {
 	const struct hook ingress = { agent, ifindex, BPF_TC_INGRESS };
 	const struct hook egress = { agent, ifindex, BPF_TC_EGRESS };
-	int map = uses_clsact() ? clsact_map(ifindex) : -1;
-	int in = -1, out = -1, err, ret;
+	int map = uses_clsact() ? clsact_map(ifindex) : -1, err, ret = EXIT_DONE;
 	sigset_t all, old;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	ret = find_program(agent, ifindex, BPF_TC_INGRESS, &in) ?:
-	      find_program(agent, ifindex, BPF_TC_EGRESS, &out);
-	if (!ret) {
-		err = detach(&egress, out) ?: detach(&ingress, in);
-		if (err)
-			ret = errno_error(err, "cannot remove the %s on %s",
-					  agents[agent].name, dev);
-		else if (map >= 0)
-			ret = remove_clsact(dev, ifindex);
-	}
+	err = take_all(&egress) ?: take_all(&ingress);
 	if (map >= 0)
 		close(map);
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
+	if (err)
+		ret = errno_error(err, "cannot remove the %s on %s", agents[agent].name, dev);
+	else if (map >= 0)
+		ret = remove_clsact(dev, ifindex);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }

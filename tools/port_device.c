@@ -43,7 +43,7 @@ static bool has_link(const struct device *d)
 	static const char *const without[] = {
 		"bond", "team", "bridge", "openvswitch", "vxlan", "geneve", "gretap",
 		"ip6gretap", "erspan", "ip6erspan", "macvlan", "macvtap", "ipvlan", "ipvtap",
-		"vlan", "macsec", "vrf", "ifb", "dummy",
+		"vlan", "macsec", "hsr", "batadv", "amt", "vrf", "ifb", "dummy",
 	};
 	size_t i;
 

@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hpccpp.h"
 #include "port.h"
@@ -45,18 +46,17 @@ int port_new_devs(const char *text, struct json_object *names)
 			 names);
 }
 
-/* Whatever can be read of it */
+/* Or the half of one */
 static bool has_port(const char *dev)
 {
-	struct json_object *rows = json_object_new_array();
-	bool has;
+	int ifindex = if_nametoindex(dev), prog;
+	bool in = false;
 
-	opt.quiet = true;
-	port_rows(dev, rows);
-	opt.quiet = false;
-	has = json_object_array_length(rows);
-	json_object_put(rows);
-	return has;
+	if (find_port(ifindex, &prog))
+		return false;
+	if (prog >= 0)
+		close(prog);
+	return prog >= 0 || (!find_ingress(ifindex, &in) && in);
 }
 
 static const char *nth(struct json_object *list, size_t i)
@@ -82,7 +82,11 @@ int port_each(const char *command, bool anew, const char *text)
 	argv[1] = "dev";
 	for (i = 0; i < n; i++)
 		argv[i + 3] = (char *)nth(words, i);
-	ret = anew ? port_new_devs(text, names) : find_devs(text, has_port, " with a port", names);
+	/* once, which those that it is run by have too */
+	ret = lock_agents() ?: check_hooks();
+	if (!ret)
+		ret = anew ? port_new_devs(text, names) :
+			     find_devs(text, has_port, " with a port", names);
 	for (i = 0; i < json_object_array_length(names); i++) {
 		argv[2] = (char *)nth(names, i);
 		subject = argv[2];
@@ -107,7 +111,7 @@ int port_rows_like(const char *text, struct json_object *rows)
 	if (!strcmp(text, ALL))
 		return port_rows(NULL, rows);
 	names = json_object_new_array();
-	ret = find_devs(text, NULL, "", names);
+	ret = check_hooks() ?: find_devs(text, NULL, "", names);
 	for (i = 0; i < json_object_array_length(names); i++)
 		ret = port_rows(nth(names, i), rows) ?: ret;
 	json_object_put(names);

@@ -101,8 +101,6 @@ static int attach(struct port_bpf *skel, const struct port_plan *p)
 	if (!ret && p->keeps)
 		err = set_cfg(bpf_program__fd(skel->progs.hpccpp_port_set), &p->cfg);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (ret == -EEXIST)
-		return system_error("a port exists already on %s", p->dev);
 	return err ? errno_error(err, "cannot configure the port on %s", p->dev) : ret;
 }
 

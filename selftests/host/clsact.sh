@@ -65,6 +65,13 @@ check "... on ingress" refused port add accept 10.0.0.0/8
 why "t0 has another's ingress filter at preference 1, where a port's goes"
 check "... stays" grep -q bystander <(filters ingress)
 bare
+make
+tc -n "$box" qdisc replace dev t0 root fq
+filter egress bystander 2
+check "... in a cnp agent's" refused "$HPCCPP" cnp add dev t0 netns "$box" rate 1gbit accept ::/0
+why "t0 has another's filter at preference 2, where the agent's goes"
+assert_eq "... of which nothing stays" "$(programs "$box" t0 ingress | wc -l)" 0
+bare
 tc -n "$box" qdisc add dev t0 ingress
 check "a qdisc in the clsact's place" refused port add
 why "t0 has a qdisc ingress, which excludes the clsact that a port needs"

@@ -264,12 +264,12 @@ machine_free() { exec {machine}>&-; }
 # --- Namespaces --------------------------------------------------------------
 
 # programs NS DEV ingress|egress: ids and names of the eBPF programs there, in their order, by
-# tcx where this kernel has it, and of a clsact
+# tcx where this kernel has it, and of a clsact. Where nobody knows, it is not nothing.
 programs()
 {
-	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]]
+	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]] || echo "0 error"
 	tc -n "$1" -j filter show dev "$2" "$3" |
-		jq -r '.[].options.prog | select(.) | "\(.id) \(.name)"'
+		jq -r '.[].options.prog | select(.) | "\(.id) \(.name)"' || echo "0 error"
 }
 
 # setup_ns NAME...: each with a random suffix, and in the variable NAME.

@@ -234,8 +234,7 @@ int bpf_map_lookup_elem_flags(int fd, const void *key, void *value, __u64 flags)
 
 static struct qdisc qdiscs[4];
 static size_t n_qdiscs;
-static bool there[2];		/* filters of ours, by direction; of another's on attaching */
-static bool foreign;
+static bool there[2];		/* programs of ours, by direction */
 static bool clsact = true;	/* the kernel has no tcx */
 static __u64 speed;
 static int asked_rdma;
@@ -308,8 +307,6 @@ int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool rep
 {
 	assert_true(loaded && ifindex == IFINDEX && in == IN_FD && out == OUT_FD);
 	assert_true(replace || (!there[0] && !there[1]));
-	if (foreign)
-		return -EEXIST;
 	there[0] = true;
 	there[1] = true;
 	return EXIT_DONE;
@@ -401,7 +398,6 @@ static int reset(void **state)
 	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "fq");
 	there[0] = false;
 	there[1] = false;
-	foreign = false;
 	speed = 0;
 	asked_rdma = 0;
 	return 0;

@@ -15,8 +15,6 @@ static void one_agent_of_a_device(void **state)
 		assert_false(there[0] || there[1]);
 	}
 	refused("delete dev ha", "there is no agent on ha");
-	foreign = true;
-	refused(ADD "rate 1gbit", "ha has another's filter at preference 2");
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Maps of the agents: what the command writes and shows, and the programs use.
- * Nothing is pinned: the command finds a port's program by its TC filter and a
+ * Nothing is pinned: the command finds a port's program on its device and a
  * host's by its cgroup, and the maps by the program (by name, below).
  */
 #ifndef HPCCPP_AGENT_H
@@ -40,12 +40,12 @@ struct hpccpp_version {
 /*
  * Port agent: program "hpccpp_port", or "hpccpp_port_ext" where it is to do more
  * than write its load into all that asks, or "hpccpp_port_cnp" where that has to do
- * with RoCEv2; one TC egress filter on the device.
+ * with RoCEv2; on the device's egress.
  */
 
 /*
- * In front of all others, which may end the chain. Beside another filter of eBPF with that
- * preference the handle tells ours.
+ * Of filters, where there is no tcx: in front of all others, which may end the chain.
+ * Beside another filter of eBPF with that preference the handle tells ours.
  */
 #define HPCCPP_TC_PRIO		1	/* preference of a port's filters */
 #define HPCCPP_TC_HANDLE	0x4850
@@ -81,7 +81,7 @@ struct hpccpp_port_cfg {
 	__u8  subscribed;	/* 1: only segments with this codepoint */
 	__u8  dscp;
 	__u8  respond;		/* 1/64, from it on INT responses; 0: none */
-	__u8  ingress;		/* there is a filter of ours on ingress too */
+	__u8  ingress;		/* there is a program of ours on ingress too */
 	__u16 respond_percent;	/* as it was given */
 	__u32 mark;		/* of copies for responses and Fast CNPs, never to leave; 0: none */
 	/* as they were when the port was added */

@@ -3,7 +3,7 @@
  * Port agent: writes the load of a device's egress port into TCP segments that
  * bring space for it (draft -02, section 3, "Network nodes").
  *
- * A classifier on the device's clsact egress hook. It runs before the packet
+ * A classifier on the device's egress, by tcx or a clsact. It runs before the packet
  * is queued, and before segmentation: a GSO packet gets one stamp. What it
  * writes is the port as this packet finds it, without this packet: as the first
  * segment of a GSO packet finds it. A record that counted those ahead of the last

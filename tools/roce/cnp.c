@@ -210,15 +210,9 @@ static int find_both(int ifindex, bool *in, bool *out)
 
 static int attach(struct cnp_bpf *skel, const struct plan *p)
 {
-	int ret;
-
-	ret = attach_programs(DEV_CNP, p->dev, p->ifindex, p->replace,
-			      bpf_program__fd(skel->progs.hpccpp_cnp_in),
-			      bpf_program__fd(skel->progs.hpccpp_cnp_out));
-	if (ret == -EEXIST)
-		return system_error("%s has another's filter at preference %u, where the agent's goes",
-				    p->dev, HPCCPP_CNP_PRIO);
-	return ret;
+	return attach_programs(DEV_CNP, p->dev, p->ifindex, p->replace,
+			       bpf_program__fd(skel->progs.hpccpp_cnp_in),
+			       bpf_program__fd(skel->progs.hpccpp_cnp_out));
 }
 
 /*

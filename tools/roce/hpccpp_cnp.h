@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The agent of RoCEv2 hosts, which reacts to CNPs and sends them: what it shares with the
- * command. Programs "hpccpp_cnp_out" and "hpccpp_cnp_in", TC filters on egress and
- * ingress of a device.
+ * command. Programs "hpccpp_cnp_out" and "hpccpp_cnp_in", on egress and ingress
+ * of a device.
  */
 #ifndef HPCCPP_CNP_H
 #define HPCCPP_CNP_H
