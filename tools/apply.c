@@ -51,6 +51,8 @@ struct wanted {
 	int argc;
 	unsigned int line;
 	struct json_object *words;	/* as the agent will keep them */
+	bool several;		/* it is one of those that a line for several is for, */
+	bool out;		/* ... of which this one cannot have it */
 	bool there;		/* an agent is in its place ... */
 	bool same;		/* ... with these words, and not stale */
 };
@@ -408,6 +410,7 @@ static int expand_line(struct wanted *w, const struct wanted *own, size_t owns,
 		memcpy(one.argv, w->argv, w->argc * sizeof(*one.argv));
 		one.argv[2] = (char *)json_object_get_string(json_object_array_get_idx(names, i));
 		one.words = NULL;
+		one.several = true;
 		if (!has_line(own, owns, one.argv[2]))
 			ret = append(list, n, &one);
 	}
@@ -463,17 +466,24 @@ static int twice(const struct wanted *list, size_t n)
 
 static int apply(struct wanted *list, size_t n, bool dry)
 {
-	int ret = twice(list, n), err;
+	int ret = twice(list, n), left = EXIT_DONE, err;
 	size_t i;
 
-	for (i = 0; i < n && !ret; i++)
+	for (i = 0; i < n && !ret; i++) {
 		ret = each(&list[i], true);
+		list[i].out = ret && list[i].several;
+		if (list[i].out) {
+			left = ret;
+			ret = EXIT_DONE;
+		}
+	}
 	if (!ret)
 		ret = delete_others(list, n, dry);
 	if (ret)
 		return ret;
+	ret = left;
 	for (i = 0; i < n; i++) {
-		if (list[i].same)
+		if (list[i].same || list[i].out)
 			continue;
 		if (dry) {
 			fputs(list[i].there ? "~ " : "+ ", stdout);

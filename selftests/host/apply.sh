@@ -128,6 +128,17 @@ port dev t1 base-rtt 30us
 port dev u0 base-rtt 40us
 port dev u1 base-rtt 30us"
 is "... and nothing is to be done again" "$(apply dry-run)" ""
+ip -n "$box" link add q0 up numtxqueues 2 type veth peer q1
+tc -n "$box" -batch - <<END
+qdisc replace dev q0 root handle 1: mq
+qdisc replace dev q0 parent 1:1 tbf rate 10mbit burst 3028 limit 512kb
+qdisc replace dev q0 parent 1:2 tbf rate 20mbit burst 3028 limit 512kb
+END
+echo "port dev all base-rtt 30us" >"$tmp/file"
+says 2 "Error: line 1: the queues of q0 differ: *" apply
+is "... and the others are as the line says" "$(in_box -j port show | jq -c 'map([.dev, .base_rtt]) | sort')" \
+	'[["q1",30],["t0",30],["t1",30],["u0",30],["u1",30]]'
+ip -n "$box" link del q0
 several() # STATUS PATTERN LINE...: the file of these lines is refused, like PATTERN
 {
 	printf '%s\n' "${@:3}" >"$tmp/file"
@@ -136,7 +147,7 @@ several() # STATUS PATTERN LINE...: the file of these lines is refused, like PAT
 several 255 '1: id "5" is wrong with dev "all": allowed is the name of one device.' "port dev all id 5"
 several 2 '2: cannot find a device like "swp\*".' "port dev t0" "port dev swp*"
 several 255 '2 is for "t0", and line 1 for "t0".' "port dev t*" "port dev ?0"
-is "... and nothing has changed" "$(in_box -j port show | jq -c 'map(.base_rtt) | sort')" "[30,30,30,40]"
+is "... and nothing has changed" "$(in_box -j port show | jq -c 'map(.base_rtt) | sort')" "[30,30,30,30]"
 echo "port dev t0 above 1" >"$tmp/file"
 apply
 in_box host change "$CGROUP/a b#" records 2
