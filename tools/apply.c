@@ -81,7 +81,7 @@ static void print_agent(const struct kind *kind, const char *place, struct json_
 	fputs(kind->object, stdout);
 	print_word(kind->place);
 	print_word(place);
-	for (i = 0; i < json_object_array_length(words); i++)
+	for (i = 0; words && i < json_object_array_length(words); i++)
 		print_word(json_object_get_string(json_object_array_get_idx(words, i)));
 	putchar('\n');
 }
@@ -214,22 +214,28 @@ static int read_file(FILE *in, struct wanted **list, size_t *n)
 	char where[32];
 	char *text = NULL;
 	size_t size = 0;
+	ssize_t len;
 	int ret;
 
-	for (; getline(&text, &size, in) >= 0; text = NULL, size = 0) {
+	for (; (len = getline(&text, &size, in)) >= 0; text = NULL, size = 0) {
 		struct wanted w = { .line = ++line };
 
 		snprintf(where, sizeof(where), "line %u", line);
 		subject = where;
-		ret = parse_line(&w, text);
+		if (strlen(text) != (size_t)len)
+			ret = usage_error("byte %zu is a NUL: allowed is text", strlen(text) + 1);
+		else
+			ret = parse_line(&w, text);
 		if (!ret && w.argc)
 			ret = append(list, n, &w);
 		subject = NULL;
 		if (ret)
 			return ret;
 	}
+	/* the end, and not what there was no memory for */
+	ret = feof(in) && !ferror(in) ? EXIT_DONE : errno_error(errno, "cannot read the file");
 	free(text);
-	return ferror(in) ? errno_error(errno, "cannot read the file") : EXIT_DONE;
+	return ret;
 }
 
 /* --- apply ----------------------------------------------------------------------- */
@@ -315,7 +321,7 @@ static int meet(const struct kind *kind, struct json_object *row, struct wanted 
 	if (!dry)
 		return run_at(kind->run, "delete", kind->place, place);
 	fputs("- ", stdout);
-	save_row(kind, row);
+	print_agent(kind, place, json_object_object_get(row, "words"));
 	return EXIT_DONE;
 }
 
@@ -326,6 +332,22 @@ static bool has_kind(const struct wanted *list, size_t n, const struct kind *kin
 			return true;
 	}
 	return false;
+}
+
+/* What is left of ports without their programs on egress, by which the others are found */
+static int add_halves(struct json_object *agents)
+{
+	struct json_object *rows = json_object_new_array(), *row;
+	int ret = port_leftovers(rows);
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		row = json_object_array_get_idx(rows, i);
+		if (json_object_get_boolean(json_object_object_get(row, "sure")))
+			json_object_array_add(agents, json_object_get(row));
+	}
+	json_object_put(rows);
+	return ret;
 }
 
 /*
@@ -343,6 +365,8 @@ static int delete_others(struct wanted *list, size_t n, bool dry)
 		if (opt.netns && kinds[k].read == host_rows && !has_kind(list, n, &kinds[k]))
 			continue;
 		err = read_agents(&kinds[k], rows[k]);
+		if (kinds[k].read == port_rows)
+			err = add_halves(rows[k]) ?: err;
 		if (!json_object_array_length(rows[k]))
 			ret = ret ?: err;
 	}

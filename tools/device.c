@@ -90,15 +90,13 @@ int parse_dev_to_clear(const char *object, int argc, char **argv, const char **d
 	return ret ?: netns_enter(netns);
 }
 
-/* The same, with the agents locked */
+/* The same, with the agents locked: whoever had the lock may have renamed the device. */
 int find_dev_to_clear(const char *object, int argc, char **argv, const char **dev,
 		      int *ifindex)
 {
 	int ret = parse_dev_to_clear(object, argc, argv, dev);
 
-	if (!ret)
-		ret = find_dev(*dev, NULL, ifindex);
-	return ret ? ret : lock_agents();
+	return ret ?: lock_agents() ?: find_dev(*dev, NULL, ifindex);
 }
 
 /* A mark of packets that no packet has by chance, and that nobody can guess */

@@ -172,6 +172,9 @@ static int tcx_put(const struct hook *h, int prog, const struct place *p)
 	if (p->old >= 0 && !p->outrun)
 		return tcx_attach(h, prog, BPF_F_REPLACE, p->old, -1);
 	err = tcx_attach(h, prog, p->behind < 0 ? TCX_BEFORE : TCX_AFTER, -1, p->behind);
+	/* without room for both */
+	if (err == -ERANGE && p->old >= 0)
+		return tcx_attach(h, prog, BPF_F_REPLACE, p->old, -1);
 	if (err || p->old < 0)
 		return err;
 	err = tcx_detach(h, p->old);
@@ -300,24 +303,58 @@ int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point poi
 	return ret;
 }
 
-/* The program that packets meet first as they leave, if it is none of ours and on tcx */
-bool find_foremost(int ifindex, struct bpf_prog_info *info)
+/* Whether a program has one of our names, which is then copied */
+static bool is_ours(__u32 id, struct bpf_prog_info *info)
 {
-	const struct hook h = { DEV_PORT, ifindex, BPF_TC_EGRESS };
 	__u32 len = sizeof(*info);
-	struct chain c;
-	int prog, err;
+	int prog = bpf_prog_get_fd_by_id(id);
+	size_t i;
 
-	if (tcx_read(&h, &c) || !c.n)
-		return false;
-	prog = bpf_prog_get_fd_by_id(c.ids[0]);
+	memset(info, 0, sizeof(*info));
 	if (prog < 0)
 		return false;
-	memset(info, 0, sizeof(*info));
-	err = bpf_obj_get_info_by_fd(prog, info, &len);
+	bpf_obj_get_info_by_fd(prog, info, &len);
 	close(prog);
-	return !err &&
-	       strncmp(info->name, agents[DEV_PORT].prog, strlen(agents[DEV_PORT].prog));
+	for (i = 0; i < ARRAY_SIZE(agents); i++) {
+		if (!strncmp(info->name, agents[i].prog, strlen(agents[i].prog)))
+			return true;
+	}
+	return false;
+}
+
+/* Names those on tcx that packets meet before ours as they leave; false: there is none */
+bool find_before(int ifindex, char *names, size_t size)
+{
+	const struct hook h = { DEV_PORT, ifindex, BPF_TC_EGRESS };
+	struct bpf_prog_info info;
+	size_t len = 0;
+	struct chain c;
+	__u32 i;
+
+	tcx_read(&h, &c);
+	for (i = 0; i < c.n && len < size && !is_ours(c.ids[i], &info); i++)
+		len += snprintf(names + len, size - len, "%s%s (id %u)", i ? ", " : "",
+				info.name, c.ids[i]);
+	return i;
+}
+
+/* Of two, as a command leaves them that is killed between tcx_attach() and tcx_detach() */
+static void tcx_drop_second(const struct hook *h)
+{
+	bool first = true;
+	struct chain c;
+	__u32 i;
+	int fd;
+
+	tcx_read(h, &c);
+	for (i = 0; i < c.n; i++) {
+		if (prog_open(c.ids[i], agents[h->agent].prog, &fd) || fd < 0)
+			continue;
+		if (!first)
+			tcx_detach(h, fd);
+		first = false;
+		close(fd);
+	}
 }
 
 static int put(const struct hook *h, int prog, const struct place *p)
@@ -353,6 +390,10 @@ static int find_places(struct hooks *b, enum dev_agent agent, int ifindex)
 
 	b->in = (struct hook) { agent, ifindex, BPF_TC_INGRESS };
 	b->out = (struct hook) { agent, ifindex, BPF_TC_EGRESS };
+	if (!uses_clsact()) {
+		tcx_drop_second(&b->in);
+		tcx_drop_second(&b->out);
+	}
 	ret = find_place(&b->in, &b->at_in);
 	if (ret)
 		return ret;
@@ -376,7 +417,7 @@ static int put_both(const struct hooks *b, int in, int out)
 		return err;
 	err = put(&b->out, out, &b->at_out);
 	if (!err && in < 0 && b->at_in.old >= 0)
-		take(&b->in, b->at_in.old);
+		return take(&b->in, b->at_in.old);
 	if (err && in >= 0)
 		undo(&b->in, in, &b->at_in);
 	return err;
@@ -432,6 +473,9 @@ int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool rep
 	if (err == -EEXIST)
 		return system_error("%s has another's filter at preference %u, where the %s's goes",
 				    dev, agents[agent].priority, name);
+	if (err == -ERANGE)
+		return system_error("%s has %u programs on a hook of tcx, which is as many as there can be",
+				    dev, TCX_MOST - 1);
 	return err ? errno_error(err, "cannot attach to %s", dev) : ret;
 }
 

@@ -10,10 +10,12 @@
  * Grammar, words and exit statuses follow iproute2.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <bpf/libbpf.h>
 
 #include "hpccpp.h"
@@ -118,6 +120,20 @@ static int parse_options(int *argc, char ***argv)
 	return EXIT_DONE;
 }
 
+/*
+ * Descriptors that were closed, so that nothing else gets them, like the lock: what is read
+ * or written there fails as before.
+ */
+static void keep_standard(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct command objects[] = {
@@ -136,6 +152,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int ret;
 
+	keep_standard();
 	argc--;
 	argv++;
 	ret = parse_options(&argc, &argv);

@@ -174,7 +174,7 @@ enum dev_agent {
 int check_hooks(void);	/* whether it may be asked what there is */
 bool uses_clsact(void);	/* where the kernel has nothing better */
 int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog);
-bool find_foremost(int ifindex, struct bpf_prog_info *info);
+bool find_before(int ifindex, char *names, size_t size);
 int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
 		    int out);
 int detach_programs(enum dev_agent agent, const char *dev, int ifindex);
@@ -268,6 +268,10 @@ extern struct words given;	/* by parse_arguments() */
 bool append_word(struct words *w, const char *name, const char *value);
 const char *next_word(const char *word);
 int bind_words(int prog);	/* those given; 0 or -errno */
+#define HASH_BASIS	2166136261U
+__u32 hash(__u32 h, const void *data, size_t len);
+__u32 hash_words(const struct words *w);
+bool has_other_words(int prog, __u32 told);
 /* Where those of a table were given anew, the others that the agent has stay. */
 int keep_words(int prog, struct argument *args, size_t n);
 /* Of the words of an agent those that were not given, as by parse_arguments(), into w */

@@ -164,19 +164,10 @@ static int read_root(struct port_plan *p, const struct qdisc *list, size_t n,
 	return EXIT_DONE;
 }
 
-static __u32 hash(__u32 h, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	while (len--)				/* FNV-1a */
-		h = (h ^ *p++) * 16777619;
-	return h;
-}
-
 /* 1..max, the same each time for one device as long as the host is up. */
 static __u16 default_id(const struct port_plan *p, unsigned int max)
 {
-	__u32 h = 2166136261U;
+	__u32 h = HASH_BASIS;
 	char boot[64];
 	struct stat st;
 	ssize_t len;
@@ -263,7 +254,7 @@ static int own_addresses(struct port_plan *p)
 		const struct sockaddr_in6 *in6 = (void *)a->ifa_addr;
 		const struct sockaddr_in *in = (void *)a->ifa_addr;
 
-		if (!in || strcmp(a->ifa_name, p->dev))
+		if (!in || !is_of(a, p->dev))
 			continue;
 		if (in->sin_family == AF_INET && !r->addr4[0])
 			memcpy(r->addr4, &in->sin_addr, sizeof(r->addr4));
@@ -575,10 +566,10 @@ static int read_back(const struct port_plan *p, struct argument *args, struct wo
 static int put_one(enum put how, struct port_plan *p, struct argument *args, struct numbers *v)
 {
 	struct words kept;
-	int ret = find_dev(p->dev, NULL, &p->ifindex);
+	int ret = lock_agents() ?: find_dev(p->dev, NULL, &p->ifindex);
 
-	if (!ret)
-		ret = lock_agents();
+	if (!ret && if_indextoname(p->ifindex, p->name))
+		p->dev = p->name;
 	if (!ret && how == PUT_CHANGE)
 		ret = read_back(p, args, &kept) ?: check_words(args, v);
 	if (!ret)
@@ -686,11 +677,7 @@ static int port_delete(int argc, char **argv)
 	if (!ret && names_devs(dev))
 		return port_each("delete", false, dev);
 	if (!ret)
-		ret = find_dev(dev, NULL, &ifindex);
-	if (!ret)
-		ret = lock_agents();
-	if (!ret)
-		ret = find_port(ifindex, &prog);
+		ret = lock_agents() ?: find_dev(dev, NULL, &ifindex) ?: find_port(ifindex, &prog);
 	if (ret)
 		return ret;
 	ret = find_ingress(ifindex, &in);

@@ -23,6 +23,7 @@ struct port_plan {
 	struct hpccpp_prefix accept[HPCCPP_PREFIXES];
 	struct hpccpp_prefix capable[HPCCPP_PREFIXES];
 	const char *dev;
+	char name[IF_NAMESIZE];	/* of it, which may have been given by another */
 	int ifindex;
 	bool mq;		/* qdisc is that of each of its queues */
 	struct qdisc qdisc;	/* kind "noqueue" when there is none */
@@ -65,6 +66,8 @@ void port_stale_response(const char *dev, const struct hpccpp_port_response *r, 
 			 size_t size);
 void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size);
 
+struct ifaddrs;
+bool is_of(const struct ifaddrs *a, const char *dev);
 int port_load(struct port_plan *p);
 bool port_read_old(const struct port_plan *p, struct hpccpp_port *was);
 int find_port(int ifindex, int *prog);

@@ -201,6 +201,16 @@ void port_stale(const struct port_now *now, const struct hpccpp_port_cfg *cfg, _
 		return;
 	if (cfg->ingress && !now->ingress)
 		snprintf(text, size, "the program on ingress is gone");
+	else if (!cfg->ingress && now->ingress)
+		snprintf(text, size, "a program on ingress is left of another port");
+}
+
+/* Whether an address is of a device. IPv4's name is its label, which may have more behind ':'. */
+bool is_of(const struct ifaddrs *a, const char *dev)
+{
+	size_t len = strcspn(a->ifa_name, ":");
+
+	return !strncmp(a->ifa_name, dev, len) && !dev[len];
 }
 
 /* Whether a device has the address */
@@ -215,7 +225,7 @@ static bool has_address(const char *dev, int family, const void *address)
 		const struct sockaddr_in6 *in6 = (void *)a->ifa_addr;
 		const struct sockaddr_in *in = (void *)a->ifa_addr;
 
-		if (!in || in->sin_family != family || strcmp(a->ifa_name, dev))
+		if (!in || in->sin_family != family || !is_of(a, dev))
 			continue;
 		found = family == AF_INET ? !memcmp(&in->sin_addr, address, 4) :
 					    !memcmp(&in6->sin6_addr, address, 16);
@@ -261,14 +271,14 @@ void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *te
 		   size_t size)
 {
 	int ifindex = if_nametoindex(dev);
-	struct bpf_prog_info info;
 	struct filters f = {};
+	char names[128];
 
 	if (uses_clsact() && find_qdisc(list, n, ifindex, TC_H_INGRESS))
 		clsact_filters(ifindex, &f);
-	if (find_foremost(ifindex, &info))
-		snprintf(text, size, "the tcx program \"%s\" (id %u) of %s comes before the agent: it has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again",
-			 info.name, info.id, dev);
+	if (find_before(ifindex, names, sizeof(names)))
+		snprintf(text, size, "on tcx of %s comes before the agent: %s; each has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again",
+			 dev, names);
 	else if (f.first && !f.ours_first)
 		snprintf(text, size, "the %s filter of preference %u of %s comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference %u",
 			 f.first_kind, f.first, dev, HPCCPP_TC_PRIO);

@@ -46,17 +46,17 @@ int port_new_devs(const char *text, struct json_object *names)
 			 names);
 }
 
-/* Or the half of one */
+/* Or the half of one; where it cannot be read, its command is to say so. */
 static bool has_port(const char *dev)
 {
 	int ifindex = if_nametoindex(dev), prog;
 	bool in = false;
 
 	if (find_port(ifindex, &prog))
-		return false;
+		return true;
 	if (prog >= 0)
 		close(prog);
-	return prog >= 0 || (!find_ingress(ifindex, &in) && in);
+	return prog >= 0 || find_ingress(ifindex, &in) || in;
 }
 
 static const char *nth(struct json_object *list, size_t i)

@@ -85,8 +85,8 @@ static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struc
 }
 
 /*
- * A signal in between would leave a program that goes by what another was told: it can be
- * shown, replaced and deleted as any.
+ * A signal in between would leave a program that goes by what another was told: its words
+ * are not those that its configuration is of, and so it is stale.
  */
 static int attach(struct port_bpf *skel, const struct port_plan *p)
 {
@@ -234,6 +234,7 @@ int port_load(struct port_plan *p)
 	struct port_bpf *skel = NULL;
 	int ret;
 
+	p->cfg.told = hash_words(&given);
 	if (p->old >= 0)
 		keep_response(p);
 	/* whether the kernel knows the types of pointers it says itself */

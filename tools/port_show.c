@@ -238,6 +238,8 @@ static int put_device(struct json_object *row, int prog, const struct port_now *
 		ret = put_roce(row, prog, stale);
 	if (ret)
 		return ret;
+	if (has_other_words(prog, cfg->told))
+		snprintf(stale, STALE_LEN, "a command was ended before it had told the port all");
 	put_words(row, prog);
 	put_num(row, "sent_packets", now->sent > cfg->sent ? now->sent - cfg->sent : 0);
 	put_num(row, "seen_packets", packets_seen(stats));

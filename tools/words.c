@@ -26,6 +26,29 @@ static bool read_words(int prog, struct words *w)
 	return there;
 }
 
+/* FNV-1a */
+__u32 hash(__u32 h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	while (len--)
+		h = (h ^ *p++) * 16777619;
+	return h;
+}
+
+__u32 hash_words(const struct words *w)
+{
+	return hash(HASH_BASIS, w->text, sizeof(w->text));
+}
+
+/* Whether an agent has words, and others than those with this hash */
+bool has_other_words(int prog, __u32 told)
+{
+	struct words w;
+
+	return read_words(prog, &w) && hash_words(&w) != told;
+}
+
 struct json_object *list_words(const struct words *w)
 {
 	struct json_object *list = json_object_new_array();

@@ -129,6 +129,34 @@ status=0
 wait $waiting || status=$?
 assert_eq "who waits goes on when the lock is free" $status 0
 port del t0
+exec 9<>$lock
+flock -x 9
+"${add[@]}" 9>&- 2>"$tmp/said" &
+waiting=$!
+busywait 5 opened $waiting
+ip -n "$box" link set t0 name moved
+exec 9>&-
+status=0
+wait $waiting || status=$?
+assert_eq "... with the device that has the name then" "$status: $(<"$tmp/said")" \
+	'2: Error: cannot find device "t0".'
+ip -n "$box" link set moved name t0
+
+# --- What a command that was killed leaves ------------------------------------------
+
+port add t0 base-rtt 9us
+read -r id _ < <(programs "$box" t0 egress)
+for map in $(bpftool -j prog show id "$id" | jq '.map_ids[]'); do
+	[[ $(bpftool -j map show id "$map" | jq -r .name) == hpccpp_words ]] || continue
+	# shellcheck disable=SC2046 # bytes
+	bpftool map update id "$map" key 0 0 0 0 value hex $(head -c 16384 /dev/zero | xxd -p -c 1)
+done
+stale() { "$HPCCPP" -j port show dev t0 netns "$box" | jq -r '.[0].stale'; }
+assert_eq "with the words of another command a port is stale" "$(stale)" \
+	"a command was ended before it had told the port all"
+port replace t0 base-rtt 9us
+check "... until it is told" [ -z "$(stale)" ]
+port del t0
 
 # --- Link ids of a device with several queues ------------------------------------
 

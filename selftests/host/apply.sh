@@ -109,8 +109,16 @@ is "a wrong line: nothing has changed" "$(in_box save)" "$(<"$tmp/saved")"
 says 255 'Error: file "-" has no agent: *' in_box apply - </dev/null
 wrong "port dev u1 netns $box" 255 ': "netns" is wrong in a file: give -n.'
 is "... nor without one" "$(in_box save)" "$(<"$tmp/saved")"
+printf 'port dev t0 \0above 2\n' >"$tmp/file"
+says 255 "Error: line 1: byte 13 is a NUL: allowed is text." apply
+{ echo "port dev u0"; head -c 30000000 /dev/zero | tr '\0' ' '; echo "port dev t0"; } >"$tmp/file"
+says 2 "Error: cannot read the file: Cannot allocate memory." \
+	bash -c "ulimit -v 40000; '$HPCCPP' -n $box apply '$tmp/file'"
 echo "port dev t0 above 1" >"$tmp/file"
+in_box port replace u0 border
+tc -n "$box" filter del dev u0 egress
 apply
+check "what is left of a port on ingress goes too" [ -z "$(programs "$box" u0 ingress)" ]
 is "a file for a namespace leaves host agents alone" "$(in_box save)" "port dev t0 above 1
 host cgroup $CGROUP/a\ b\# every 8"
 # Several devices: those that have a line of their own go by that

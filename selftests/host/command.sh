@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 316
+ktap_plan 318
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -440,7 +440,7 @@ one_fails() # COMMAND DEV OPTION...: status 2, and what is said, sorted, is that
 {
 	local status=0
 	"$HPCCPP" port "$1" dev "$2" netns "$box" "${@:3}" 2>"$tmp/err" || status=$?
-	sort "$tmp/err" | diff - /dev/stdin && [[ $status -eq 2 ]]
+	diff <(sort "$tmp/err") - && [[ $status -eq 2 ]]
 }
 says 255 'id "7" is wrong with dev "d*": allowed is the name of one device' port add dev 'd*' id 7 netns "$box"
 says 255 'id "7" is wrong with dev "all": allowed is the name of one device' port add all id 7 netns "$box"
@@ -472,6 +472,21 @@ check "change: those that have a port" every \
 	'.base_rtt == 8 and .above == (if .dev[:1] == "q" then null else 44 end)'
 off all
 check "delete: all, nothing is left" same_state "$tmp/before"
+closed()
+{
+	local status=0
+	"$HPCCPP" -n "$box" apply "$tmp/file" dry-run >&- 2>"$tmp/err" || status=$?
+	grep "^Error: cannot write the output: " "$tmp/err" && [[ $status -eq 2 ]]
+}
+echo "port dev d0" >"$tmp/file"
+check "without an output to write to, not into the lock" closed
+ip -n "$box" addr add 10.9.0.1/24 dev d0 label d0:1
+ip -n "$box" link property add dev d0 altname another
+on another respond 90
+check "by another name, with an address that has a label" port d0 '.[0].respond == 90'
+off another
+ip -n "$box" addr del 10.9.0.1/24 dev d0
+ip -n "$box" link property del dev d0 altname another
 ip -n "$box" link add 'd*' type veth peer x0
 on 'd*'
 check "a device may be called like a pattern" [ "$(devs)" = "d*" ]

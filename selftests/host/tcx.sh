@@ -66,19 +66,21 @@ tcx remove egress bystander
 
 tcx remove egress ends_chain
 tcx first egress "$pins/ends_chain"
+tcx first egress "$pins/bystander"
 assert_eq "one that comes later may be before: the port sees nothing" "$(sent)" 0
 in_ns_bg "$box" bash -c 'exec 9<> <(:); while ! read -rt .001 -u 9; do echo >/dev/udp/10.9.0.2/9; done'
 sender=$!
 assert_eq "... check says so" "$(found "port t0" found | sed 's/[0-9]\+/N/g')" \
 	"bypassed: the device sent N packets, of which the agent saw N"
-assert_eq "... and by whom" "$(found "port t0" advice | sed 's/id [0-9]\+/id N/')" \
-	"the tcx program \"ends_chain\" (id N) of t0 comes before the agent: it has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again"
+assert_eq "... and by whom" "$(found "port t0" advice | sed 's/id [0-9]\+/id N/g')" \
+	"on tcx of t0 comes before the agent: bystander (id N), ends_chain (id N); each has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again"
 kill $sender
 wait $sender || true
 port replace
-assert_eq "replace puts it in front again" "$(names egress)" "hpccpp_port ends_chain"
+assert_eq "replace puts it in front again" "$(names egress)" "hpccpp_port bystander ends_chain"
 assert_ge "... where it sees what leaves" "$(sent)" 200
 tcx remove egress ends_chain
+tcx remove egress bystander
 tcx first egress "$pins/bystander"
 assert_ge "one that goes on may be before" "$(sent)" 200
 del_port
@@ -118,6 +120,9 @@ assert_eq "without its program on egress a port is told of" "$(found "port t0" f
 check "... and deleted" del_port
 check "... wholly" [ -z "$(names ingress)" ]
 port add
+tcx last egress "$pins/hpccpp_port"
+port replace
+assert_eq "of two ports, as a command leaves them that is killed, replace takes one away" "$(names egress)" hpccpp_port
 tcx last egress "$pins/hpccpp_port"
 check "of two, as a command leaves them that is killed" del_port
 check "... both are deleted" [ -z "$(names egress)" ]

@@ -53,11 +53,10 @@ bool uses_clsact(void)
 	return !foremost;
 }
 
-bool find_foremost(int ifindex, struct bpf_prog_info *info)
+bool find_before(int ifindex, char *names, size_t size)
 {
 	if (foremost)
-		strcpy(info->name, foremost);
-	info->id = 5;
+		snprintf(names, size, "%s (id 5)", foremost);
 	return foremost;
 }
 
@@ -223,7 +222,7 @@ static void who_is_in_front(void **state)
 	assert_non_null(strstr(said, "the bpf filter of preference 1 of lo"));
 	foremost = "cil_to_netdev";
 	port_in_front(&clsact, 1, "lo", said, sizeof(said));
-	assert_non_null(strstr(said, "the tcx program \"cil_to_netdev\" (id 5) of lo"));
+	assert_non_null(strstr(said, "on tcx of lo comes before the agent: cil_to_netdev (id 5);"));
 }
 
 int main(void)

@@ -88,6 +88,7 @@ struct hpccpp_port_cfg {
 	__u32 channels;		/* that the device sends by, as ethtool says; 0: unknown */
 	__u64 sent;		/* packets that the device had sent */
 	char  kind[16];		/* of the qdisc, that of each queue under mq; 0-terminated */
+	__u32 told;		/* hash of the words that all this is of */
 };
 
 /* Who is told of a load: whoever computes W */
