@@ -124,7 +124,7 @@ port_times() # NAME QUEUE: of a port on s1's next
 	local id index
 
 	"$HPCCPP" port add dev next netns "$s1" rate 100gbit queue "$2"
-	id=$(nsenter --net="/run/netns/$s1" bpftool -j net show dev next | jq '.[0].tc[0].id')
+	read -r id _ < <(programs "$s1" next egress)
 	index=$(ip -n "$s1" -j link show dev next | jq '.[0].ifindex')
 	nsenter --net="/run/netns/$s1" "$HPCCPP_BIN/cost" port "$id" "$index" |
 		jq --arg queue "$1" '{ ($queue): . }' >>"$tmp/ports"

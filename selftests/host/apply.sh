@@ -111,7 +111,7 @@ wrong "port dev u1 netns $box" 255 ': "netns" is wrong in a file: give -n.'
 is "... nor without one" "$(in_box save)" "$(<"$tmp/saved")"
 printf 'port dev t0 \0above 2\n' >"$tmp/file"
 says 255 "Error: line 1: byte 13 is a NUL: allowed is text." apply
-{ echo "port dev u0"; head -c 30000000 /dev/zero | tr '\0' ' '; echo "port dev t0"; } >"$tmp/file"
+{ echo "port dev u0"; head -c 60000000 /dev/zero | tr '\0' ' '; echo "port dev t0"; } >"$tmp/file"
 says 2 "Error: cannot read the file: Cannot allocate memory." \
 	bash -c "ulimit -v 40000; '$HPCCPP' -n $box apply '$tmp/file'"
 echo "port dev t0 above 1" >"$tmp/file"

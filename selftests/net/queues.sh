@@ -108,7 +108,7 @@ typed()
 {
 	local id
 	"$HPCCPP" port add dev next netns "$s1" rate "$RATE" queue qdisc
-	id=$(nsenter --net="/run/netns/$s1" bpftool -j net show dev next | jq '.[0].tc[0].id')
+	read -r id _ < <(programs "$s1" next egress)
 	[[ $(bpftool prog dump xlated id "$id" | grep -c 'call bpf_probe_read_kernel') -le 2 ]]
 }
 
