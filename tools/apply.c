@@ -334,7 +334,7 @@ static bool has_kind(const struct wanted *list, size_t n, const struct kind *kin
 	return false;
 }
 
-/* What is left of ports without their programs on egress, by which the others are found */
+/* Adds ports of which only the program on ingress is left: read_agents() goes by egress. */
 static int add_halves(struct json_object *agents)
 {
 	struct json_object *rows = json_object_new_array(), *row;

@@ -96,12 +96,12 @@ bool uses_clsact(void)
 }
 
 /*
- * What there is where a program goes: one of the same agent, and on tcx another agent's that
- * it comes behind, as fds or -1, and whether one that is none of ours is before it.
+ * The programs that a new one has to heed on its hook: one of the same agent, and on tcx one
+ * of another agent of ours that goes before it, as fds or -1.
  */
 struct place {
 	int old, behind;
-	bool outrun;
+	bool outrun;	/* a program that is none of ours is before them */
 };
 
 static void close_place(struct place *p)
@@ -338,7 +338,10 @@ bool find_before(int ifindex, char *names, size_t size)
 	return i;
 }
 
-/* Of two, as a command leaves them that is killed between tcx_attach() and tcx_detach() */
+/*
+ * Removes the second of two programs of an agent. A command that is killed between
+ * tcx_attach() and tcx_detach() leaves two.
+ */
 static void tcx_drop_second(const struct hook *h)
 {
 	bool first = true;
@@ -479,7 +482,7 @@ int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool rep
 	return err ? errno_error(err, "cannot attach to %s", dev) : ret;
 }
 
-/* All that there are: a command that was killed may have left two. */
+/* Removes all programs of an agent from a hook: a killed command may have left two. */
 static int take_all(const struct hook *h)
 {
 	struct place p;

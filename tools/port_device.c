@@ -37,7 +37,7 @@ static __u32 ethtool_channels(const char *dev)
 	return err ? 0 : c.tx_count + c.combined_count;
 }
 
-/* Not of devices that pass packets on to others, or to nobody */
+/* False for devices that pass packets on to other devices, or to nobody */
 static bool has_link(const struct device *d)
 {
 	static const char *const without[] = {

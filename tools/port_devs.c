@@ -38,7 +38,7 @@ static int find_devs(const char *text, bool (*fits)(const char *dev), const char
 	       system_error("cannot find a device like \"%s\"%s", text, with);
 }
 
-/* What can be named one by one can be taken by a pattern; "all" is what needs no thought. */
+/* A pattern takes any device that it fits; "all" takes those where a port is surely right. */
 int port_new_devs(const char *text, struct json_object *names)
 {
 	return strcmp(text, ALL) ? find_devs(text, NULL, "", names) :
@@ -46,7 +46,7 @@ int port_new_devs(const char *text, struct json_object *names)
 			 names);
 }
 
-/* Or the half of one; where it cannot be read, its command is to say so. */
+/* True for half a port too, and where it cannot be read: the command then says so. */
 static bool has_port(const char *dev)
 {
 	int ifindex = if_nametoindex(dev), prog;
