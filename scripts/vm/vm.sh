@@ -125,8 +125,10 @@ boot()
 	: >"$vm/err"
 	: >"$vm/log"
 
+	# norandmaps: QEMU translates code anew for each address at which it finds it;
+	# a short command spends most of its time on that.
 	append=(console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off
-		random.trust_cpu=on tsc=reliable no_timer_check)
+		random.trust_cpu=on tsc=reliable no_timer_check norandmaps)
 	if [[ -n $tty ]]; then
 		sleep=on
 		mkfifo "$vm"/size.{in,out}
