@@ -97,6 +97,8 @@ test_place()
 	case $1:$place in
 	*-uml:*uml)	echo uml ;;
 	*-uml:*)	bad "$1: $place: it does not run in the lab" ;;
+	*:long-vm*uml)	bad "$1: $place: make check runs it as $1-uml" ;;
+	*:long-vm*)	bad "$1: $place: make check does not run it" ;;
 	*)		echo "${place%% *}" ;;
 	esac
 }
@@ -166,7 +168,8 @@ fails()
 }
 
 # judge N: puts the fault into the tree of this worker, runs its tests until one
-# fails, takes it out. Ends all workers, by xargs, when the table is wrong.
+# fails, takes it out. One that does not build is named in the file "wrong": the others
+# are judged all the same, as all of them take an hour.
 judge()
 {
 	local mutant=$work/mutants/$1 tree=$work/tree${SLOT:?} file test start=$SECONDS said verdict
@@ -176,8 +179,10 @@ judge()
 	for test in $(<"$mutant/tests"); do
 		build "$tree" "$test" || {
 			echo "${0##*/}: $(<"$mutant/where"): $(<"$mutant/name"): does not build for $test:" \
-				"$(tail -c 2000 <<<"$said")" >&2
-			exit 255
+				"$(tail -c 2000 <<<"$said")" | tee -a "$work/wrong" >&2
+			touch "$mutant/wrong"
+			killed="does not build"
+			break
 		}
 		if fails "$tree" "$test" "$(<"$work/limits/$test")"; then
 			killed="killed by $test: $verdict"
@@ -220,6 +225,7 @@ report()
 	local mutant file verdict why note good=0
 	declare -A killed=([total]=0) of=([total]=0) late=()
 	for mutant; do
+		[[ ! -e $mutant/wrong ]] || continue
 		file=$(<"$mutant/file") verdict=$(<"$mutant/verdict")
 		why=$([[ ! -e $mutant/survives ]] || cat "$mutant/survives")
 		of[$file]=$((${of[$file]-0} + 1)) of[total]=$((of[total] + 1))
@@ -233,6 +239,7 @@ report()
 			[[ -n $why ]] || good=1
 		fi
 	done
+	[[ ${of[total]} -gt 0 ]] || return
 	for file in $(printf '%s\n' "${!of[@]}" | grep -vx total | sort) total; do
 		note=${late[$file]:+ (of these ${late[$file]} by time-out)}
 		[[ $((100 * ${killed[$file]-0})) -ge $((least * of[$file])) ]] ||
@@ -294,4 +301,10 @@ for n in "${chosen[@]}"; do
 done | sort -rn | cut -d' ' -f2 |
 	xargs -n 1 -P "$(nproc)" --process-slot-var=SLOT "$here/mutants.sh" --judge || exit 2
 echo
-report "${chosen[@]/#/$work/mutants/}"
+status=0
+report "${chosen[@]/#/$work/mutants/}" || status=1
+if [[ -e $work/wrong ]]; then
+	cat "$work/wrong" >&2
+	status=2
+fi
+exit "$status"

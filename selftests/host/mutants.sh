@@ -88,10 +88,16 @@ check "an old text that is not there is an error of the table" \
 	with "$(mutant gone '3 * n' 'n')" 2 'a.table:3: gone: its old text is not in a.h'
 check "so is one that is there twice" \
 	with "$(mutant twice 'n' 'm')" 2 'twice: its old text is in a.h more than once'
-check "so is a fault that does not compile" \
-	with "$(mutant broken '2 * n' '2 * m')" 2 'a.table:3: broken: does not build for a_test'
+check "so is a fault that does not compile, and the next is judged all the same" \
+	with "$(mutant broken '2 * n' '2 * m')"$'\n\n'"$killed" 2 \
+	'a.table:3: broken: does not build for a_test' '^a.h: plus: killed by a_test' \
+	'^total: 1 of 1 killed, 100.0 %$'
 check "so is a test that does not exist" \
 	with "${killed/a_test/b_test}" 2 'no test b_test'
+printf '%s\n' '#!/bin/bash' '# place: long-vm uml' >"$tree/selftests/b.sh"
+chmod +x "$tree/selftests/b.sh"
+check "so is one that make check runs in the lab alone" \
+	with "${killed/a_test/b}" 2 'b: long-vm uml: make check runs it as b-uml'
 echo '#error no' >>"$tree/a.h"
 check "a test that does not build or pass without a fault is an error" \
 	with "$killed" 2 'mutants.sh: does not build for a_test'

@@ -99,6 +99,13 @@ falls_back()
 	[[ $(line fallbacks status) == note && $(line fallbacks found) == "1 within a second, 0 of them blind" ]]
 }
 check "check says that a flow has fallen back" busywait 30 falls_back
+watches()
+{
+	local began=${EPOCHREALTIME/[.,]/}
+	checked
+	[[ $((${EPOCHREALTIME/[.,]/} - began)) -ge 1000000 && -n $(line fallbacks status) ]]
+}
+check "... within a second, for which it looks" watches
 
 # A port with five times its link's rate explains its queue
 port_off "$s1" next
