@@ -181,7 +181,7 @@ int hpccpp_cnp_out(struct __sk_buff *skb)
 	f->sport = bpf_ntohs(roce.udp.source);
 	if ((f->port && !hpccpp_set_port(skb, at, f->port)) ||
 	    (cfg->hops && ip.nexthdr == IPPROTO_UDP && listed(&cnp_trace_to, key.daddr) &&
-	     !add_trace(skb, cfg, ip_at, &ip))) {
+	     !hpccpp_add_trace(skb, ip_at, cfg->hops, cfg->trace))) {
 		count(HPCCPP_CS_ERROR);
 		return TC_ACT_SHOT;
 	}
@@ -299,7 +299,7 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 	cause = same_address(addr, key.daddr) ? HPCCPP_CNP_RECEIVER :
 						HPCCPP_CNP_SWITCH;
 	if (o->type == cfg->type2 && cfg->algorithm == HPCCPP_CNP_AUTO) {
-		if (load_trace(skb, cfg, o, &rec)) {
+		if (hpccpp_load_trace(skb, o->at, o->len, &rec)) {
 			if (!follow(cfg, f, ip, cause, &rec, now))
 				return HPCCPP_CS_REPEATED;
 			count(HPCCPP_CS_TRACED);

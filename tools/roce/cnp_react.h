@@ -143,20 +143,25 @@ struct option {
 
 /*
  * Loads one record of a trace, that of the fullest port, as if it came in a TCP segment
- * with room for one. False if there is none of use.
+ * with room for one. "at" and "len" are of the option's data. False if there is none of
+ * use. Not static, as hpccpp_remove_trace().
  */
-static __noinline bool load_trace(struct __sk_buff *skb,
-				  const struct hpccpp_cnp_cfg *cfg,
-				  const struct option *o,
-				  struct hpccpp_int *most)
+__noinline int hpccpp_load_trace(struct __sk_buff *skb, __u32 at, __u32 len,
+				 struct hpccpp_int *most)
 {
-	__u32 at = o->at + 2, end = o->at + o->len - 16, i;
-	bool any = !cfg->n_namespaces, found = false;
+	__u32 end = at + len - 16, zero = 0, i;
 	struct hpccpp_ioam_trace t;
+	struct hpccpp_cnp_cfg *cfg;
+	bool any, found = false;
 	__be32 node[N_WORDS];
 	struct hpccpp_int r;
 	__u8 type;
 
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	if (!cfg || !most)
+		return false;
+	any = !cfg->n_namespaces;
+	at += 2;
 	if (bpf_skb_load_bytes(skb, at - 1, &type, 1) ||
 	    bpf_skb_load_bytes(skb, at, &t, sizeof(t)))
 		return false;

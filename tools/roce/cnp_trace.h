@@ -32,13 +32,12 @@ static __always_inline bool set_following(struct __sk_buff *skb, __u32 at,
 /*
  * Adds a trace to a packet of RoCEv2 without extension headers, if the MTU has room for
  * it. The ICRC stays right, as it covers only fields that the receiver's agent restores
- * when it takes the trace off. False: the packet is damaged, drop it.
+ * when it takes the trace off. False: the packet is damaged, drop it. Not static, as
+ * hpccpp_remove_trace().
  */
-static __always_inline bool add_trace(struct __sk_buff *skb,
-				      const struct hpccpp_cnp_cfg *cfg,
-				      __u32 at, struct ipv6hdr *ip)
+__noinline int hpccpp_add_trace(struct __sk_buff *skb, __u32 at, __u32 hops, __be16 ns)
 {
-	__u32 hops = cfg->hops, len = HPCCPP_HBH_LEN(hops), mtu = 0;
+	__u32 len = HPCCPP_HBH_LEN(hops), mtu = 0;
 	static const __u8 padn[4] = { IPV6_TLV_PADN, 2 };
 	struct hpccpp_hbh h = {
 		.next = IPPROTO_UDP,
@@ -47,12 +46,15 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 		.type = HPCCPP_IOAM_HBH,
 		.len = 2 + sizeof(h.trace) + HPCCPP_HBH_DATA(hops),
 		.ioam_type = HPCCPP_IOAM_PREALLOC,
-		.trace.ns = cfg->trace,
+		.trace.ns = ns,
 		.trace.node_flags = HPCCPP_IOAM_HPCC_WORDS << 3,
 		.trace.rem = HPCCPP_HBH_DATA(hops) / 4,
 		.trace.type = bpf_htonl(HPCCPP_IOAM_HPCC),
 	};
+	struct ipv6hdr ip;
 
+	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)))
+		return true;
 	if (bpf_check_mtu(skb, 0, &mtu, len, 0)) {
 		count(HPCCPP_CS_TRACE_MTU);
 		return true;
@@ -62,10 +64,10 @@ static __always_inline bool add_trace(struct __sk_buff *skb,
 		count(HPCCPP_CS_ERROR);
 		return true;
 	}
-	if (!set_following(skb, at, ip, IPPROTO_HOPOPTS, len) ||
-	    bpf_skb_store_bytes(skb, at + sizeof(*ip), &h, sizeof(h), BPF_F_RECOMPUTE_CSUM) ||
+	if (!set_following(skb, at, &ip, IPPROTO_HOPOPTS, len) ||
+	    bpf_skb_store_bytes(skb, at + sizeof(ip), &h, sizeof(h), BPF_F_RECOMPUTE_CSUM) ||
 	    (hops & 1 &&
-	     bpf_skb_store_bytes(skb, at + sizeof(*ip) + len - sizeof(padn), padn,
+	     bpf_skb_store_bytes(skb, at + sizeof(ip) + len - sizeof(padn), padn,
 				 sizeof(padn), BPF_F_RECOMPUTE_CSUM)))
 		return false;
 	count(HPCCPP_CS_TRACE_ADDED);
