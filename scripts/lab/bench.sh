@@ -61,7 +61,7 @@ case ${1-} in
 --one)	one=${*:2}; set -- "${3-}" ;;
 esac
 CCS=${CCS-}
-known="hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 bbr cubic reno"
+known="hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 dctcp-dualpi2 bbr cubic reno"
 own=
 for cc in ${CCS//,/ }; do
 	[[ " $known " != *" $cc "* ]] || continue

@@ -33,13 +33,14 @@ link()
 	local inum dev
 	[[ -e $dir/port ]] || return 0
 	read -r inum dev <"$dir/port"
-	awk -v inum="$inum" -v dev="$dev" -v mbit="$mbit" -v wire=$wire '
+	awk -v inum="$inum" -v dev="$dev" -v mbit="$mbit" -v wire=$wire -v queue="${p[queue]-fifo}" '
 		$1 == inum && $2 == dev {
 			print "utilisation", $8 * 8000 / $4 / mbit
 			print "queue_mean", $14 / wire
 			print "queue_p99", $18 / wire
 			print "queue_max", $20 / wire
-			print "marks", $12
+			if (queue == "fifo")	# another qdisc does not tell the link of its marks
+				print "marks", $12
 		}
 	' "$dir/links"
 }

@@ -11,7 +11,7 @@
 set -euo pipefail
 
 own=${OWN-}
-ccs="hpccpp dctcp dctcp-k20 bbr cubic $own"
+ccs="hpccpp dctcp dctcp-k20 dctcp-dualpi2 bbr cubic $own"
 
 # 1 to 64 flows to one receiver. W_ai for 64 flows, and for as many as there are. In runs
 # named *-notso the hosts cut their data themselves; in those named *-wire the links carry
@@ -117,8 +117,9 @@ plan_fabric()
 				run="cc=$cc shape=leafspine load=$load sizes=$sizes rtt=9 ms=$ms"
 				echo "fabric $cc-$sizes-$load $run host=fq"
 				[[ $load == 50 ]] || continue
-				[[ $cc == hpccpp || $cc == dctcp ]] || continue
-				echo "fabric $cc-$sizes-$load-fifo $run host=fifo"
+				[[ $cc != hpccpp-full && $cc != hpccpp-rx ]] || continue
+				[[ $cc != hpccpp && $cc != dctcp ]] ||
+					echo "fabric $cc-$sizes-$load-fifo $run host=fifo"
 				for seed in 2 3 4 5; do
 					echo "fabric $cc-$sizes-$load-seed$seed $run host=fq seed=$seed"
 				done
@@ -156,7 +157,7 @@ plan_star32()
 plan_powertcp()
 {
 	local cc link="mbit=25000 rtt=30 buffer=4000000" load
-	for cc in hpccpp dctcp bbr cubic $own; do
+	for cc in $ccs; do
 		echo "powertcp $cc-incast-256" cc="$cc" shape=incast "$link" flows=256 size=2800
 		echo "powertcp $cc-incast-10" cc="$cc" shape=incast "$link" flows=10
 		echo "powertcp $cc-staggered-4" cc="$cc" shape=staggered "$link" flows=4 ms=800
@@ -172,19 +173,20 @@ plan_powertcp()
 plan_messages()
 {
 	local cc
-	for cc in hpccpp dctcp bbr cubic $own; do
+	for cc in $ccs; do
 		echo "messages $cc-50x100" cc="$cc" flows=50 messages=100 size=495900 mtu=5000 rtt=5 \
 			buffer=320000000 host=fq
 	done
 }
 
-# The same between the 320 hosts of the HPCC paper's Clos.
+# The same between the 320 hosts of the HPCC paper's Clos, with the K of its simulations too:
+# the others would take a day.
 plan_clos()
 {
 	local load sizes cc
 	for load in 30 50 70; do
 		for sizes in websearch fb_hadoop; do
-			for cc in hpccpp dctcp $own; do
+			for cc in hpccpp dctcp dctcp-k20 $own; do
 				echo "clos $cc-$sizes-$load" cc="$cc" shape=clos load=$load sizes=$sizes rtt=13 ms=10 \
 					host=fq
 			done

@@ -80,7 +80,8 @@ def points(xy): [.[] | xy | select(all(.[]; type == "number"))] | sort;
 def style: {
 	"hpccpp": "lc rgb '#009955' pt 7", "hpccpp, N = flows": "lc rgb '#55bb22' dt 2 pt 6",
 	"hpccpp, stage 0": "lc rgb '#aa3377' pt 5", "hpccpp-full": "lc rgb '#55bb22' dt 2 pt 6", "hpccpp-rx": "lc rgb '#dd77aa' dt 2 pt 4",
-	"dctcp": "lc rgb '#0077bb' pt 9", "dctcp-k20": "lc rgb '#55aadd' dt 2 pt 8", "bbr": "lc rgb '#ee9911' pt 11", "cubic": "lc rgb '#cc3311' pt 13",
+	"dctcp": "lc rgb '#0077bb' pt 9", "dctcp-k20": "lc rgb '#55aadd' dt 2 pt 8",
+	"dctcp-dualpi2": "lc rgb '#005588' dt 3 pt 10", "bbr": "lc rgb '#ee9911' pt 11", "cubic": "lc rgb '#cc3311' pt 13",
 	"reno": "lc rgb '#cc3311' pt 13", "HPCC, published": "lc rgb '#000000' dt 3 pt 4",
 	"HPCC, ns-3": "lc rgb '#000000' dt 3 pt 4", "PowerTCP, ns-3": "lc rgb '#aa3377' dt 3 pt 4", "DCTCP, ns-3": "lc rgb '#0077bb' dt 3 pt 8",
 	"HPCC-PINT, published": "lc rgb '#888888' dt 3 pt 4", "DCTCP, published": "lc rgb '#0077bb' dt 3 pt 8"
@@ -93,7 +94,7 @@ def floor_queue: if type == "number" and . < 0.01 then 0.01 else . end;
 # --- Runs ----------------------------------------------------------------------
 
 . as $all |
-def order: ["hpccpp", "hpccpp-full", "hpccpp-rx", "dctcp", "dctcp-k20", "bbr", "cubic", "reno"];
+def order: ["hpccpp", "hpccpp-full", "hpccpp-rx", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic", "reno"];
 def rank: . as $cc | order | index($cc) // 99;
 def runs($scenario): [$all[] | select(.scenario == $scenario)];
 def ccs: map(.cc) | unique | sort_by(rank);
@@ -124,7 +125,7 @@ def tile($what; $figure; $beside; $of):
 def in_turn: select(.params.host != "fifo" and (.seed // 1) == 1);
 # The run of hpccpp that says most, and the others of the same: f is what is told of each
 def rivals($run; $keys; f):
-	[$all[] | select(.scenario == $run.scenario and .seed == $run.seed and (.cc | IN("dctcp", "dctcp-k20", "bbr", "cubic")) and
+	[$all[] | select(.scenario == $run.scenario and .seed == $run.seed and (.cc | IN("dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic")) and
 		(. as $other | all($keys[]; . as $k | $other.params[$k] == $run.params[$k]))) |
 		select(f != null)] | sort_by(.cc | rank) | map("\(.cc) \(f)");
 def crowd: [runs("long")[] | select(.cc == "hpccpp" and .params.n == 64 and .params.mtu == 1500 and
@@ -149,7 +150,7 @@ def first_screen:
 	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel. <a href=\"#terms\">Terms</a> are at the end."),
 	"<div class=tiles>", tiles, "</div>",
 	(fabric_run | values | .params.load as $load |
-		plots(runs("fabric") | map(in_turn | select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "dctcp-k20", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
+		plots(runs("fabric") | map(in_turn | select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
 
 # --- 1. What was run -------------------------------------------------------------
 
@@ -181,6 +182,7 @@ def terms:
 		["hpccpp-rx", "the receiver computes the window, and tells it four times in T (section 6.2 of the draft)."],
 		["hpccpp-full", "packets carry two records, which is what fits beside time stamps: the two most loaded hops, not one."],
 		["DCTCP’s K", "queue above which the switch marks: 65 packets per 10 Gbit/s, as its authors say; for <em>dctcp-k20</em> 20, as in the simulations of the HPCC paper."],
+		["<em>dctcp-dualpi2</em>", "DCTCP with AccECN, and at switches Linux’ qdisc dualpi2 (RFC 9332): packets with ECT and without wait in two queues; its step is the time that 65 packets take at 10 Gbit/s. It takes any ECT as L4S, as Linux’ DCTCP sends ECT(0). Its buffer is as many full packets as the FIFO’s."],
 		["timeouts", "retransmission timeouts; the least RTO is 5 ms here."]
 	| "<dt>\(.[0])<dd>\(.[1])"),
 	"</dl>";

@@ -32,13 +32,16 @@ shift 2
 declare -A p=(
 	[cc]=hpccpp	# congestion control; hpccpp-full: with two records, all that
 			# fits: the two most loaded hops; hpccpp-rx: mode=receiver;
-			# dctcp-k20: mark=20, 30 KB, as in the HPCC paper's simulations
+			# dctcp-k20: mark=20, 30 KB, as in the HPCC paper's simulations;
+			# dctcp-dualpi2: queue=dualpi2, and hosts use AccECN
 	[flows]=1
 	[mbit]=100000	# of the links
 	[rtt]=8		# base RTT, us
 	[mtu]=1500
 	[mark]=0	# K: packets in a queue of 10 Gbit/s above which it marks, more
 			# of them in proportion; 0: as DCTCP's authors say, for it alone
+	[queue]=fifo	# what packets wait in at switches; dualpi2: two queues, of packets
+			# with ECT and without, and the step is the time that K takes (without a K: 1 ms)
 	[n]=64		# net.hpccpp.flows: the N of W_ai
 	[stage]=5 [eta]=95
 	[share]=1	# net.hpccpp.share
@@ -82,6 +85,7 @@ done
 [[ ${p[segs]} == 0 || ${p[offloads]} == yes ]] || { echo "$name: segs needs offloads=yes" >&2; exit 2; }
 cc=${p[cc]%-*}
 [[ ${p[cc]} != *-rx ]] || p[mode]=receiver
+[[ ${p[cc]} != *-dualpi2 ]] || p[queue]=dualpi2
 [[ ! ${p[cc]} =~ -k([0-9]+)$ ]] || p[mark]=${BASH_REMATCH[1]}
 flows=${p[flows]} mbit=${p[mbit]} rtt=${p[rtt]} mtu=${p[mtu]}
 rtt_ns=$((rtt * 1000))
@@ -111,14 +115,15 @@ star_delay()
 network()
 {
 	local args=(mtu "$mtu" offloads "${p[offloads]}" rto_min_us 5000 prio "${p[prio]}" overhead "${p[overhead]}"
-		host_queue "${p[host]}") shape=()
+		host_queue "${p[host]}" queue "${p[queue]}") shape=() ecn=1
 	while [[ $# -gt 0 && $1 =~ ^([0-9]+|star|dumbbell|parking|leafspine|clos|graph)$ ]]; do
 		shape+=("$1")
 		shift
 	done
 	# IPv6's least MTU
 	[[ $mtu -ge 1280 ]] || args+=(ipv6 no)
-	! marks || args+=(ecn 1)
+	[[ ${p[queue]} != dualpi2 ]] || ecn=3
+	! marks || args+=(ecn "$ecn")
 	if [[ $cc == hpccpp ]]; then
 		args+=(sysctl "net.hpccpp.flows=${p[n]}" sysctl "net.hpccpp.max_stage=${p[stage]}"
 			sysctl "net.hpccpp.eta=${p[eta]}" sysctl "net.hpccpp.probe=${p[probe]}"

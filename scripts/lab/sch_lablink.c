@@ -25,7 +25,7 @@
  * With another qdisc as its class 1:1 packets wait in that, as in a host that has fq for its
  * NIC; limit, mark and prio are not heeded then. The link asks it for a packet whenever the
  * transmitter is free, and cuts what it gets: the rest of a GSO packet in transmission is all
- * that waits here. In the child packets count without the overhead.
+ * that waits here. In the child packets count without the overhead, and its marks not at all.
  *
  * /proc/lablink	one line a link of what happened since "reset" was
  *			written to it: packets, bytes, drops, marks, and of the

@@ -48,7 +48,8 @@
  *			GRO stays off, arrivals are timed one by one
  * qdisc		lablink (default), tbf (knows no delay and no mark) or none
  * queue, host_queue	fifo (default), or another qdisc that packets wait in, with its
- *			defaults, of the ports of switches and of hosts
+ *			defaults, of the ports of switches and of hosts; dualpi2 has buffer,
+ *			mark as the time that it takes at the rate, and takes any ECT as L4S
  * ipv6			yes (default, where the kernel has it) or no
  * ecn, rto_min_us	net.ipv4.tcp_ecn, net.ipv4.tcp_rto_min_us of the hosts
  * sysctl		NAME=VALUE, in every namespace

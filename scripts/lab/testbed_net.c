@@ -144,6 +144,28 @@ void make_link(struct port *p)
 	request_end();
 }
 
+/* Of linux/pkt_sched.h since 6.17 */
+#define DUALPI2_LIMIT		1	/* TCA_DUALPI2_LIMIT: packets */
+#define DUALPI2_MEMORY_LIMIT	2	/* bytes, with what the kernel needs for them */
+#define DUALPI2_STEP_THRESH_US	8
+#define DUALPI2_ECN_MASK	14
+#define DUALPI2_ANY_ECT		3	/* INET_ECN_MASK: as ECT(1), so ECT(0), which DCTCP sends */
+
+/* It counts its buffer in packets, which are taken to be full, and its step in us. */
+static void put_dualpi2(struct nlmsghdr *nlh, const struct lablink_opt *opt)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	__u64 step = (opt->mark * 8000000ULL + opt->rate / 2) / opt->rate;
+
+	mnl_attr_put_u32(nlh, DUALPI2_LIMIT, opt->limit / (mtu + ETH_HLEN + opt->overhead));
+	mnl_attr_put_u32(nlh, DUALPI2_MEMORY_LIMIT, UINT32_MAX);
+	mnl_attr_put_u8(nlh, DUALPI2_ECN_MASK, DUALPI2_ANY_ECT);
+	if (opt->mark)
+		mnl_attr_put_u32(nlh, DUALPI2_STEP_THRESH_US, step ?: 1);
+	mnl_attr_nest_end(nlh, nest);
+}
+
 void make_qdisc(struct port *p)
 {
 	const char *child = p->node->host ? host_queue : queue;
@@ -184,6 +206,8 @@ void make_qdisc(struct port *p)
 	tcm->tcm_ifindex = p->ifindex;
 	tcm->tcm_parent = TC_H_MAKE(1 << 16, 1);
 	mnl_attr_put_strz(batch.last, TCA_KIND, child);
+	if (!strcmp(child, "dualpi2"))
+		put_dualpi2(batch.last, &p->opt);
 	request_end();
 }
 

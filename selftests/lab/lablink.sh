@@ -19,7 +19,7 @@ prio=12				# one with priorities
 over=13				# one that carries 24 bytes with each packet
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 53
+ktap_plan 58
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -238,4 +238,19 @@ check "a trace larger than memory is refused" \
 	test "$failed" = "$(printf "$ENOMEM %.0s" {1..20})"
 assert_le "... and leaves nothing behind" $(($(vmalloc_used) - before)) 0 KB
 assert_eq "what is right is taken" "$(qdisc 1000000 10)" 0
+
+# --- dualpi2, with the buffer and the marks of a FIFO ------------------------------
+
+# At 1 Gbit/s, as its PI begins to mark when packets wait for 15 ms. A packet that waits as
+# long as 66 others take is marked.
+"$lab/testbed" down
+"$lab/testbed" up graph host_queue dualpi2 host_buffer "$limit" host_mark "$mark" link h1 r1 rate 1g link h2 r2 rate 1g
+marks() { awk '{ n += $3; if ($3 && !first) first = $1 } END { print n, "from", first }' "$tmp/burst"; }
+burst 1 1000
+assert_eq "in dualpi2: packets that arrive, of 1000 into $limit bytes" "$(wc -l <"$tmp/burst")" $((fit + 1))
+assert_eq "... drops" "$(stat_of 1 10)" $((999 - fit))
+assert_eq "... ECT(0) is marked" "$(marks)" "$((fit - 65)) from 67"
+burst 2 600 0 20
+assert_eq "... as GSO packets of 20 segments: packets that arrive" "$(wc -l <"$tmp/burst")" 600
+assert_eq "... marks" "$(marks)" "534 from 67"
 ktap_finish

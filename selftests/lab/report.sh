@@ -125,10 +125,10 @@ check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
 first_screen() { sed '/^<nav>/,$d' "$page" | tr -d '\n'; }
 tile() { grep -qF "<div class=tile><h3>$1</h3><strong>$2</strong><p>$3</div>" <(first_screen | sed 's/<p class=dim>[^<]*//g'); }
 # what the made-up runs have
-check "the first screen: load" tile "Load of the link" "95.1 %" "dctcp 95.1 % · dctcp-k20 95.1 % · bbr 95.1 % · cubic 95.1 %"
-check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · dctcp-k20 0 · bbr 0 · cubic 0"
-check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · dctcp-k20 1.3 · bbr 1.3 · cubic 1.3"
-check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · dctcp-k20 3 · bbr 3 · cubic 3"
+check "the first screen: load" tile "Load of the link" "95.1 %" "dctcp 95.1 % · dctcp-k20 95.1 % · dctcp-dualpi2 95.1 % · bbr 95.1 % · cubic 95.1 %"
+check "... queue" tile "Mean queue, packets" 0 "dctcp 0 · dctcp-k20 0 · dctcp-dualpi2 0 · bbr 0 · cubic 0"
+check "... small flows" tile "Small flows: p99 slowdown of the smallest 20 %" 1.3 "dctcp 1.3 · dctcp-k20 1.3 · dctcp-dualpi2 1.3 · bbr 1.3 · cubic 1.3"
+check "... price" tile "The price: p99 slowdown of the largest 5 %" 3 "dctcp 3 · dctcp-k20 3 · dctcp-dualpi2 3 · bbr 3 · cubic 3"
 check "five seeds: the mean, and from the least to the largest" grep -qF '>1.6 (1.4 to 1.8)<' "$page"
 check "the least Jain of four flows, and the least load" grep -qF '<tr><td class=t>hpccpp<td>3<td>1<td>4<td>0.500<td>4<td>0.970<td>0' "$page"
 check "... and the plot of the fabric" [ "$(first_screen | grep -o '<figure>' | wc -l)" -ge 1 ]
