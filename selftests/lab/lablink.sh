@@ -19,7 +19,7 @@ prio=12				# one with priorities
 over=13				# one that carries 24 bytes with each packet
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 58
+ktap_plan 59
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -105,6 +105,8 @@ burst $slow 1000
 assert_eq "in a bfifo for 10: packets that arrive, of 1000" "$(wc -l <"$tmp/burst")" 11
 assert_eq "... drops" "$(stat_of $slow 10)" 989
 assert_eq "... longest queue" "$(stat_of $slow 20)" $((10 * wire)) bytes
+assert_eq "... the trace has each as it comes: longest then" "$(trace_of $slow | awk '
+	NR == 2 { at = $1 } NR > 1 && $1 == at && $2 > max { max = $2 } END { print max }')" $((10 * wire)) bytes
 child bfifo limit $((100 * wire))
 burst $slow 100 0 20
 assert_le "... GSO packets of 20 segments: worst error of 100 arrivals" \

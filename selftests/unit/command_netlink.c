@@ -301,6 +301,11 @@ void filters_are_ours_by_their_place(void **state)
 	assert_true(f.taken && f.taken_in);
 	assert_int_equal(f.first, HPCCPP_TC_PRIO);
 	assert_true(f.ours_first);
+	no_answers();
+	put_filter(0, false, HPCCPP_TC_PRIO + 1, HPCCPP_TC_HANDLE, "bpf");
+	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
+	assert_int_equal(f.count, 1);
+	assert_false(f.taken || f.taken_in);
 	/* beside another eBPF filter of that preference there is room, but not beside u32 */
 	no_answers();
 	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf");

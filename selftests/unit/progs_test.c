@@ -749,6 +749,8 @@ static void reads_the_qdisc(void **state)
 	assert_left(&f, HPCCPP_PS_STALE);
 	strcpy(port.cfg.kind, "noqueue");
 	port.cfg.mq = true;
+	port.cfg.queues = 1;
+	assert_left(&f, HPCCPP_PS_STALE);
 	port.cfg.queues = QUEUES;
 	assert_left(&f, HPCCPP_PS_STALE);
 	port_bpf__destroy(agent);

@@ -442,6 +442,19 @@ static void advice_names_the_device(void **state)
 		    "hpccpp port add dev d9 if there is to be one; else nothing, or tc qdisc del dev d9 clsact if it is nobody's");
 }
 
+/* check ends with 1 for what is missing, and with 0 for what is only noted. */
+static void a_note_is_nothing_missing(void **state)
+{
+	struct state s = { .report = json_object_new_array() };
+
+	say(&s, OK, "a", "", "there");
+	say(&s, NOTE, "b", "look", "there, but");
+	assert_false(s.missing);
+	say(&s, MISSING, "c", "get it", "none");
+	assert_true(s.missing);
+	json_object_put(s.report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +467,7 @@ int main(void)
 		cmocka_unit_test_setup(flows_are_counted_for_prometheus, reset),
 		cmocka_unit_test_setup(check_names_a_few_peers, reset),
 		cmocka_unit_test_setup(advice_names_the_device, reset),
+		cmocka_unit_test_setup(a_note_is_nothing_missing, reset),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
