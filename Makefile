@@ -211,7 +211,7 @@ help:
 	@echo '                a part; CC=NAME one of your own (scripts/lab/OWN.md). HOSTS="a b" has'
 	@echo '                the runs done there, by ssh (scripts/lab/bench.sh)'
 	@echo '  report      - results/lab/report.html of what has been run so far'
-	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 2 hours'
+	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 3 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
 	@echo

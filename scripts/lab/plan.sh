@@ -180,7 +180,7 @@ plan_messages()
 }
 
 # The same between the 320 hosts of the HPCC paper's Clos, with the K of its simulations too:
-# the others would take a day.
+# the other rivals would double the runs.
 plan_clos()
 {
 	local load sizes cc

@@ -94,7 +94,8 @@ def floor_queue: if type == "number" and . < 0.01 then 0.01 else . end;
 # --- Runs ----------------------------------------------------------------------
 
 . as $all |
-def order: ["hpccpp", "hpccpp-full", "hpccpp-rx", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic", "reno"];
+def rival_ccs: ["dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic"];
+def order: ["hpccpp", "hpccpp-full", "hpccpp-rx"] + rival_ccs + ["reno"];
 def rank: . as $cc | order | index($cc) // 99;
 def runs($scenario): [$all[] | select(.scenario == $scenario)];
 def ccs: map(.cc) | unique | sort_by(rank);
@@ -125,7 +126,7 @@ def tile($what; $figure; $beside; $of):
 def in_turn: select(.params.host != "fifo" and (.seed // 1) == 1);
 # The run of hpccpp that says most, and the others of the same: f is what is told of each
 def rivals($run; $keys; f):
-	[$all[] | select(.scenario == $run.scenario and .seed == $run.seed and (.cc | IN("dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic")) and
+	[$all[] | select(.scenario == $run.scenario and .seed == $run.seed and (.cc | IN(rival_ccs[])) and
 		(. as $other | all($keys[]; . as $k | $other.params[$k] == $run.params[$k]))) |
 		select(f != null)] | sort_by(.cc | rank) | map("\(.cc) \(f)");
 def crowd: [runs("long")[] | select(.cc == "hpccpp" and .params.n == 64 and .params.mtu == 1500 and
@@ -150,7 +151,7 @@ def first_screen:
 	p("HPCC++ is congestion control from in-band telemetry: each hop writes the load of its egress port into packets, the receiver echoes it, and the sender sets window and pacing rate so that the most loaded link of its path carries 95 % of its bandwidth with an almost empty queue. Here the Linux module <code>tcp_hpccpp</code> (<em>hpccpp</em>) runs beside DCTCP, BBR and CUBIC of the same kernel. <a href=\"#terms\">Terms</a> are at the end."),
 	"<div class=tiles>", tiles, "</div>",
 	(fabric_run | values | .params.load as $load |
-		plots(runs("fabric") | map(in_turn | select(.params.load == $load and (.cc | IN("hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic")))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
+		plots(runs("fabric") | map(in_turn | select(.params.load == $load and (.cc | IN("hpccpp", rival_ccs[])))) | by([.params.sizes != "websearch", .params.sizes]) | slowdown_plot("first"; "p99")));
 
 # --- 1. What was run -------------------------------------------------------------
 
