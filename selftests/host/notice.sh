@@ -124,7 +124,8 @@ told 0 "" d0
 count() { "$HPCCPP" -j port show dev d0 netns "$box" | jq ".[0] | $1"; } # JQ
 udp() { in_box bash -c "for ((i = 0; i < $2; i++)); do echo >/dev/udp/10.8.0.2/$1; done"; } # PORT N
 arrived() { [[ $(count .stats.other) -gt 0 ]]; }
-options=(base-rtt 1ms accept 10.0.0.0/8 respond 398)
+# an id of its own: the default, a hash, may be that of another here
+options=(id 1 base-rtt 1ms accept 10.0.0.0/8 respond 398)
 port add d0 "${options[@]}"
 ip -n "$box" neigh flush dev d0
 udp 9 20
@@ -146,7 +147,7 @@ check "an idle port has no load" busywait 20 idle
 
 # --- A device that is another ------------------------------------------------------------
 
-port add q0
+port add q0 id 2
 in_box ethtool -s t0 speed 1000
 port add t0
 box_tc qdisc change dev d0 root handle 1: tbf rate 20mbit burst 3028 limit 512kb
