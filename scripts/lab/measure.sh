@@ -17,7 +17,7 @@ declare -A p
 scenario=
 eval "$(jq -r '@sh "scenario=\(.scenario)",
 	(.params | to_entries[] | @sh "p[\(.key)]=\(.value | tostring)")' "$dir/meta.json")"
-for file in flows links queue rates updates; do
+for file in flows ways links queue rates updates; do
 	[[ ! -e $dir/$file.gz ]] || gunzip -f "$dir/$file.gz"
 done
 oracle=${HPCCPP_LAB:-$(realpath "${BASH_SOURCE%/*}/../../.build/lab")}/oracle
@@ -394,7 +394,7 @@ slowdown()
 # those of Bolt's paper, 7 KB and from 46 to 120 KB.
 classes()
 {
-	"$oracle" "${mbit}000000" "${p[mtu]}" <"$dir/flows" >"$dir/oracle"
+	"$oracle" "${p[mtu]}" "$dir/ways" <"$dir/flows" >"$dir/oracle"
 	awk 'FILENAME ~ /oracle$/ { oracle[$1] = $2; way[$1] = $3 / 2; next }
 		!/^#/ && $6 != "-" {
 			t = $6 - $11 + way[$1]
@@ -571,8 +571,7 @@ esac
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric|rpc|star32)	slowdown; classes; ports ;;
-	clos)			slowdown; ports ;;
+	fabric|rpc|star32|clos)	slowdown; classes; ports ;;
 	powertcp)
 		case ${p[shape]} in
 		incast)		link; completion; begun ;;
@@ -591,7 +590,7 @@ esac
 	from_entries as $metrics | $meta[0] |
 	# others do not depend on the module, and are not run again for another
 	if .cc | startswith("hpccpp") then . else .module = null end | . + { $metrics }' >"$dir/json"
-for file in flows links queue rates updates; do
+for file in flows ways links queue rates updates; do
 	[[ ! -e $dir/$file ]] || gzip -nf "$dir/$file"
 done
 mv "$dir/json" "$RESULTS/$1.json"

@@ -177,7 +177,7 @@ def terms:
 		["BDP", "bandwidth × base RTT, in packets."],
 		["Jain", "Jain’s index of the flows’ goodputs, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all."],
 		["slowdown", "FCT / ideal FCT. FCT is from connect() to the arrival of the last byte; ideal is base RTT + size with headers / rate of the slowest link. The handshake, a base RTT, is in FCT but not in ideal (rpc has none); the way back of the last ACK is in ideal but not in FCT. So a small flow through empty queues has about 1.5."],
-		["R, S, O", "slowdown as above; from when data could be sent on to when the last ACK is back, taken as half a base RTT after the last byte; and that time over the oracle’s, max-min fair sharing of the hosts’ links without any queue. Means are geometric."],
+		["R, S, O", "slowdown as above; from when data could be sent on to when the last ACK is back, taken as half a base RTT after the last byte; and that time over the oracle’s, max-min fair sharing of the links without any queue. Means are geometric."],
 		["W<sub>ai</sub>, N", "W<sub>ai</sub> is what hpccpp adds to its window in each round trip: W<sub>init</sub> (1 − η) / N, where N (<code>net.hpccpp.flows</code>) is how many flows are expected on a link."],
 		["stage", "<code>net.hpccpp.max_stage</code>: additive increases before a multiplicative one. 5 is the default."],
 		["hpccpp-rx", "the receiver computes the window, and tells it four times in T (section 6.2 of the draft)."],
@@ -381,7 +381,7 @@ def workloads($scenario; $title; $text; $topology):
 			[$ours + [$others[] | select(.metrics.short_S_p99)] | sort_by([.params.sizes, .params.load, .source != null])[] |
 				[.params.sizes, .params.load, .cc, .metrics.short_S_p99, .metrics.all_S_p99, .metrics.queue_kb]])),
 	($runs | map(select(.metrics.smallest_O_p99)) | select(. != []) |
-		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the hosts’ links max-min fair at each moment and wait nowhere. It knows of no links between switches: what flows lose there, as those that meet on one of two ways, is in O."),
+		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the same links max-min fair at each moment and wait nowhere. Each goes the way that the switches’ hash gave it: what those lose that meet on one of two ways is in both sides of O."),
 		([["packet", "≤ 1 packet"], ["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["more", "more"], ["smallest", "smallest 20 %"], ["largest", "largest 5 %"]]) as $classes |
 		table([["", 3]] + ($classes | map([.[1], 4])); ["sizes", "load, %", ""] + ($classes | map("R p99", "S p99", "O p99", "O mean"));
 			[(. + [$others[] | select(.metrics.packet_S_p99)] | sort_by([.params.sizes, .params.load, .source != null]))[] |

@@ -325,6 +325,7 @@ generate()
 	"$lab/testbed" paths >/tmp/paths
 	echo "$2 $3 $(($3 + p[ms] * 1000000)) ${p[load]} ${p[sizes]} ${p[seed]} $cc ${*:4}" |
 		run_flows -w "$1:-" -e 3000000000 -p /tmp/paths
+	"$lab/testbed" ways <"$out/flows" >"$out/ways"
 }
 
 scenario_clos() { scenario_fabric; }

@@ -7,13 +7,16 @@
  *	testbed down
  *	testbed ports [all]
  *	testbed paths
+ *	testbed ways <FLOWS
  *
  * up makes it; down removes it. ports prints "NETNS DEV RATE" for each port of a
  * switch, with "all" for those of hosts also; paths "SRC DST RTT_NS RATE MTU" for
  * each pair of hosts: the round trip of a full packet and its ACK
- * through empty queues, and the slowest link. All three are for the network that
+ * through empty queues, and the slowest link. These are for the network that
  * the last "up" made (/run/testbed has its description), or for the description
- * that follows on the command line.
+ * that follows on the command line. ways is for the one that is there: of each line of
+ * FLOWS, which is what tgen prints, a line "ID NETNS/DEV RATE [NETNS/DEV RATE]...", the
+ * ports by which data leaves on its way from src to dst over IPv4, as each kernel on it says.
  *
  * TOPOLOGY		hosts h and r, the rest are switches
  * star N		h1..hN and r1 around s1: N to 1
@@ -221,16 +224,20 @@ static int load(char ***argv)
 
 int main(int argc, char **argv)
 {
+	static const char *const commands[] = { "up", "down", "ports", "paths", "ways" };
 	const char *command = "up";
 	bool all = false;
+	size_t i;
 
 	argc--;
 	argv++;
-	if (argc && (!strcmp(argv[0], "up") || !strcmp(argv[0], "down") ||
-		     !strcmp(argv[0], "ports") || !strcmp(argv[0], "paths"))) {
-		command = argv[0];
+	for (i = 0; argc && i < sizeof(commands) / sizeof(*commands); i++) {
+		if (strcmp(argv[0], commands[i]))
+			continue;
+		command = commands[i];
 		argc--;
 		argv++;
+		break;
 	}
 	if (argc && !strcmp(command, "ports") && !strcmp(argv[0], "all")) {
 		all = true;
@@ -247,8 +254,10 @@ int main(int argc, char **argv)
 		down();
 	else if (!strcmp(command, "ports"))
 		print_ports(all);
-	else
+	else if (!strcmp(command, "paths"))
 		print_paths();
+	else
+		print_ways();
 	if (fflush(stdout))
 		error(1, errno, "stdout");
 	return 0;

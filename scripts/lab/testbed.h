@@ -56,6 +56,7 @@ extern long ecn, rto_min_us;
 void *grow(void *list, int n, size_t size);
 void *zalloc(size_t size);
 void describe(int argc, char **argv);
+struct node *find_node(const char *name);
 void measure(struct node *from);
 
 /* testbed_net.c: namespaces, links, addresses and routes */
@@ -64,8 +65,13 @@ void make_link(struct port *p);
 void make_qdisc(struct port *p);
 void set_up(struct node *n, int ifindex);
 void make_routes(int family);
+size_t address(void *to, int family, const struct node *n);
 void make_netns(struct node *n);
+void enter_netns(struct node *n);
 void set_offloads(struct port *p);
 void await_up(const struct port *p);
+
+/* testbed_ways.c: which ports connections go by */
+void print_ways(void);
 
 #endif /* LAB_TESTBED_H */

@@ -227,7 +227,7 @@ void set_up(struct node *n, int ifindex)
 }
 
 /* Address of a host, or without one that of the other end of any link. */
-static size_t address(void *to, int family, const struct node *n)
+size_t address(void *to, int family, const struct node *n)
 {
 	uint8_t *a = to;
 
@@ -479,16 +479,26 @@ void make_netns(struct node *n)
 	if (unshare(CLONE_NEWNET) ||
 	    mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
 		error(1, errno, "namespace %s", n->name);
+	enter_netns(n);
+	set_sysctls(n);
+}
+
+/* Into the one that is there: what is asked of it is asked there. */
+void enter_netns(struct node *n)
+{
+	char path[64];
+	int one = 1;
+
+	snprintf(path, sizeof(path), NETNS_DIR "/%s", n->name);
 	n->ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (n->ns < 0 || setns(n->ns, CLONE_NEWNET))
+		error(1, errno, "namespace %s", n->name);
 	n->ctl = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	n->nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	if (n->ns < 0 || n->ctl < 0 || !n->nl ||
-	    mnl_socket_bind(n->nl, 0, MNL_SOCKET_AUTOPID))
+	if (n->ctl < 0 || !n->nl || mnl_socket_bind(n->nl, 0, MNL_SOCKET_AUTOPID))
 		error(1, errno, "namespace %s", n->name);
-	fd = 1;
-	mnl_socket_setsockopt(n->nl, NETLINK_CAP_ACK, &fd, sizeof(fd));
-	mnl_socket_setsockopt(n->nl, NETLINK_EXT_ACK, &fd, sizeof(fd));
-	set_sysctls(n);
+	mnl_socket_setsockopt(n->nl, NETLINK_CAP_ACK, &one, sizeof(one));
+	mnl_socket_setsockopt(n->nl, NETLINK_EXT_ACK, &one, sizeof(one));
 }
 
 void set_offloads(struct port *p)

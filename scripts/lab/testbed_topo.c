@@ -81,7 +81,7 @@ static uint64_t parse(const char *key, const char *text, uint64_t max)
 	return value;
 }
 
-static struct node *find_node(const char *name)
+struct node *find_node(const char *name)
 {
 	int i;
 

@@ -49,16 +49,16 @@
  * that had to wait for another last:
  *
  *	id src dst size start_ns fct_ns ideal_ns bytes_received bytes_in_window
- *	cc setup_ns retrans timeouts port
+ *	cc setup_ns retrans timeouts src_port dst_port
  *
  * fct_ns is from START_NS, when connect() is called, to the arrival of the last
  * byte, "-" when it has not arrived; setup_ns the part of it until SRC is connected;
  * ideal_ns base RTT + size with headers over the bottleneck's rate (-r -b -m, or
- * per pair -p); retrans and timeouts of SRC, in segments and times; port its own.
+ * per pair -p); retrans and timeouts of SRC, in segments and times.
  * Of rpc each message has a line, the 64 bytes have none. start_ns is when it can be
- * written, of an answer that has yet to be called for when that is due; setup_ns is 0,
- * and port its connection's. The first message of a connection has the retrans and
- * timeouts of both ends, the others 0.
+ * written, of an answer that has yet to be called for when that is due; setup_ns is 0.
+ * The first message of a connection has the retrans and timeouts of both ends, the
+ * others 0.
  * Lines that begin with # say what was asked for.
  *
  * -w FROM:TO	count bytes_in_window from FROM to TO ns of the run (-: to the end)
@@ -377,7 +377,7 @@ static void report(void)
 	uint32_t i;
 
 	fputs("# id src dst size start_ns fct_ns ideal_ns bytes_received", stdout);
-	puts(" bytes_in_window cc setup_ns retrans timeouts port");
+	puts(" bytes_in_window cc setup_ns retrans timeouts src_port dst_port");
 	for (i = 0; i < n_flows; i++) {
 		struct flow *w = &flows[i];
 
@@ -390,7 +390,9 @@ static void report(void)
 		put(w->at_to - w->at_from);
 		printf(" %s", ccs[w->cc]);
 		put(w->connected == NEVER ? NEVER : w->connected - w->start);
-		printf(" %u %u %u\n", w->retrans, w->timeouts, w->port);
+		printf(" %u %u %u %u\n", w->retrans, w->timeouts,
+		       w->answer ? FIRST_DPORT + w->cc : w->port,
+		       w->answer ? w->port : FIRST_DPORT + w->cc);
 	}
 	if (fflush(stdout))
 		error(1, errno, "stdout");

@@ -27,7 +27,20 @@ made_up()
 	: >"$dir/links"
 }
 # flow ID SIZE START FCT IDEAL RECEIVED CC SETUP: a line of tgen's; "-" is nothing
-flow() { echo "$1 h$1 r1 $2 $3 $4 $5 $6 $6 $7 $8 0 0 10000"; }
+flow() { echo "$1 h$1 r1 $2 $3 $4 $5 $6 $6 $7 $8 0 0 10000 5000"; }
+# ways LINK...: of each flow from standard input, the first and the last link and of others
+# those that are named "SRC-DST:LINK"; 1 Gbit/s
+ways()
+{
+	awk -v between="$*" 'BEGIN { n = split(between, links, " ") }
+		{
+			printf "%s %s 1000000000", $1, $2
+			for (i = 1; i <= n; i++)
+				if (split(links[i], part, ":") && part[1] == $2 "-" $3)
+					printf " %s 1000000000", part[2]
+			print " to-" $3 " 1000000000"
+		}'
+}
 metric() { jq -c ".metrics.$1" "$tmp/$scenario.json"; }
 measured() # SCENARIO
 {
@@ -36,7 +49,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 58
+ktap_plan 61
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -133,6 +146,7 @@ for ((i = 1; i <= 100; i++)); do
 	flow "$i" $((i * 100)) 1000 $((i * 1000)) 1000 $((i * 100)) hpccpp 0
 done >"$dir/flows"
 flow 101 5 1000 - 1000 0 hpccpp 0 >>"$dir/flows"
+ways <"$dir/flows" >"$dir/ways"
 queues() # of two ports of a switch, and of a host
 {
 	local port
@@ -158,27 +172,38 @@ is queue_mean 1.5
 is queue_p99 2
 
 # Packets of 1184 bytes and 66 of headers, a base RTT of 100 us: ten packets take 100 us.
-oracle() { "$HPCCPP_LAB/oracle" "$@" | awk '{ print $2 }' | xargs; }
 alone() { echo $((100000 + $1 * 10000)); } # PACKETS
-short() { echo "$1 $2 $3 $(($4 * 1184)) $5 - $(alone "$4") 0 0 cc 0 0 0 0"; } # ID SRC DST PACKETS START
-assert_eq "oracle: a flow alone" "$(short 0 a b 10 7 | oracle 1e9 1236)" "$(alone 10)"
+short() { echo "$1 $2 $3 $(($4 * 1184)) $5 - $(alone "$4") 0 0 cc 0 0 0 0 0"; } # ID SRC DST PACKETS START
+oracle() # [LINK...]: nanoseconds that each flow from standard input takes
+{
+	cat >"$tmp/flows"
+	ways "$@" <"$tmp/flows" >"$tmp/ways"
+	"$HPCCPP_LAB/oracle" 1236 "$tmp/ways" <"$tmp/flows" | awk '{ print $2 }' | xargs
+}
+assert_eq "oracle: a flow alone" "$(short 0 a b 10 7 | oracle)" "$(alone 10)"
 # alone for the first and the last 10 us
-assert_eq "... two of one host, one 10 us later" "$({ short 0 a b 10 0; short 1 a c 10 10000; } | oracle 1e9 1236)" \
+assert_eq "... two of one host, one 10 us later" "$({ short 0 a b 10 0; short 1 a c 10 10000; } | oracle)" \
 	"290000 290000"
-assert_eq "... two to one host" "$({ short 0 a c 10 0; short 1 b c 10 0; } | oracle 1e9 1236)" "300000 300000"
+assert_eq "... two to one host" "$({ short 0 a c 10 0; short 1 b c 10 0; } | oracle)" "300000 300000"
 assert_eq "... what one cannot use another has" \
-	"$({ for i in 0 1 2; do short $i a r$i 10 0; done; short 3 b r1 20 0; } | oracle 1e9 1236)" \
+	"$({ for i in 0 1 2; do short $i a r$i 10 0; done; short 3 b r1 20 0; } | oracle)" \
 	"400000 400000 400000 400000"
+two() { short 0 a c 10 0; short 1 b d 10 0; }
+assert_eq "... two that meet between switches" "$(two | oracle a-c:s b-d:s)" "300000 300000"
+assert_eq "... and that do not" "$(two | oracle a-c:s b-d:t)" "200000 200000"
 assert_eq "... on a connection that is there, beside one that is opened 100 us before" \
-	"$({ short 0 a b 10 0 | awk '{ $11 = 100000; print }'; short 1 a c 10 100000; } | oracle 1e9 1236)" "300000 300000"
-assert_eq "... a flow without end is none" "$({ echo "0 a b - 0 - - 0 0 cc 0 0 0 0"; short 1 a c 10 0; } | oracle 1e9 1236)" \
+	"$({ short 0 a b 10 0 | awk '{ $11 = 100000; print }'; short 1 a c 10 100000; } | oracle)" "300000 300000"
+assert_eq "... a flow without end is none" "$({ echo "0 a b - 0 - - 0 0 cc 0 0 0 0 0"; short 1 a c 10 0; } | oracle)" \
 	"$(alone 10)"
+no_way() { ! "$HPCCPP_LAB/oracle" 1236 /dev/null <"$tmp/flows" 2>"$tmp/err" && grep -q "flow 1 has no way" "$tmp/err"; }
+check "... one without a way is an error" no_way
 # S has no handshake, but the last ACK's way, and O not what the others' sharing costs
 made_up oracle
 jq '.scenario = "fabric"' "$dir/meta.json" >"$dir/meta" && mv "$dir/meta" "$dir/meta.json"
 for i in 0 1; do
 	short $i h$i r1 10 0 | awk '{ $6 = 600000; $11 = 100000; print }'
 done >"$dir/flows"
+ways <"$dir/flows" >"$dir/ways"
 measured oracle
 is to_100k_R_p99 3
 is to_100k_S_p99 2.75

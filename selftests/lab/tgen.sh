@@ -5,13 +5,13 @@
 #
 # place: uml
 # timeout: 60
-# shellcheck disable=SC2016 # what is quoted is awk's
+# shellcheck disable=SC2016,SC2317 # what is quoted is awk's; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 lab=${HPCCPP_LAB:-$HPCCPP_BIN}
-ktap_plan 71
+ktap_plan 74
 
 # 8 hosts of 10 Gbit/s; and apart from them a port without a buffer.
 insmod "$lab/link/sch_lablink.ko"
@@ -32,11 +32,13 @@ run() # LINE OPTION...: the connections in $tmp/out
 # The list alone: the run ends as it begins.
 list() { run "$1" -e 0; }
 
-# A figure of all connections: awk that adds up n, for each, and prints at the END
+# A figure of all connections: awk that adds up n, for each, and prints at the END. "port" is
+# the opener's.
 figure() # PROGRAM
 {
 	tail -n +2 "$tmp/out" |
-		awk '{ src = $2; dst = $3; size = $4; start = $5; fct = $6; received = $8 }'"$1"
+		awk '{ src = $2; dst = $3; size = $4; start = $5; fct = $6; received = $8
+			port = $14 > $15 ? $14 : $15 }'"$1"
 }
 
 close_to() # NAME VALUE EXPECTED PERCENT [UNIT]
@@ -203,10 +205,10 @@ assert_eq "on one connection: messages out of order" "$(overtaken 1)" 0
 assert_eq "... of which all arrived" "$(figure 'size == received { n++ } END { print n }')" \
 	"$(wc -l <"$tmp/drawn")"
 assert_ge "on two: messages that go by a longer one" "$(overtaken 2)" 20
-assert_eq "... ports of a host" "$(figure '{ ports[$14] } END { for (p in ports) n++; print n }')" 2
+assert_eq "... ports of a host" "$(figure '{ ports[port] } END { for (p in ports) n++; print n }')" 2
 # A connection is in use from when its message is drawn until the 64 bytes after it.
 assert_eq "... messages on one in use, and the other is idle" \
-	"$(figure '{ print src, dst, start, start + fct, $14 }' | paste -d ' ' - "$tmp/drawn" | awk '
+	"$(figure '{ print src, dst, start, start + fct, port }' | paste -d ' ' - "$tmp/drawn" | awk '
 		{ opener[NR] = $3 == $6 ? $1 : $2; from[NR] = $6; to[NR] = $4 + 10000; port[NR] = $5 }
 		END {
 			for (i = 1; i <= NR; i++) {
@@ -250,6 +252,43 @@ run "rpc 1000000 2000000000 1 50000 1 cubic 1" -p "$tmp/lossy"
 assert_ge "where packets are lost: retransmissions" "$(figure '{ n += $12 } END { print n }')" 10
 assert_eq "... which are the kernel's" "$(figure '{ n += $12 } END { print n }')" \
 	$(($(kernel TcpRetransSegs h9 r1) - retransmitted))
+
+# --- Which way they go ----------------------------------------------------------
+
+# off_ways: by how much what a port between switches has carried is off the data that go that
+# way and a packet's headers, at most, in percent. The rest are ACKs: at most 66 bytes for each
+# 1514 of the other way, which may have twice as much.
+off_ways()
+{
+	local ns
+	cat /proc/lablink >"$tmp/links"
+	"$lab/testbed" ways <"$tmp/out" >"$tmp/ways"
+	for ns in l1 l2 s1 s2; do
+		echo "$(stat -Lc %i "/run/netns/$ns") $ns"
+	done >"$tmp/inums"
+	awk 'FILENAME ~ /inums$/ { name[$1] = $2; next }
+		FILENAME ~ /links$/ { if ($1 in name) carried[name[$1] "/" $2] = $8; next }
+		FILENAME ~ /out$/ { if (!/^#/) data[$1] = $4 + int($4 / 1448 + 1) * 66; next }
+		{
+			in_rack = ($2 ~ /^h[1-4]\//) == ($(NF - 1) ~ /^l1\//)
+			if (NF != (in_rack ? 5 : 9)) bad++
+			for (i = 4; i < NF - 1; i += 2) { told[$i] += data[$1]; n++ }
+		}
+		END {
+			for (port in told) {
+				off = carried[port] / told[port] - 1
+				if (off < 0) off = -off
+				if (off > most) most = off
+			}
+			print bad || !n ? "no ways" : 100 * most
+		}' "$tmp/inums" "$tmp/links" "$tmp/out" "$tmp/ways"
+}
+run "poisson 1000000 5000000 30 100000 3 cubic" -w 1:- -l "$tmp/unused"
+assert_le "of connections, a port's bytes off those of its ways" "$(off_ways)" 10 %
+run "rpc 1000000 9000000 30 100000 3 cubic 2" -w 1000000:- -l "$tmp/unused"
+assert_le "of messages, requests and answers" "$(off_ways)" 10 %
+not_ours() { ! "$lab/testbed" ways <<<"0 h1 h77 1 1 1 1 1 1 cubic 1 0 0 10000 5000" 2>"$tmp/err" && grep -q "no host h77" "$tmp/err"; }
+check "a way to nowhere is refused" not_ours
 
 # --- What is refused ------------------------------------------------------------
 
