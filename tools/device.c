@@ -22,14 +22,17 @@
 
 #define NETNS_DIR	"/run/netns"
 
-/* A path as it is, a name of ip-netns(8), or else a process by its PID */
+/*
+ * A path as it is, a name of ip-netns(8), or else a process by its PID. O_NONBLOCK: a FIFO is
+ * refused, and not waited for.
+ */
 static int open_netns(const char *name)
 {
 	char path[PATH_MAX];
 	int fd;
 
 	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_CLOEXEC);
+		return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 || errno != ENOENT || name[strspn(name, "0123456789")])

@@ -17,7 +17,7 @@ HPCCPP=$top/.build/6.1/tools/hpccpp
 [[ $EUID -eq 0 ]] || ktap_skip_all "not root: cannot load eBPF programs"
 machine_agents -s
 
-ktap_plan 318
+ktap_plan 319
 # shellcheck disable=SC2154 # set by setup_ns
 {
 setup_ns box
@@ -211,6 +211,8 @@ says 255 'netns "" is wrong: *' -n '' port show
 says 2 'cannot open netns "../x": No such file or directory' port add dev d0 netns ../x
 says 2 'cannot open netns "4194305": No such file or directory' -n 4194305 port show
 says 2 'cannot enter netns "/dev/null": Invalid argument' -n /dev/null port show
+mkfifo "$tmp/fifo"
+says 2 "cannot enter netns \"$tmp/fifo\": Invalid argument" -n "$tmp/fifo" port show
 says 2 'cannot open netns "nowhere": *' port add dev d0 netns nowhere
 says 2 'cannot find device "d9"' port add dev d9 netns "$box"
 says 2 'there is no port on d0' port del "${on_box[@]}"
