@@ -91,16 +91,12 @@ static void save(int argc, char **argv)
 
 static void up(int argc, char **argv)
 {
-	struct rlimit limit;
 	int i, j;
 
 	if (!access(STATE, F_OK))
 		error(1, 0, "%s is there: testbed down first", STATE);
 	if (ipv6 && access("/proc/sys/net/ipv6", F_OK))
 		ipv6 = false;
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 	if (mkdir(NETNS_DIR, 0755) && errno != EEXIST)
 		error(1, errno, "%s", NETNS_DIR);
 	for (i = 0; i < n_nodes; i++)
@@ -226,6 +222,7 @@ int main(int argc, char **argv)
 {
 	static const char *const commands[] = { "up", "down", "ports", "paths", "ways" };
 	const char *command = "up";
+	struct rlimit limit;
 	bool all = false;
 	size_t i;
 
@@ -247,6 +244,10 @@ int main(int argc, char **argv)
 	if (!argc && strcmp(command, "up"))
 		argc = load(&argv);
 	describe(argc, argv);
+	/* three files of each namespace */
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 
 	if (!strcmp(command, "up"))
 		up(argc, argv);
