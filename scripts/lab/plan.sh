@@ -305,22 +305,29 @@ plan_harm()
 	done
 }
 
-# Latency of the receiver that comes with the time: in one step or four, or as jitter.
+# Latency of the receiver that comes with the time: in one step or four, or as jitter, which is
+# one of several that are as likely (-seedN).
 plan_latency()
 {
-	local link mbit rtt ms lag cc common
+	local link mbit rtt ms lag cc common seed run
 	for link in "200 2000 4000" "10000 30 60" "100000 8 16"; do
 		read -r mbit rtt ms <<<"$link"
-		for cc in hpccpp cubic $own; do
+		for cc in hpccpp dctcp bbr cubic $own; do
 			common="cc=$cc mbit=$mbit rtt=$rtt ms=$ms"
 			for lag in 10 $((rtt / 2)) "$rtt" $((3 * rtt)); do
 				echo "latency $cc-${mbit}m-${rtt}us-lag$lag $common lag=$lag"
 			done
 			echo "latency $cc-${mbit}m-${rtt}us-steps $common lag=$((3 * rtt)) steps=4"
-			for lag in $((rtt / 4)) $((rtt / 2)) "$rtt"; do
-				echo "latency $cc-${mbit}m-${rtt}us-jitter$lag $common lag=$lag jitter=$lag"
+			for seed in 1 2 3 4 5; do
+				[[ $seed == 1 || $cc == hpccpp ]] || continue
+				run=
+				[[ $seed == 1 ]] || run=-seed$seed
+				run+=" $common seed=$seed"
+				for lag in $((rtt / 4)) $((rtt / 2)) "$rtt"; do
+					echo "latency $cc-${mbit}m-${rtt}us-jitter$lag$run lag=$lag jitter=$lag"
+				done
+				echo "latency $cc-${mbit}m-${rtt}us-tail$rtt$run lag=$rtt jitter=$((rtt / 2)) tail=pareto"
 			done
-			echo "latency $cc-${mbit}m-${rtt}us-tail$rtt $common lag=$rtt jitter=$((rtt / 2)) tail=pareto"
 		done
 	done
 }

@@ -522,11 +522,14 @@ def harm:
 def latency:
 	runs("latency") | select(. != []) | sort_by([.params.mbit, .name]) | . as $runs |
 	section("latency"; "latency: a receiver becomes slower"),
-	p("Its ACKs are later from an eighth of the time on, or in four steps: by lag, in one step or four, by jitter around that, even or with a long tail. No link has a queue for it. Utilisation and queue are of the second half."),
-	table([["", 2], ["queue, packets", 2], ["", 3]];
-		["", "utilisation", "mean", "p99", "drops", "to Reno", "to telemetry"];
-		[$runs[] | . as $run | .metrics |
-			[$run.name, (.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), .drops, .fallback, .enter]]);
+	p("Its ACKs are later from an eighth of the time on, or in four steps: by lag, in one step or four, by jitter around that, even or with a long tail. No link has a queue for it. Utilisation and queue are of the second half. Jitter is another with each seed of random numbers: over several the mean, and from the least to the largest."),
+	table([["", 3], ["queue, packets", 2], ["", 3]];
+		["", "utilisation", "over seeds", "mean", "p99", "drops", "to Reno", "to telemetry"];
+		[$runs[] | select((.seed // 1) == 1) | . as $run |
+			[$runs[] | select(.cc == $run.cc and .params == $run.params) | .metrics.utilisation] as $seeds | .metrics |
+			[$run.name, (.utilisation | share),
+			 (if $seeds | length > 1 then { n: "\($seeds | add / length | share | .n) (\($seeds | min | share | .n) to \($seeds | max | share | .n))" } else null end),
+			 .queue_mean, (.queue_p99 | p99($run)), .drops, .fallback, .enter]]);
 
 def integrity:
 	runs("integrity") | select(. != []) | . as $runs |

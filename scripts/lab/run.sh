@@ -74,7 +74,7 @@ declare -A p=(
 	[conns]=4	# that a host keeps to each other, of rpc
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
-	[seed]=1	# of the traffic
+	[seed]=1	# of the traffic, and of jitter
 	[updates]=0	# 1: trace hpccpp's updates in any scenario
 )
 for word; do
