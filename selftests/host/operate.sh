@@ -442,6 +442,8 @@ done
 sed '$s/ [a-z]/ x&/' "$file" >"$tmp/changed"
 check "... a word that is another is found" refuses shown_like "$tmp/changed"
 flow_end "flow beside what is displayed"
+idle() { json port show dev next netns "$s1" | jq -e '.[0] | .U == 0 and .qlen == 0 and .flows == 0 and .age > 1e6'; }
+check "port show: an idle port has no load" busywait 20 idle
 "$HPCCPP" host del cgroup "$CGROUP"
 
 # README.md, in a namespace of its own: the last of its commands undo the others.
