@@ -49,7 +49,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 61
+ktap_plan 62
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -191,6 +191,10 @@ assert_eq "... what one cannot use another has" \
 two() { short 0 a c 10 0; short 1 b d 10 0; }
 assert_eq "... two that meet between switches" "$(two | oracle a-c:s b-d:s)" "300000 300000"
 assert_eq "... and that do not" "$(two | oracle a-c:s b-d:t)" "200000 200000"
+# a fifth for each to c, so that s has three fifths for b, of which d has a half
+assert_eq "... what two leave on a link that is not the last is another's" \
+	"$({ n=0; for i in a x y z w; do short $((n++)) "$i" c 10 0; done; short 5 b d 25 0; short 6 e d 25 0; } |
+		oracle a-c:s x-c:s b-d:s)" "600000 600000 600000 600000 600000 600000 600000"
 assert_eq "... on a connection that is there, beside one that is opened 100 us before" \
 	"$({ short 0 a b 10 0 | awk '{ $11 = 100000; print }'; short 1 a c 10 100000; } | oracle)" "300000 300000"
 assert_eq "... a flow without end is none" "$({ echo "0 a b - 0 - - 0 0 cc 0 0 0 0 0"; short 1 a c 10 0; } | oracle)" \
