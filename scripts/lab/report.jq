@@ -526,7 +526,7 @@ def latency:
 	table([["", 3], ["queue, packets", 2], ["", 3]];
 		["", "utilisation", "over seeds", "mean", "p99", "drops", "to Reno", "to telemetry"];
 		[$runs[] | select((.seed // 1) == 1) | . as $run |
-			[$runs[] | select(.cc == $run.cc and .params == $run.params) | .metrics.utilisation] as $seeds | .metrics |
+			[$runs[] | select(.cc == $run.cc and .params == $run.params) | .metrics.utilisation | numbers] as $seeds | .metrics |
 			[$run.name, (.utilisation | share),
 			 (if $seeds | length > 1 then { n: "\($seeds | add / length | share | .n) (\($seeds | min | share | .n) to \($seeds | max | share | .n))" } else null end),
 			 .queue_mean, (.queue_p99 | p99($run)), .drops, .fallback, .enter]]);
