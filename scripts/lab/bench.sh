@@ -156,8 +156,9 @@ if [[ -n $one ]]; then
 	if [[ -n ${FORCE-} ]] || ! is_run "$scenario" "$name" "$args"; then
 		rm -f "$RESULTS/$name.json"
 		run=("$here/scale.sh" "$name")
+		seed=1
 		[[ ! " $args " =~ " seed="([0-9]+)" " ]] || seed=${BASH_REMATCH[1]}
-		[[ $scenario == scale ]] || run=("$here/uml.sh" --seed "${seed:-1}" --mem 8G --timeout 3600 -- "$here/run.sh" "$scenario" "$name")
+		[[ $scenario == scale ]] || run=("$here/uml.sh" --seed "$seed" --mem 8G --timeout 3600 -- "$here/run.sh" "$scenario" "$name")
 		# shellcheck disable=SC2086 # the words of a run
 		"${run[@]}" $args
 		stamp "$scenario" "$name" "$args" >"$RESULTS/$name/stamp"

@@ -7,7 +7,7 @@
  *
  * FLOWS is what tgen prints, the file WAYS what testbed makes of it: the ports that each flow
  * goes by, and their rates. MTU is that of packets. Of each flow with a size, in the
- * same order, a line "id oracle_ns rtt_ns": the base RTT, as in ideal_ns, and the time in
+ * order of their ids, a line "id oracle_ns rtt_ns": the base RTT, as in ideal_ns, and the time in
  * which its bytes with headers flow; and that RTT. They begin to a base RTT after START_NS,
  * when a handshake through empty queues is over, or at once on a connection that was there
  * (setup_ns 0). A flow alone has its ideal_ns.
@@ -76,8 +76,9 @@ static unsigned int find_link(const char *name, double rate)
 		return (uintptr_t)e->data;
 	if (n_links == MAX_LINKS)
 		error(1, 0, "more than %d links", MAX_LINKS);
-	if (!hsearch((ENTRY){ strdup(name), (void *)(uintptr_t)n_links }, ENTER))
-		error(1, errno, "%s", name);
+	name = strdup(name);
+	if (!name || !hsearch((ENTRY){ (char *)name, (void *)(uintptr_t)n_links }, ENTER))
+		error(1, errno, "links");
 	links[n_links].rate = rate;
 	return n_links++;
 }
@@ -95,11 +96,13 @@ static double read_way(FILE *ways, struct flow *f)
 			error(1, 0, "flow %u has no way", f->id);
 		rest = line;
 	} while (strtoul(strsep(&rest, " "), NULL, 10) != f->id);
-	while ((name = strsep(&rest, " ")) && (rate = strsep(&rest, "\n "))) {
-		double bits = atof(rate) / 1e9;
+	while ((name = strsep(&rest, "\n ")) && *name) {
+		double bits;
 
+		rate = strsep(&rest, "\n ");
+		bits = rate ? atof(rate) / 1e9 : 0;
 		if (f->n_links == MAX_HOPS || bits <= 0)
-			error(1, 0, "flow %u: link %s of %s bit/s", f->id, name, rate);
+			error(1, 0, "flow %u: link %s of %s bit/s", f->id, name, rate ?: "no");
 		f->link[f->n_links++] = find_link(name, bits);
 		least = fmin(least, bits);
 	}
@@ -239,7 +242,7 @@ static void run(void)
 			then = fmin(then, now + active[i]->left / active[i]->rate);
 		for (i = 0; i < n_active;) {
 			active[i]->left -= active[i]->rate * (then - now);
-			/* a thousandth of a bit is what rounding leaves */
+			/* Rounding leaves up to a thousandth of a bit, in runs of some seconds. */
 			if (active[i]->left > 0.001) {
 				i++;
 				continue;

@@ -381,7 +381,7 @@ def workloads($scenario; $title; $text; $topology):
 			[$ours + [$others[] | select(.metrics.short_S_p99)] | sort_by([.params.sizes, .params.load, .source != null])[] |
 				[.params.sizes, .params.load, .cc, .metrics.short_S_p99, .metrics.all_S_p99, .metrics.queue_kb]])),
 	($runs | map(select(.metrics.smallest_O_p99)) | select(. != []) |
-		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the same links max-min fair at each moment and wait nowhere. Each goes the way that the switches’ hash gave it: what those lose that meet on one of two ways is in both sides of O."),
+		p("By size. <em>S</em> is slowdown from when data could be sent on until the last ACK is back: the handshake is in neither side. <em>O</em> is the same time over that of a fluid <em>oracle</em> in which the same flows share the same links max-min fair at each moment and wait nowhere. Each goes the way that the switches’ hash gave it: what those lose that meet on one of several is in both sides of O."),
 		([["packet", "≤ 1 packet"], ["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["more", "more"], ["smallest", "smallest 20 %"], ["largest", "largest 5 %"]]) as $classes |
 		table([["", 3]] + ($classes | map([.[1], 4])); ["sizes", "load, %", ""] + ($classes | map("R p99", "S p99", "O p99", "O mean"));
 			[(. + [$others[] | select(.metrics.packet_S_p99)] | sort_by([.params.sizes, .params.load, .source != null]))[] |

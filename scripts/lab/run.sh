@@ -9,6 +9,7 @@
 #	meta.json	what was run, on what
 #	port		"NETNS DEV" of the bottleneck, as /proc/lablink has them
 #	flows		what tgen says of each connection
+#	ways		what testbed says of the ports that each flow goes by, of generated flows
 #	links		/proc/lablink, of the time that is measured
 #	queue		each change of the bottleneck's queue
 #	rates		"ns flow bytes", what each connection has received

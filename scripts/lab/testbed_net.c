@@ -483,7 +483,7 @@ void make_netns(struct node *n)
 	set_sysctls(n);
 }
 
-/* Into the one that is there: what is asked of it is asked there. */
+/* Into the namespace, which is there, with sockets to ask it by. */
 void enter_netns(struct node *n)
 {
 	char path[64];

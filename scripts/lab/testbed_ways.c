@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which ports a connection goes by. Where a switch has several of equal length, its kernel
- * takes one by a hash of addresses and ports, and says which (RTM_GETROUTE).
+ * The ports that a connection goes by. Where a switch has several of equal length, its kernel
+ * takes one by a hash of addresses and ports, and tells it (RTM_GETROUTE).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 #include "testbed.h"
 
-#define MAX_HOPS	32	/* of a way: more is a loop */
+#define MAX_HOPS	32	/* of a way, as in oracle.c: more is a loop */
 
 struct flow {
 	struct node *src, *dst;
@@ -43,7 +43,7 @@ static int route_cb(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_STOP;
 }
 
-/* By which of its ports n sends what comes in by "in", or without one what is its own. */
+/* The port by which n sends packets that came in by "in", or without that its own packets. */
 static struct port *port_out(struct node *n, const struct port *in, const struct flow *f)
 {
 	char buf[MNL_SOCKET_BUFFER_SIZE];

@@ -78,7 +78,7 @@ fi
 cp "$RESULTS_LAB/bounds" "$tmp/bounds"
 mapfile -t bounds < <(grep -v '^note' "$tmp/bounds")
 
-ktap_plan $((${#bounds[@]} + 14))
+ktap_plan $((${#bounds[@]} + 15))
 for line in "${bounds[@]}"; do
 	case $line in
 	ok*)	ktap_ok "${line#ok }" ;;
@@ -104,6 +104,10 @@ check "... flent's summary has the queue and the rates of a run" flent_has \
 	"TCP upload::8" "$RESULTS_LAB/incast/hpccpp-8x500k-1mb/$name-flows.flent.gz"
 assert_le "W by the receiver, one queue is answered once: completion over ideal" \
 	"$(jq .metrics.completion_over_ideal "$RESULTS_LAB/incast/hpccpp-rx-8x500k-32mb.json")" 1.2
+
+jitter=$RESULTS_LAB/latency/hpccpp-10000m-30us-jitter15
+check "another seed is another jitter" \
+	test -n "$(cmp <(jq .metrics "$jitter.json") <(jq .metrics "$jitter-seed2.json"))"
 
 # With results of its own, stopped when its first run is at work and one has ended.
 stopped()
