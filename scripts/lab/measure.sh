@@ -64,7 +64,7 @@ bdp() { awk -v mbit="$mbit" -v rtt=$rtt -v wire=$wire 'BEGIN { print "bdp", mbit
 
 # Around each event. After a join: how high the queue gets, when it is back under 5
 # packets, and when it was over that for the last time. After a leave: how low the
-# link's load over two round trips gets, and when it is back at 0.95 of eta.
+# link's load over two round trips gets, from the fourth on, too, and when it is back at 0.95 of eta.
 events()
 {
 	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire -v eta="${p[eta]}" '
@@ -92,8 +92,8 @@ events()
 			backs = backs " " back / rtt
 			lasts = lasts " " last / rtt
 		}
-		function leave(at, until,	j, k, low, again, u) {
-			low = 1; again = ""; j = i
+		function leave(at, until,	j, k, low, late, again, u) {
+			low = late = 1; again = ""; j = i
 			while (j > 0 && t[j] > t[i] - 2 * rtt)
 				j--
 			for (k = i; k < m && t[k] < until; k++) {
@@ -107,12 +107,15 @@ events()
 					low = u
 					again = ""
 				}
+				if (u < late && t[k] >= at + 5 * rtt && t[k] < at + 15 * rtt)
+					late = u
 				if (again == "" && u >= 0.95 * eta / 100)
 					again = t[k]
 			}
 			if (low >= 0.95 * eta / 100)
 				again = at
 			lows = lows " " low
+			lates = lates " " late
 			leaves = leaves " " (again == "" ? 40 : (again - at) / rtt)
 		}
 		END {
@@ -133,6 +136,7 @@ events()
 				print "join_queue_last" lasts
 			}
 			print "leave_lows" lows
+			print "leave_lows_late" lates
 			print "leave_back" leaves
 		}' "$dir/events" "$dir/queue"
 }
@@ -461,10 +465,10 @@ ports()
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
 }
 
-# What each flow got, of 4000 round trips in the second half of these.
+# What each flow got, in the second half of the time: 4000 round trips, or as many ms as it says.
 shares()
 {
-	awk -v end="${1-$((rtt * 2000))}" '!/^#/ { s = s " " $9 * 8000 / end }
+	awk -v end="$((p[ms] ? p[ms] * 500000 : rtt * 2000))" '!/^#/ { s = s " " $9 * 8000 / end }
 		END { print "shares_mbit" s }' "$dir/flows"
 }
 
@@ -563,15 +567,16 @@ esac
 	losses
 	case $scenario in
 	long|sparse|sweep|rx|flows-n) link; jain ;;
+	rtts)			link; jain; shares ;;
 	integrity)		link; jain; shares ;;
 	blind-hop)		link; jain; counters blind ;;
-	harm)			shares $((p[ms] * 500000)); counters blind enter ;;
+	harm)			shares; counters blind enter ;;
 	latency)		link; counters enter fallback ;;
 	step)			link; events; fair ;;
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric|rpc|star32|clos)	slowdown; classes; ports ;;
+	fabric|rollout|rpc|star32|clos) slowdown; classes; ports ;;
 	powertcp)
 		case ${p[shape]} in
 		incast)		link; completion; begun ;;

@@ -65,7 +65,7 @@ plan_long()
 	done
 }
 
-# The join of a second flow, then the leave of the first; 16 one by one.
+# The join of a second flow, then the leave of the first; 16 or 64 one by one.
 plan_step()
 {
 	local link cc stage n
@@ -75,12 +75,14 @@ plan_step()
 				[[ $cc == hpccpp || $stage == 5 ]] || continue
 				echo "step $cc-pair-${link%:*}g-${link#*:}us-stage$stage" cc="$cc" flows=2 \
 					mbit="${link%:*}000" rtt="${link#*:}" stage=$stage
-				[[ $link != 100:* ]] || for n in 16 64; do
+				[[ $link == 10:* ]] || for n in 16 64; do
 					[[ $cc == hpccpp || $n == 64 ]] || continue
 					echo "step $cc-sixteen-${link%:*}g-${link#*:}us-stage$stage-n$n" cc="$cc" flows=16 \
 						mbit="${link%:*}000" rtt="${link#*:}" stage=$stage n=$n
 				done
 			done
+			[[ $link == 10:* || $cc == hpccpp-rx ]] || echo "step $cc-sixtyfour-${link%:*}g-${link#*:}us-stage5-n64" cc="$cc" \
+				flows=64 mbit="${link%:*}000" rtt="${link#*:}" ms=$((64 * 2 * ${link#*:} / 20))
 		done
 	done
 }
@@ -125,6 +127,15 @@ plan_fabric()
 				done
 			done
 		done
+	done
+}
+
+# The same fabric, of whose ports a part has an agent.
+plan_rollout()
+{
+	local told
+	for told in 0 25 50 75 100; do
+		echo "rollout hpccpp-told$told cc=hpccpp shape=leafspine load=50 sizes=fb_hadoop rtt=9 ms=12 host=fq told=$told"
 	done
 }
 
@@ -196,10 +207,27 @@ plan_clos()
 
 plan_parking()
 {
-	local shape cc
-	for shape in parking asymmetric receiver nic; do
-		for cc in hpccpp hpccpp-full dctcp $own; do
+	local shape cc hops
+	for cc in hpccpp hpccpp-full dctcp $own; do
+		for shape in parking asymmetric receiver nic; do
 			echo "parking $cc-$shape" cc="$cc" shape=$shape mbit=25000 rtt=20
+		done
+		for hops in 2 8; do
+			echo "parking $cc-parking-${hops}hops" cc="$cc" shape=parking hops=$hops mbit=25000 rtt=20
+		done
+	done
+}
+
+# RTTs of 8 us and twice or five times that: of two flows, or of one and seven.
+plan_rtts()
+{
+	local cc mbit many
+	for cc in $ccs; do
+		for mbit in 25000 100000; do
+			for many in "2 2" "2 5" "8 5"; do
+				echo "rtts $cc-${many% *}x${mbit%000}g-far${many#* } cc=$cc flows=${many% *} far=${many#* }" \
+					"mbit=$mbit rtt=8 ms=40"
+			done
 		done
 	done
 }
@@ -431,7 +459,7 @@ weights()
 			us = p["ms"] ? p["ms"] * 1000 : p["rtt"] * 2000 > 20000 ? p["rtt"] * 2000 : 20000
 			n = packets(us)
 			if ($1 == "step")
-				n = packets(2 * p["flows"] * p["rtt"] * (p["flows"] == 2 ? 600 : 150))
+				n = packets(p["ms"] ? us : 2 * p["flows"] * p["rtt"] * (p["flows"] == 2 ? 600 : 150))
 			else if ($1 == "incast" || $1 == "int-response" || $1 == "messages") {
 				hosts = p["flows"]
 				n = hosts * p["size"] / p["mtu"] * (p["messages"] ? p["messages"] : 1)

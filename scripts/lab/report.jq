@@ -165,7 +165,7 @@ def what_was_run:
 		["module, version and SHA-256", ($all | map(.module | select(.)) | unique | map(tostring) | join(", "))],
 		["seed of the traffic", ($all | map(.seed | select(. != 0)) | unique | map(tostring) | join(", "))]
 	]),
-	p("The lab is the real TCP stack of that kernel and the real module and eBPF agents in User-Mode Linux, with a network namespace for each host and switch, in <em>virtual time</em>: the clock stands still while anything is computed, so that CPU costs nothing and times are exact to the nanosecond. Links send at exactly their rate, wait exactly their delay, and queue first in, first out; delays are set so that a full packet and its ACK take the base RTT through empty queues. (The scenario <em>scale</em> is about what CPU and memory hpccpp takes, and runs in QEMU, where a nanosecond is an instruction.)"),
+	p("The lab is the real TCP stack of that kernel and the real module and eBPF agents in User-Mode Linux, with a network namespace for each host and switch, in <em>virtual time</em>: the clock stands still while anything is computed, so that CPU costs nothing and times are exact to the nanosecond. Links send at exactly their rate, wait exactly their delay, and queue first in, first out, but for <em>dctcp-dualpi2</em>’s; delays are set so that a full packet and its ACK take the base RTT through empty queues. (The scenario <em>scale</em> is about what CPU and memory hpccpp takes, and runs in QEMU, where a nanosecond is an instruction.)"),
 	p("A run’s name says what it has of its own: <em>hpccpp-64x100g-8us-mtu1500-n64</em> is hpccpp, 64 senders, links of 100 Gbit/s, a base RTT of 8 µs, an MTU of 1500 bytes, N 64 (<em>notso</em>: without TSO; <em>wire</em>: 24 bytes more with each frame on the link); <em>cubic-60x500k-4mb</em> of incast 60 senders of 500 KB each and a buffer of 4 MB; <em>dctcp-websearch-50</em> of fabric the flow sizes and a load of 50 %; <em>hpccpp-reno-200m-20000us-hop85-buffer30</em> of harm hpccpp beside Reno, links of 200 Mbit/s, 20 ms, and a last link of 85 % of that with a buffer of 30 packets.");
 def terms:
 	section("terms"; "Terms"),
@@ -196,7 +196,7 @@ def headline: [
 	["long", "DCTCP's mean queue over ours"], ["long", "Jain"],
 	["step", "queue back under 5 packets after connect(), RTTs"], ["step", "utilisation back after a leave, RTTs"],
 	["incast", "completion over ideal"], ["fabric", "p99 slowdown of the smallest 20 %, over DCTCP's"],
-	["fabric", "p99 slowdown of the largest 5 %, over DCTCP's"], ["parking", "samples that name the real bottleneck"],
+	["fabric", "p99 slowdown of the largest 5 %, over DCTCP's"], ["parking", "largest goodput over the least"], ["rtts", "largest goodput over the least"],
 	["harm", "goodput of cubic, over that beside a twin"]
 ];
 def sign: gsub("<="; "≤") | gsub(">="; "≥");
@@ -280,7 +280,7 @@ def step:
 	def again: worst | if . == 40 then { n: "not in 40" } else . end;
 	runs("step") | select(. != []) | . as $runs |
 	section("step"; "step: a flow joins, a flow leaves"),
-	p("A pair: flow 1 is alone, flow 2 joins, and 600 round trips later flow 1 leaves. Sixteen: flows join one by one, 150 round trips apart, and leave one by one. How high the queue gets and when it is short again show how soon flows that are there make room; load after a leave shows how soon they take what is free. Where the joining flow starts at line rate a peak of up to a BDP is inherent; under hpccpp it starts beside the load that is there, with half of a full link."),
+	p("A pair: flow 1 is alone, flow 2 joins, and 600 round trips later flow 1 leaves. Sixteen: flows join one by one, 150 round trips apart, and leave one by one; so do 64, 50 round trips apart. How high the queue gets and when it is short again show how soon flows that are there make room; load after a leave shows how soon they take what is free. Where the joining flow starts at line rate a peak of up to a BDP is inherent; under hpccpp it starts beside the load that is there, with half of a full link."),
 	star,
 	(plots(
 		("join", "leave") as $event | (("2:queue:packets", "3:utilisation:of the link") / ":") as $what |
@@ -289,13 +289,13 @@ def step:
 			("set xrange [-3:20]; \(if $what[0] == "2" then "set logscale y; set yrange [1:10<*]; set ytics add ('≤ 1' 1)" else "set yrange [0:1.05]" end)");
 			map({ title: title, style: "\(title | style)", file: "step-\($event)-\(.name)", using: (if $what[0] == "2" then "1:($2 < 1 ? 1 : $2)" else "1:3" end),
 				trace: "step step-\($event)-\(.name) step/\(.name) \($event) \(.params.rtt) \(.params.mbit) \(.params.mtu + 14)" })))),
-	p("The queue is the most of each tenth of an RTT, from 1 packet up; utilisation is over the two RTTs before, headers included. Below, each figure is the worst of a run’s events. “Last &gt; 5” is of the first 20 RTTs. A flow that is over 1.25 times its share for all the time until the next event has there the length of that, 149 or 499 RTTs."),
-	table([["", 5], ["after a join", 4], ["after a leave", 2], ["", 1]];
-		["link", "flows", "", "stage", "N", "queue peak", "≤ 5 packets again, RTTs", "last > 5, RTTs", "share within 1.25, RTTs", "least utilisation", "back at 0.95 η, RTTs", "drops"];
+	p("The queue is the most of each tenth of an RTT, from 1 packet up; utilisation is over the two RTTs before, headers included. Below, each figure is the worst of a run’s events. “Last &gt; 5” is of the first 20 RTTs. A flow that is over 1.25 times its share for all the time until the next event has there the length of that, 49, 149 or 499 RTTs."),
+	table([["", 5], ["after a join", 4], ["after a leave", 3], ["", 1]];
+		["link", "flows", "", "stage", "N", "queue peak", "≤ 5 packets again, RTTs", "last > 5, RTTs", "share within 1.25, RTTs", "least utilisation", "from the 4th RTT on", "back at 0.95 η, RTTs", "drops"];
 		[$runs | sort_by([.params.mbit, .params.rtt, .params.flows, (.cc | rank), -.params.stage, .params.n])[] | .metrics as $m |
 			[link, .params.flows, .cc, (if .cc | startswith("hpccpp") then .params.stage, .params.n else null, null end),
 			 ($m.join_queue_peaks | worst), ($m.join_queue_back | again), ($m.join_queue_last | worst), ($m.join_fair | worst),
-			 ($m.leave_lows | least | share), ($m.leave_back | again), $m.drops]]);
+			 ($m.leave_lows | least | share), ($m.leave_lows_late | least | share), ($m.leave_back | again), $m.drops]]);
 
 def incast:
 	runs("incast") | select(. != []) | . as $runs |
@@ -459,17 +459,17 @@ def parking:
 		if $shape == "parking" then .[0] as $l | [.[1:][] | select(. + $l > 0) | $l / (. + $l)] |
 			[(add / length)] + map(1 - .)
 		else add as $sum | map(if $sum > 0 then . / $sum else 0 end) end;
-	def names($n): { parking: ["h0, long", "h1", "h2", "h3", "h4"], asymmetric: ["h0", "h2"] }[.] // [] |
+	def names($n): { parking: (["h0, long"] + [range(1; $n) | "h\(.)"]), asymmetric: ["h0", "h2"] }[.] // [] |
 		if length == $n then . else [range($n) | "flow \(. + 1)"] end;
 	runs("parking") | select(. != []) | . as $runs |
 	section("parking"; "parking: who the bottleneck is, and who gets what of it"),
-	p("Telemetry tells a sender which link of its path is the most loaded. “Names the real bottleneck” is the share of all updates that do. On the parking lot max-min fairness gives the long flow half of each link, and proportional fairness, which counts how much of the network a flow uses, a fifth; with one bottleneck both give equal shares. Shares are of the goodput of the flows at a bottleneck. Four flows at one port (receiver) stay unequal for all of the run, the last to start with most: W<sub>ai</sub> for N = 64 is 20 bytes a round trip there, which the noise of U hides. With 62 bytes four flows have a Jain of 0.998."),
-	pre("parking     h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these\nasymmetric  the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it\n            with h2; nobody else\nreceiver    two leaves and a spine; the port of h5, who receives, is slow\nnic         8 flows of one host, whose NIC is slow, to 8 others\n\n25 Gbit/s, slow: 10 Gbit/s, half of that: 5 Gbit/s; base RTT 20 us"),
-	($runs | by(.params.shape) | . as $group | .[0].params.shape as $shape |
+	p("Telemetry tells a sender which link of its path is the most loaded. “Names the real bottleneck” is the share of all updates that do. On the parking lot max-min fairness gives the long flow half of each link, and proportional fairness, which counts how much of the network a flow uses, a fifth; with one bottleneck both give equal shares. Shares are of the goodput of the flows at a bottleneck."),
+	pre("parking     h0 passes slow links s1-s2-s3-s4-s5 to r0, hI-rI the link I of these; 2 or 8\n            such links, too\nasymmetric  the same way; s1-s2 is slow, s2-s3 has half of that, and h0 shares it\n            with h2; nobody else\nreceiver    two leaves and a spine; the port of h5, who receives, is slow\nnic         8 flows of one host, whose NIC is slow, to 8 others\n\n25 Gbit/s, slow: 10 Gbit/s, half of that: 5 Gbit/s; base RTT 20 us"),
+	($runs | by([.params.shape, .params.hops]) | . as $group | .[0].params.shape as $shape |
 		(map(.metrics.shares_mbit | select(type == "array") | length) | max // 0) as $n |
 		([range($n)] | map(1 / (if $shape == "parking" then 2 else $n end))) as $maxmin |
 		(if $shape == "parking" then [range($n)] | map(if . == 0 then 1 / $n else 1 - 1 / $n end) else $maxmin end) as $proportional |
-		"<h3>\($shape | @html)</h3>",
+		"<h3>\($shape | @html)\(if $shape == "parking" then ", \(.[0].params.hops) slow links" else "" end)</h3>",
 		table([["", 1], ["share of its bottleneck", $n], ["", 5]];
 			[""] + ($shape | names($n)) + ["Jain", "drops", "timeouts", "updates", "names the real bottleneck"];
 			[$group | sort_by(.cc | rank)[] | . as $run | .metrics |
@@ -479,6 +479,28 @@ def parking:
 			 ["proportionally fair"] + ($proportional | map(share)) + [range(5) | { n: "" }]]),
 		table([["", 1], ["goodput, Mbit/s", $n]]; [""] + ($shape | names($n));
 			[$group | sort_by(.cc | rank)[] | [.cc] + (.metrics.shares_mbit | select(type == "array"))]));
+
+def rtts:
+	runs("rtts") | select(. != []) | . as $runs |
+	section("rtts"; "rtts: flows of unequal RTT"),
+	p("Two flows, or eight, share a link; the first is 8 µs from the receiver, the others twice or five times as far. Goodput of the first and of the others, each, and the largest over the least; max-min fair is 1."),
+	star,
+	table([["", 4], ["goodput, Mbit/s", 2], ["", 6]];
+		["link", "flows", "others’ RTT", "", "the near flow", "others, mean", "largest over least", "utilisation", "queue mean", "p99", "Jain", "drops"];
+		[$runs | sort_by([.params.mbit, .params.flows, .params.far, (.cc | rank)])[] | . as $run | .metrics |
+			[($run | link), $run.params.flows, "\($run.params.far) times", $run.cc] +
+			(.shares_mbit | if type == "array" then [.[0], (.[1:] | add / length), over(max; min)] else [null, null, null] end) +
+			[(.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), (.jain | share), .drops]]);
+
+def rollout:
+	runs("rollout") | select(. != []) | sort_by(.params.told) | . as $runs |
+	section("rollout"; "rollout: a part of the ports has an agent"),
+	p("The fabric above, FB_Hadoop at 50 %, hosts with host agents, and port agents on so many of a hundred ports, NICs and switches alike. A connection whose handshake meets no agent is CUBIC’s. p99 of S."),
+	table([["", 1], ["p99 of S", 5], ["queue of switches, packets", 2], ["", 2]];
+		["ports with an agent, %", "≤ 1 packet", "≤ 10 KB", "≤ 100 KB", "≤ 1 MB", "largest 5 %", "mean", "worst p99", "drops", "timeouts"];
+		[$runs[] | . as $run | .metrics as $m |
+			[.params.told] + [("packet", "to_10k", "to_100k", "to_1m", "largest") | $m["\(.)_S_p99"]] +
+			[$m.queue_mean, ($m.queue_p99 | p99($run)), $m.drops, $m.timeouts]]);
 
 def mixed:
 	runs("mixed") | select(. != []) | sort_by(.name) | . as $runs |
@@ -522,14 +544,14 @@ def harm:
 def latency:
 	runs("latency") | select(. != []) | sort_by([.params.mbit, .name]) | . as $runs |
 	section("latency"; "latency: a receiver becomes slower"),
-	p("Its ACKs are later from an eighth of the time on, or in four steps: by lag, in one step or four, by jitter around that, even or with a long tail. No link has a queue for it. Utilisation and queue are of the second half. Jitter is another with each seed of random numbers: over several the mean, and from the least to the largest."),
+	p("Its ACKs are later from an eighth of the time on, or in four steps: by lag, in one step or four, by jitter around that, even or with a long tail. No link has a queue for it. Utilisation and queue are of the second half. Jitter is another with each seed of random numbers: over several the mean, and from the least to the largest, and the most drops and switches of any."),
 	table([["", 3], ["queue, packets", 2], ["", 3]];
 		["", "utilisation", "over seeds", "mean", "p99", "drops", "to Reno", "to telemetry"];
 		[$runs[] | select((.seed // 1) == 1) | . as $run |
-			[$runs[] | select(.cc == $run.cc and .params == $run.params) | .metrics.utilisation | numbers] as $seeds | .metrics |
+			[$runs[] | select(.cc == $run.cc and .params == $run.params) | .metrics] as $seeds | .metrics |
 			[$run.name, (.utilisation | share),
-			 (if $seeds | length > 1 then { n: "\($seeds | add / length | share | .n) (\($seeds | min | share | .n) to \($seeds | max | share | .n))" } else null end),
-			 .queue_mean, (.queue_p99 | p99($run)), .drops, .fallback, .enter]]);
+			 ([$seeds[].utilisation | numbers] | if length > 1 then { n: "\(add / length | share | .n) (\(min | share | .n) to \(max | share | .n))" } else null end),
+			 .queue_mean, (.queue_p99 | p99($run)), (("drops", "fallback", "enter") as $key | [$seeds[][$key]] | max)]]);
 
 def integrity:
 	runs("integrity") | select(. != []) | . as $runs |
@@ -630,7 +652,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "rpc", "star32", "clos", "powertcp", "messages", "parking", "layout", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "rollout", "rpc", "star32", "clos", "powertcp", "messages", "parking", "layout", "rtts", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -639,6 +661,7 @@ what_was_run, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
+rollout,
 workloads("rpc"; "rpc: messages on connections that are kept";
 	"Messages with the sizes and the load of fabric at 50 %, as RPCs: each host keeps four connections that it opened to each other host, opened one after the other before the first message. Half of the messages go from the opener, and 64 bytes come back when they are there; the other half go to it, each when 64 bytes that ask for it are there. FCT is from when a message can be written to the arrival of its last byte, without a handshake. Of its four connections a message takes the one with the fewest bytes to come; where all are in use it waits for others, which is in its FCT.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
@@ -648,4 +671,4 @@ workloads("star32"; "star32: the star of Bolt’s paper";
 workloads("clos"; "clos: the HPCC paper’s fabric";
 	"The same between 320 hosts, in the Clos of the HPCC paper.";
 	"320 hosts at 100 Gbit/s, 20 ToR, 20 aggregation and 16 core switches at 400 Gbit/s; 1 us a link"),
-powertcp, messages, parking, layout, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, terms, repeat
+powertcp, messages, parking, layout, rtts, mixed, blind_hop, harm, latency, integrity, sparse, rx, flows_n, sweep, scale, terms, repeat

@@ -65,7 +65,8 @@ declare -A p=(
 	[key]=0		# 1: echoes are signed, and have to be
 	[hop]=100	# of a last link without a port agent: rate, percent of the others'
 	[packets]=0	# ... and packets that may wait there
-	[told]=most	# ... beside a port agent at each other link, at senders' (nics), or none
+	[told]=most	# ... beside a port agent at each other link, at senders' (nics), or none;
+			# or percent of all ports that have one
 	[lag]=0		# us by which the receiver's ACKs are later
 	[steps]=1	# ... after so many steps
 	[jitter]=0	# ... and by so much more or less, evenly
@@ -75,6 +76,7 @@ declare -A p=(
 	[conns]=4	# that a host keeps to each other, of rpc
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
+	[far]=1		# base RTT of all hosts but the first, times rtt
 	[seed]=1	# of the traffic, and of jitter
 	[updates]=0	# 1: trace hpccpp's updates in any scenario
 )
@@ -153,8 +155,8 @@ network()
 }
 
 # agents [SKIP]: the host agent for all, a port agent at each port but "NETNS DEV"s
-# that match SKIP. Link ids are as "testbed ports all" lists them, from 1. Who sends
-# responses has an address for it.
+# that match SKIP, or, where "told" is a number, at as many of a hundred, of all kinds. Link ids
+# are as "testbed ports all" lists them, from 1. Who sends responses has an address for it.
 agents()
 {
 	local args=() id=0 ns dev rate port
@@ -170,6 +172,7 @@ agents()
 	while read -r ns dev rate; do
 		: $((++id))
 		[[ -z ${1-} || ! "$ns $dev" =~ $1 ]] || continue
+		[[ ! ${p[told]} =~ ^[0-9]+$ ]] || ((id * 37 % 100 < p[told])) || continue
 		port=()
 		if [[ ${p[respond]} != 0 && $ns == [hr]* ]]; then
 			port=(accept 192.168.0.0/16)
@@ -330,6 +333,7 @@ generate()
 }
 
 scenario_clos() { scenario_fabric; }
+scenario_rollout() { scenario_fabric; }
 
 # Poisson arrivals of messages, on connections that are kept. They are opened in the
 # first 3 ms, one each 6 us with 16 hosts.
@@ -438,6 +442,20 @@ scenario_parking()
 }
 
 scenario_layout() { scenario_parking; }
+
+# Flows without end of unequal RTT: the first host's is the least.
+scenario_rtts()
+{
+	local end=$((p[ms] * 1000000)) i links=()
+	for ((i = 2; i <= flows; i++)); do
+		links+=(link "h$i" s1 delay_ns $(($(star_delay) + (p[far] - 1) * rtt_ns / 2)))
+	done
+	star "$flows" "${links[@]}"
+	agents
+	for ((i = 1; i <= flows; i++)); do
+		echo "$((i * 1700)) h$i r1 - $end $cc"
+	done | run_flows -w $((end / 2)):$end -e $end
+}
 
 # What telemetry does not tell of: a last link without a port agent, with a buffer of its
 # own, or latency of the receiver from an eighth of the time on. The

@@ -38,6 +38,7 @@ part=(
 	'fabric (hpccpp|dctcp)-fb_hadoop-30'
 	'powertcp hpccpp-incast-10 '
 	'parking hpccpp-asymmetric'
+	'rtts hpccpp-2x25g-far5'
 	'blind-hop bare'
 	'harm (hpccpp|reno)-(none|reno)-200m-20000us-hop85-buffer30 '
 	'latency hpccpp-10000m-30us-(lag30|jitter15)'
@@ -55,6 +56,7 @@ part=(
 	'powertcp hpccpp-(staggered|incast-256)'
 	'messages hpccpp'
 	'parking hpccpp-(receiver|nic)'
+	'rollout hpccpp-told(0|25)'
 	'layout hpccpp'
 	'mixed'
 	'integrity (none|full-key0)'
@@ -64,7 +66,7 @@ part=(
 )
 ONLY="^($(IFS='|'; echo "${part[*]}"))"
 export ONLY
-scenarios="long step incast int-response probe fabric rpc powertcp messages parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep"
+scenarios="long step incast int-response probe fabric rollout rpc powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep"
 
 status=0
 # shellcheck disable=SC2086 # words

@@ -49,7 +49,7 @@ measured() # SCENARIO
 }
 is() { assert_eq "$scenario: $1" "$(metric "$1")" "$2"; } # METRIC VALUE
 
-ktap_plan 62
+ktap_plan 65
 
 # 100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow
 # that has the longest stall gets nothing from 0.2 to 0.9 ms.
@@ -129,6 +129,19 @@ for ((t = 100; t <= 4000; t += 100)); do
 done >"$dir/rates"
 measured powertcp
 is jains 0.8
+# After a leave at 1 ms the link is half full for 0.4 ms: so is a half of the fourth round trip and
+# the one after it. The trace begins a round trip after the run.
+made_up step
+echo "leave 1000000 0" >"$dir/events"
+echo "42 p3" >"$dir/port"
+flow 0 - 1700 - - 1 hpccpp 1 >"$dir/flows"
+for ((t = 0; t <= 3000; t += 10)); do
+	echo "42 p3 $((t * 1000)) 0 $((125 * (t <= 900 ? t : t <= 1300 ? (t + 900) / 2 : t - 200)))"
+done >"$dir/queue"
+echo "3000000 0 1" >"$dir/rates"
+measured step
+is leave_lows 0.5
+is leave_lows_late 0.75
 # 1 ms waits for half a percent of the time, and then a tenth of that.
 made_up messages
 echo "42 p3" >"$dir/port"

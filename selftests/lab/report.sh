@@ -18,7 +18,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric rpc star32 clos powertcp messages parking probe layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric rollout rpc star32 clos powertcp messages parking probe layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-[56]0(-seed.)? |staggered/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -30,7 +30,7 @@ runs()
 		flows: 1, ms: 0, size: 0 } + $p | del(.cc, .seed) | if $scenario == "mixed" then .ms = 1 else . end) } |
 	.metrics = { bdp: 66.05, drops: 0, timeouts: 0 } + {
 		long: { utilisation: (if .params.flows == 64 then 0.951234 else 0.96 end), queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
-		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_back: 40 },
+		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_lows_late: 0.5, leave_back: 40 },
 		incast: { completion_us: 2700, ideal_us: 2525.61, completion_over_ideal: 1.07, unfinished: 0 },
 		"int-response": { queue_peak: 3000, reaction_first: 0.5, reaction_median: 0.8, drops: 0, completion_over_ideal: 1.07, unfinished: 0 },
 		probe: { queue_peak: 500, queue_before: 3, resumed_last_us: 340, resumed_mean_us: 300, ideal_us: 275, unfinished: 0 },
@@ -49,11 +49,13 @@ runs()
 		clos: { sizes: [300, 9000, 1e6], S_p50: [1, 1.2, 1.5], S_p99: [1.1, 1.5, 3], smallest_p99: 1.3, largest_p99: 3, unfinished: 0,
 			short_S_p99: 1.4, all_S_p99: 2.6, queue_max: 100 },
 		powertcp: (if .params.shape == "incast" then { queue_peak: 300, queue_back: 4, load: 0.95, load_least: 0.8, unfinished: 0, completion_over_ideal: 1.1 }
-			elif .params.shape == "staggered" then { jains: [1, 0.97], join_fair: [0, 4], join_queue_peaks: [3], join_queue_back: [1], leave_lows: [0.5, 0.7], leave_back: 4 }
+			elif .params.shape == "staggered" then { jains: [1, 0.97], join_fair: [0, 4], join_queue_peaks: [3], join_queue_back: [1], leave_lows: [0.5, 0.7], leave_lows_late: [0.9, 0.9], leave_back: 4 }
 			else { smallest_p99: 1.3, largest_p99: 3, unfinished: 0, to_10k_S_p99: (1 + (.params.load // 0) / 100), flows: 1000 } end),
 		messages: { goodput_gbit: 98.1, completion_us: 201000, completion_over_ideal: 1.01, queue_p99_us: 4034, unfinished: 0 },
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
+		rtts: { shares_mbit: [range(.params.flows) | 1000 + .], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
+		rollout: { packet_S_p99: 2, to_10k_S_p99: 2, to_100k_S_p99: 3, to_1m_S_p99: (20 - (.params.told // 0) / 10), largest_S_p99: 9, queue_mean: 0.5, queue_p99: 3, unfinished: 0 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
 		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
 		"flows-n": { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
@@ -116,7 +118,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z0-9-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric rpc star32 clos powertcp messages parking layout mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
+	"run bounds long step incast int-response probe fabric rollout rpc star32 clos powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
