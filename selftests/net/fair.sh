@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Shares of links on a stock kernel, with the lab's bounds of the scenarios "parking" and
+# "mixed": two flows of which one has five times the other's RTT; a flow over two full links
+# beside a flow on each; and beside a CUBIC flow, which leaves, a flow is never stuck.
+#
+#	h1 ---- .----.
+#	        | s1 | --*-- r		base RTT 2 ms; of h2 10 ms, by s1's port to it
+#	h2 ---- '----'
+#
+#	h1 ---- .----.       .----.
+#	        | s1 | --*-- | s2 | --*-- r	h1 sends to r, h2 to s2, and s2 to r; base RTT 2 ms
+#	h2 ---- '----'       '----'
+#
+# All links have 200 Mbit/s; * has an agent and is full.
+#
+# place: vm
+# timeout: 60
+# shellcheck disable=SC2154 # set by name in lib.sh
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+
+EDGE=200mbit
+
+# flow NAME CC SECONDS CLIENT SERVER ADDRESS: begins; what the server says is in $tmp/NAME
+flow()
+{
+	local port=$((5200 + ++flows))
+	in_ns_bg "$5" iperf3 -s -1 -J -i 0.1 -p $port >"$tmp/$1"
+	processes+=("$!")
+	busywait 10 listening "$5" $port
+	in_ns_bg "$4" iperf3 -J -i 0 -c "$6" -p $port -t "$3" -C "$2" >"$tmp/client"
+	processes+=("$!")
+}
+flows=0
+processes=()
+finished()
+{
+	local process
+	for process in "${processes[@]}"; do
+		wait "$process"
+	done
+	processes=()
+}
+
+# mbit NAME FROM TO: goodput of a flow in this part of its time, by the receiver
+mbit()
+{
+	jq --argjson from "$2" --argjson to "$3" '
+		[.intervals[].sum | select(.start >= $from and .end <= $to)] |
+		(map(.bytes) | add // 0) * 8e-6 / (map(.seconds) | add // 1) * 10 | round / 10' "$tmp/$1"
+}
+ratio() { awk "BEGIN { printf \"%.3f\", $1 / ($2 ? $2 : .001) }"; } # A B
+largest_over_least() # MBIT...
+{
+	local sorted
+	mapfile -t sorted < <(printf '%s\n' "$@" | sort -g)
+	ratio "${sorted[-1]}" "${sorted[0]}"
+}
+
+unequal_rtts()
+{
+	local near far
+	flow near hpccpp 2 "$h1" "$r" "${addr4[r]}"
+	flow far hpccpp 2 "$h2" "$r" "${addr4[r]}"
+	finished
+	near=$(mbit near 0.5 2) far=$(mbit far 0.5 2)
+	ktap_diag "RTTs of 2 and 10 ms: $near and $far Mbit/s"
+	assert_le "RTTs of 2 and 10 ms: the largest share over the least" "$(largest_over_least "$near" "$far")" 1.3
+	assert_ge "... both together" "$(jq -n "$near + $far")" 170 Mbit/s
+}
+
+parking_lot()
+{
+	local both first second
+	flow both hpccpp 2 "$h1" "$r" "${addr6[r]}"
+	flow first hpccpp 2 "$h2" "$s2" fd00:1:1::2
+	flow second hpccpp 2 "$s2" "$r" "${addr6[r]}"
+	finished
+	both=$(mbit both 0.5 2) first=$(mbit first 0.5 2) second=$(mbit second 0.5 2)
+	ktap_diag "parking lot: $both over both links, $first and $second Mbit/s over one"
+	assert_le "parking lot: the largest share over the least" \
+		"$(largest_over_least "$both" "$first" "$second")" 1.15
+	assert_ge "... of the first link" "$(jq -n "$both + $first")" 170 Mbit/s
+}
+
+# CUBIC fills the queue, and telemetry has a flow leave the link to it, but for the least W:
+# 1 Mbit/s on the wire, of which .94 is payload.
+beside_cubic()
+{
+	flow ours hpccpp 2 "$h1" "$r" "${addr4[r]}"
+	flow cubic cubic 1 "$h2" "$r" "${addr4[r]}"
+	finished
+	ktap_diag "beside a CUBIC flow: $(mbit ours 0.2 1) and $(mbit cubic 0.2 1) Mbit/s"
+	assert_ge "beside a CUBIC flow" "$(mbit ours 0.2 1)" 0.9 Mbit/s
+	assert_ge "... and after it has left" "$(mbit ours 1.2 2)" 170 Mbit/s
+	assert_eq "... without a fallback" "$(counter "$h1" fallback)" 0
+}
+
+load_hpccpp || ktap_skip_all "no tcp_hpccpp to load"
+ktap_plan 7
+
+topo_line 2 1
+agents_on
+beside_cubic
+tc -n "$s1" qdisc add dev h2 root netem delay 8ms limit 100000
+unequal_rtts
+agents_off
+topo_down
+
+HOP=2
+topo_line 2 2
+tc -n "$s1" qdisc add dev h2 root netem delay "${RTT_US}us" limit 100000
+agents_on
+parking_lot
+ktap_finish
