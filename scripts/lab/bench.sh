@@ -71,7 +71,7 @@ for cc in ${CCS//,/ }; do
 	own=$cc
 done
 own_setup
-[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric rollout rpc star32 powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale ${report:+clos}
+[[ $# -gt 0 ]] || set -- long step incast int-response probe fabric dctcp-ns3 rollout rpc star32 powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale ${report:+clos}
 plan=$("$here/plan.sh" "$@")
 # of the scenarios that have none of it, nothing
 [[ -z $own ]] || plan=$(awk -v own="$own" '

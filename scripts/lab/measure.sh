@@ -64,7 +64,8 @@ bdp() { awk -v mbit="$mbit" -v rtt=$rtt -v wire=$wire 'BEGIN { print "bdp", mbit
 
 # Around each event. After a join: how high the queue gets, when it is back under 5
 # packets, and when it was over that for the last time. After a leave: how low the
-# link's load over two round trips gets, from the fourth on, too, and when it is back at 0.95 of eta.
+# link's load over two round trips gets, how low from the fourth round trip on, and when it is back
+# at 0.95 of eta.
 events()
 {
 	awk -v rtt=$rtt -v mbit="$mbit" -v wire=$wire -v eta="${p[eta]}" '
@@ -93,7 +94,7 @@ events()
 			lasts = lasts " " last / rtt
 		}
 		function leave(at, until,	j, k, low, late, again, u) {
-			low = late = 1; again = ""; j = i
+			low = 1; again = late = ""; j = i
 			while (j > 0 && t[j] > t[i] - 2 * rtt)
 				j--
 			for (k = i; k < m && t[k] < until; k++) {
@@ -107,7 +108,7 @@ events()
 					low = u
 					again = ""
 				}
-				if (u < late && t[k] >= at + 5 * rtt && t[k] < at + 15 * rtt)
+				if ((late == "" || u < late) && t[k] >= at + 5 * rtt && t[k] < at + 15 * rtt)
 					late = u
 				if (again == "" && u >= 0.95 * eta / 100)
 					again = t[k]
@@ -115,7 +116,7 @@ events()
 			if (low >= 0.95 * eta / 100)
 				again = at
 			lows = lows " " low
-			lates = lates " " late
+			lates = lates " " (late == "" ? 0 : late) # no trace
 			leaves = leaves " " (again == "" ? 40 : (again - at) / rtt)
 		}
 		END {
@@ -465,7 +466,7 @@ ports()
 			print "queue_p99", p99 / wire; print "queue_max", max / wire }' "$dir/links"
 }
 
-# What each flow got, in the second half of the time: 4000 round trips, or as many ms as it says.
+# What each flow got, in the second half of the time: 4000 round trips, or as many ms as the run says.
 shares()
 {
 	awk -v end="$((p[ms] ? p[ms] * 500000 : rtt * 2000))" '!/^#/ { s = s " " $9 * 8000 / end }
@@ -576,7 +577,7 @@ esac
 	incast)			link; incast ;;
 	int-response)		link; incast; reaction ;;
 	probe)			link; resume ;;
-	fabric|rollout|rpc|star32|clos) slowdown; classes; ports ;;
+	fabric|dctcp-ns3|rollout|rpc|star32|clos) slowdown; classes; ports ;;
 	powertcp)
 		case ${p[shape]} in
 		incast)		link; completion; begun ;;

@@ -130,6 +130,15 @@ plan_fabric()
 	done
 }
 
+# What sets Linux' DCTCP apart from that of ns-3 on the same fabric: 66 packets are its BDP.
+plan_dctcp-ns3()
+{
+	echo "dctcp-ns3 dctcp-k20-fb_hadoop-50 cc=dctcp-k20 shape=leafspine load=50 sizes=fb_hadoop rtt=9 ms=12 host=fq" \
+		"iw=66 offloads=no"
+	echo "dctcp-ns3 dctcp-k20-websearch-50 cc=dctcp-k20 shape=leafspine load=50 sizes=websearch rtt=9 ms=60 host=fq" \
+		"iw=66 offloads=no"
+}
+
 # The same fabric, of whose ports a part has an agent.
 plan_rollout()
 {

@@ -483,8 +483,8 @@ def parking:
 def rtts:
 	runs("rtts") | select(. != []) | . as $runs |
 	section("rtts"; "rtts: flows of unequal RTT"),
-	p("Two flows, or eight, share a link; the first is 8 µs from the receiver, the others twice or five times as far. Goodput of the first and of the others, each, and the largest over the least; max-min fair is 1."),
-	star,
+	p("Two flows, or eight, share a link; the first has an RTT of 8 µs, the others have two or five times that. Goodput of the first and of the others, each, and the largest over the least; max-min fair is 1."),
+	pre("h1 ---.\nh2 ---- s1 --- r1\t links are of one rate, and those of all but h1 longer; the queue is that of s1 towards r1\nhN ----'"),
 	table([["", 4], ["goodput, Mbit/s", 2], ["", 6]];
 		["link", "flows", "others’ RTT", "", "the near flow", "others, mean", "largest over least", "utilisation", "queue mean", "p99", "Jain", "drops"];
 		[$runs | sort_by([.params.mbit, .params.flows, .params.far, (.cc | rank)])[] | . as $run | .metrics |
@@ -492,10 +492,23 @@ def rtts:
 			(.shares_mbit | if type == "array" then [.[0], (.[1:] | add / length), over(max; min)] else [null, null, null] end) +
 			[(.utilisation | share), .queue_mean, (.queue_p99 | p99($run)), (.jain | share), .drops]]);
 
+# The published DCTCP of this fabric, that with its start and without TSO, and Linux'
+def dctcp_ns3:
+	[["packet", "≤ 1 packet"], ["to_10k", "≤ 10 KB"], ["to_100k", "≤ 100 KB"], ["to_1m", "≤ 1 MB"], ["largest", "largest 5 %"]] as $classes |
+	runs("dctcp-ns3") | select(. != []) | . as $runs |
+	section("dctcp-ns3"; "dctcp-ns3: DCTCP as simulators have it"),
+	p("In ns-3 a flow of DCTCP begins at line rate and sends packet by packet. Linux’ begins with ten packets, and TSO sends up to 64 KB at once. p99 of S of the same list of flows, K of 20: Linux’ that begins with a BDP of 66 packets and has no TSO, beside both."),
+	table([]; ["sizes", "load, %", ""] + ($classes | map(.[1]));
+		[$runs | sort_by(.params.sizes)[] | .params as $p |
+			(published_of("fabric")[] | select(.cc | startswith("DCTCP")) | select(.params.sizes == $p.sizes and .params.load == $p.load)),
+			(.cc = "dctcp-k20, from 66 packets, without TSO"),
+			(runs("fabric")[] | in_turn | select(.cc == "dctcp-k20" and .params.sizes == $p.sizes and .params.load == $p.load)) |
+			.metrics as $m | [.params.sizes, .params.load, .cc] + [$classes[][0] | $m["\(.)_S_p99"]]]);
+
 def rollout:
 	runs("rollout") | select(. != []) | sort_by(.params.told) | . as $runs |
 	section("rollout"; "rollout: a part of the ports has an agent"),
-	p("The fabric above, FB_Hadoop at 50 %, hosts with host agents, and port agents on so many of a hundred ports, NICs and switches alike. A connection whose handshake meets no agent is CUBIC’s. p99 of S."),
+	p("The fabric above, FB_Hadoop at 50 %, hosts with host agents, and port agents on this part of the 48 ports, NICs and switches alike. A connection whose handshake meets no agent is CUBIC’s. p99 of S."),
 	table([["", 1], ["p99 of S", 5], ["queue of switches, packets", 2], ["", 2]];
 		["ports with an agent, %", "≤ 1 packet", "≤ 10 KB", "≤ 100 KB", "≤ 1 MB", "largest 5 %", "mean", "worst p99", "drops", "timeouts"];
 		[$runs[] | . as $run | .metrics as $m |
@@ -652,7 +665,7 @@ def repeat:
 
 def contents:
 	[["run", "What was run"], ["bounds", "Bounds"]] +
-	[("long", "step", "incast", "int-response", "probe", "fabric", "rollout", "rpc", "star32", "clos", "powertcp", "messages", "parking", "layout", "rtts", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
+	[("long", "step", "incast", "int-response", "probe", "fabric", "dctcp-ns3", "rollout", "rpc", "star32", "clos", "powertcp", "messages", "parking", "layout", "rtts", "mixed", "blind-hop", "harm", "latency", "integrity", "sparse", "rx", "flows-n", "sweep", "scale") |
 		. as $s | select(any($all[]; .scenario == $s)) | [., .]] + [["terms", "Terms"], ["repeat", "How to repeat it"]] |
 	"<nav>" + (map("<a href=\"#\(.[0])\">\(.[1])</a>") | join(" · ")) + "</nav>";
 
@@ -661,7 +674,7 @@ what_was_run, summary, long, step, incast, int_response, probe,
 workloads("fabric"; "fabric: a leaf-spine fabric under load";
 	"Poisson arrivals between 16 hosts at 30, 50 and 70 % of their links, with flow sizes of web search and of Hadoop at Facebook. Short flows are fast when queues are short; long flows pay for it with the 5 % of bandwidth that HPCC++ leaves.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),
-rollout,
+dctcp_ns3, rollout,
 workloads("rpc"; "rpc: messages on connections that are kept";
 	"Messages with the sizes and the load of fabric at 50 %, as RPCs: each host keeps four connections that it opened to each other host, opened one after the other before the first message. Half of the messages go from the opener, and 64 bytes come back when they are there; the other half go to it, each when 64 bytes that ask for it are there. FCT is from when a message can be written to the arrival of its last byte, without a handshake. Of its four connections a message takes the one with the fewest bytes to come; where all are in use it waits for others, which is in its FCT.";
 	"4 leaves of 4 hosts at 100 Gbit/s, 2 spines at 200 Gbit/s; as much up as down; 1 us a link"),

@@ -76,6 +76,7 @@ declare -A p=(
 	[conns]=4	# that a host keeps to each other, of rpc
 	[shape]=none	# of a network
 	[hops]=4	# slow links of a parking lot
+	[iw]=0		# packets that a flow begins with; 0: Linux' 10, or what telemetry allows
 	[far]=1		# base RTT of all hosts but the first, times rtt
 	[seed]=1	# of the traffic, and of jitter
 	[updates]=0	# 1: trace hpccpp's updates in any scenario
@@ -318,6 +319,19 @@ fabric()
 		! marks || args+=(mark "$(mark 100000)" core_mark "$(mark 400000)") ;;
 	esac
 	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
+}
+
+# DCTCP as simulators have it: it begins at line rate, and sends packets
+scenario_dctcp-ns3()
+{
+	local ns route
+	fabric
+	for ns in $(ip netns list | sed -n 's/^\(h[0-9]*\).*/\1/p'); do
+		route=$(ip -n "$ns" -4 route show default)
+		# shellcheck disable=SC2086 # words of a route
+		ip -n "$ns" route change $route initcwnd "${p[iw]}" initrwnd "$((2 * p[iw]))"
+	done
+	poisson
 }
 
 poisson() { generate 1000 poisson 0; }

@@ -18,7 +18,7 @@ lab=$top/scripts/lab
 # of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric rollout rpc star32 clos powertcp messages parking probe layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
+	"$lab/plan.sh" long step incast int-response fabric dctcp-ns3 rollout rpc star32 clos powertcp messages parking probe layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
 	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
 		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-[56]0(-seed.)? |staggered/' | jq -Rn '
 	[inputs | split(" ") | . as [$scenario, $name] |
@@ -55,6 +55,7 @@ runs()
 		parking: { shares_mbit: [range(if .params.shape == "nic" then 8 elif .params.shape == "receiver" then 4
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		rtts: { shares_mbit: [range(.params.flows) | 1000 + .], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
+		"dctcp-ns3": { packet_S_p99: 6.5, to_10k_S_p99: 5.6, to_100k_S_p99: 8.7, to_1m_S_p99: 9.6, largest_S_p99: 11, unfinished: 0 },
 		rollout: { packet_S_p99: 2, to_10k_S_p99: 2, to_100k_S_p99: 3, to_1m_S_p99: (20 - (.params.told // 0) / 10), largest_S_p99: 9, queue_mean: 0.5, queue_p99: 3, unfinished: 0 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
 		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
@@ -118,7 +119,7 @@ all_runs()
 }
 check "every run is in it" all_runs
 check "a section for each scenario" [ "$(grep -oE '<h2 id=[a-z0-9-]+' "$page" | cut -d= -f2 | xargs)" = \
-	"run bounds long step incast int-response probe fabric rollout rpc star32 clos powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
+	"run bounds long step incast int-response probe fabric dctcp-ns3 rollout rpc star32 clos powertcp messages parking layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale terms repeat" ]
 unique() { ! grep -oE " id=[\"']?[A-Za-z0-9_-]+" "$page" | tr -d "\"'" | sort | uniq -d | grep .; }
 check "no id is there twice" unique
 check "each figure has a plot, or says that its trace is missing: 1 of mixed" \
