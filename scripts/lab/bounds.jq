@@ -22,6 +22,7 @@
 #	Jain, only from W_ai of 60 bytes on	steps below are lost in the noise of U
 #	step: 10 round trips after a leave	maxStage additive steps come first; with none
 #						it is 5
+#	incast into less than 32 MB: a stall	one RTO of 5 ms, where none is wanted
 #	fabric: largest 5 %, twice DCTCP's	what HPCC pays for short queues
 #	probe: .6 of the peak			half of it and the flows that were there
 #	integrity: .85 of the honest share	the gain that the wire format grants a liar
@@ -145,6 +146,7 @@ def rival($cc): . as $run |
 	check($m.unfinished; "<="; 0; "flows that did not end, \(name)"),
 	check($m.drops; "<="; 0; "drops, \(name)"),
 	check($m.timeouts; "<="; 0; "timeouts, \(name)"),
+	(select(.params.buffer < 32000000) | check($m.stall_us; "<="; 5000 + .params.rtt; "longest stall, us, \(name)")),
 	check($m.completion_over_ideal; "<="; (if .params.buffer == 1000000 then 1.2 else 1.05 end);
 		"completion over ideal, \(name)"),
 	(select(.params.buffer == 32000000 and .params.size == 500000) |
