@@ -130,13 +130,15 @@ plan_fabric()
 	done
 }
 
-# What sets Linux' DCTCP apart from that of ns-3 on the same fabric: 66 packets are its BDP.
+# Linux' DCTCP as that of ns-3 on the same fabric: it begins with the BDP, 66 packets, and sends
+# packet by packet.
 plan_dctcp-ns3()
 {
-	echo "dctcp-ns3 dctcp-k20-fb_hadoop-50 cc=dctcp-k20 shape=leafspine load=50 sizes=fb_hadoop rtt=9 ms=12 host=fq" \
-		"iw=66 offloads=no"
-	echo "dctcp-ns3 dctcp-k20-websearch-50 cc=dctcp-k20 shape=leafspine load=50 sizes=websearch rtt=9 ms=60 host=fq" \
-		"iw=66 offloads=no"
+	local sizes
+	for sizes in "fb_hadoop 12" "websearch 60"; do
+		echo "dctcp-ns3 dctcp-k20-${sizes% *}-50 cc=dctcp-k20 shape=leafspine load=50 sizes=${sizes% *} rtt=9" \
+			"ms=${sizes#* } host=fq iw=66 offloads=no"
+	done
 }
 
 # The same fabric, of whose ports a part has an agent.

@@ -321,7 +321,7 @@ fabric()
 	network "${args[@]}" buffer "${p[buffer]}" delay_ns 1000
 }
 
-# DCTCP as simulators have it: it begins at line rate, and sends packets
+# Flows begin with "iw" packets, by their hosts' routes.
 scenario_dctcp-ns3()
 {
 	local ns route

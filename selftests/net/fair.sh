@@ -59,12 +59,9 @@ mbit()
 		[.intervals[].sum | select(.start >= $from and .end <= $to)] |
 		(map(.bytes) | add // 0) * 8e-6 / (map(.seconds) | add // 1) * 10 | round / 10' "$tmp/$1"
 }
-ratio() { awk "BEGIN { printf \"%.3f\", $1 / ($2 ? $2 : .001) }"; } # A B
 largest_over_least() # MBIT...
 {
-	local sorted
-	mapfile -t sorted < <(printf '%s\n' "$@" | sort -g)
-	ratio "${sorted[-1]}" "${sorted[0]}"
+	printf '%s\n' "$@" | sort -g | awk 'NR == 1 { least = $1 } END { printf "%.3f", $1 / (least ? least : .001) }'
 }
 
 unequal_rtts()
