@@ -83,7 +83,7 @@ if [[ $place == uml* ]]; then
 	lab_env "$top" "$build"
 	export PLACE=uml
 	[[ $place == uml ]] || uml_args=(--debug)
-	exec "$top/scripts/lab/uml.sh" "${uml_args[@]}" --timeout "$timeout" \
+	exec "$top/scripts/lab/uml.sh" "${uml_args[@]}" --sockets 8192 --timeout "$timeout" \
 		${log:+--log "$log"} -- "$@"
 fi
 if [[ $place == vm ]]; then

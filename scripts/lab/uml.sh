@@ -21,10 +21,11 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: uml.sh [--debug] [--seed N] [--cpu N] [--mem SIZE] [--timeout SEC] [--log FILE] -- command..."
+usage="usage: uml.sh [--debug] [--seed N] [--cpu N] [--mem SIZE] [--sockets N] [--timeout SEC] [--log FILE] -- command..."
 seed=1
 cpu=
 memory=2G
+sockets=1048576
 timeout=600
 log=
 debug=()
@@ -33,6 +34,7 @@ while [[ $# -gt 0 ]]; do
 	--debug)	debug=(--debug); shift ;;
 	--seed)		seed=${2-}; shift 2 || bad "$usage" ;;
 	--cpu)		cpu=${2-}; shift 2 || bad "$usage" ;;
+	--sockets)	sockets=${2-}; shift 2 || bad "$usage" ;;
 	--mem)		memory=${2-}; shift 2 || bad "$usage" ;;
 	--timeout)	timeout=${2-}; shift 2 || bad "$usage" ;;
 	--log)		log=${2-}; shift 2 || bad "$usage" ;;
@@ -44,6 +46,7 @@ done
 [[ $seed =~ ^(0|[1-9][0-9]{0,17})$ ]] || bad "--seed '$seed': a number"
 [[ $cpu =~ ^[0-9]*$ ]] || bad "--cpu '$cpu': a number of a CPU"
 [[ $memory =~ ^[1-9][0-9]*[MG]$ ]] || bad "--mem '$memory': a number with M or G"
+[[ $sockets =~ ^[1-9][0-9]*$ ]] || bad "--sockets '$sockets': a number"
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
@@ -151,7 +154,8 @@ fi
 # slab_debug: memory for socket storage is got in a way that takes an instruction
 # which UML does not use, or an allocator that checks (bpf_sk_storage_get() fails).
 # For packets' memory that is a tenth of a run's CPU time: only where it is to find faults.
-# thash_entries: sockets of all hosts are in one table, hundreds of thousands of them.
+# thash_entries: the sockets of all hosts are in one table. A scenario has hundreds of thousands
+# of them; with fewer, --sockets saves ss(8) the walk through empty entries.
 slabs='F,kmalloc-*'
 [[ ${#debug[@]} -eq 0 ]] || slabs=F
 # The initrd= and the environment are UML's own and not known to the guest.
@@ -160,7 +164,7 @@ setpriv --pdeathsig TERM timeout --foreground -k 5 "$timeout" \
 env -i UML_SEED="$seed" HOME="$tmp" TMPDIR="$shm" \
 taskset -c "$cpu" "$tree/linux" mem="$memory" initrd="$tmp/initramfs.cpio" \
 	time-travel=inf-cpu time-travel-start=1700000000000000000 seccomp=on \
-	slab_debug="$slabs" thash_entries=1048576 hash_pointers=always quiet panic=0 oops=panic \
+	slab_debug="$slabs" thash_entries="$sockets" hash_pointers=always quiet panic=0 oops=panic \
 	con=null con0=null,fd:9 ssl=null \
 	9>>"$log" </dev/null >"$tmp/uml" 2>&1 &
 uml=$!

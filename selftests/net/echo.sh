@@ -18,8 +18,10 @@ set -euo pipefail
 declare -A count counted
 counts() # into count, what has been counted so far, by name
 {
-	{ read -r 'count[echoes]'; read -r 'count[asked]'; } < <(host_stat "$h1" 'echoes, .asked')
-	count[echoed]=$(host_stat "$echoer" 'echoed + .echo_short')
+	{ read -r 'count[echoes]'; read -r 'count[asked]'; } < <(host_stat "$h1" echoes asked)
+	local echoed short
+	{ read -r echoed; read -r short; } < <(host_stat "$echoer" echoed echo_short)
+	count[echoed]=$((echoed + short))
 	count[int]=$(counter "$h1" int)
 }
 
