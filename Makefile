@@ -74,16 +74,17 @@ shell: deps
 	$(q)$(MAKE) build-$(place) build-bin
 	$(q)scripts/demo/shell.sh $(TOPO)
 
-check: deps
-	$(q)scripts/check.sh --names $(TESTS)
-	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab build-$(place))
+# "check" takes minutes, "check-all" the rest, up to an hour, and "check-long" hours.
+check check-all check-long: deps
+	$(q)scripts/check.sh --names $(level) $(TESTS)
+	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab $(builds_$(level)) build-$(place))
 	$(q)$(MAKE) build-bin
-	$(q)scripts/check.sh $(TESTS)
+	$(q)$(if $(filter check-long,$@),LONG=1) scripts/check.sh $(level) $(TESTS)
 
-# Whole: what "check" does a part of; hours.
-check-long: export LONG = 1
-check-long: deps
-	$(q)$(MAKE) check
+level = $(@:check-%=%)
+builds_check =
+builds_all = $(if $(KERNEL)$(PLACE),,build-6.12)
+builds_long = $(builds_all) $(if $(KERNEL)$(PLACE),,build-lab-debug build-race)
 
 # Faults put into the sources: how many the tests notice, for each file.
 mutants: deps
@@ -189,16 +190,17 @@ help:
 	@echo '                results/, and fails where a bound does not hold'
 	@echo '  shell       - a prompt in the network of the demo, where each box is a command;'
 	@echo '                TOPO=FILE: in another (scripts/demo/topo). Runs what is on stdin.'
-	@echo "  check       - run the selftests; TESTS='name...' runs these only"
-	@echo '  PLACE=native - ... in this kernel, which loads the module for that; without'
-	@echo '                it in a stock Debian kernel in QEMU.'
-	@echo '                PLACE=uml: check those that run in the lab, only there'
-	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12); default 6.1.'
-	@echo '                KERNEL=race: with 6.1 that looks for data races (KCSAN)'
-	@echo '  check-long  - all of what check does a part of, on all kernels: hours'
-	@echo '  check-debug - run those in a kernel of the lab that checks itself (KASAN,'
-	@echo '                lockdep, kmemleak ...); TESTS as above'
-	@echo '  V=1         - ... and show all that is run and said'
+	@echo '  check       - run the unit tests, the static checks and the main cases of the'
+	@echo '                other tests: about 5 minutes'
+	@echo "  TESTS='name...' - ... run these tests only, and all of their cases"
+	@echo '  PLACE=uml   - ... in the kernel of the lab only; PLACE=vm: in a VM only;'
+	@echo '                PLACE=native: in this kernel, which loads the module, instead of a VM'
+	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12; race: 6.1 with KCSAN)'
+	@echo '  check-all   - run the remaining tests and cases, on all kernels: about an hour'
+	@echo '  check-long  - run all tests, repeated often, and in kernels that check themselves'
+	@echo '                (KASAN, lockdep, kmemleak, KCSAN): hours'
+	@echo '  check-debug - check in a kernel of the lab that checks itself; TESTS as above'
+	@echo '  V=1         - ... and show all output'
 	@echo '  mutants     - put the faults of selftests/mutants into the sources, one at a time,'
 	@echo '                and count those that tests notice; FILE=PATH: those in one file'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
@@ -219,6 +221,6 @@ help:
 
 .PHONY: all modules modules_install tools install uninstall demo shell check deps
 .PHONY: install-dkms deb cost
-.PHONY: check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
+.PHONY: check-all check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
 .PHONY: bench bench-paper report
 .PHONY: build-kmod build-tools build-tools-6.1 build-bin clean help

@@ -1,14 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the selftests named (all without a name) with prove, two at a time, each in the
-# places that it names. PLACE=uml and uml-debug: only those in that place. With --names
-# first: only check the names.
+# Runs selftests with prove, two at a time.
 #
-# Those for the VM share two, or one with two CPUs, which boot once (vm/vm.sh --serve).
+#	check.sh [--names] check|all|long [TEST...]
 #
-# What they said stays in CHECK_DIR, .build/check unless set; the last line, how many
-# tests passed, failed and were skipped, also in the file "totals" there.
-# shellcheck disable=SC2317 # functions that traps call
+# A place is where a test runs: "host" is this machine, "uml" the lab's kernel, "uml-debug" the
+# same with KASAN, lockdep and kmemleak, "6.1" and "6.12" are stock kernels in a VM, "race" is
+# 6.1 with KCSAN, and "native" is the kernel of this machine. Lines in the head comment of a test
+# say where each level runs it:
+#
+#	# check: uml main	make check; "main" in the last position: its main cases only
+#	# check-all: 6.1 6.12	make check-all; the other cases of "main" run in its places, too
+#	# check-long: 6.1	make check-long: with LONG=1 in all three, and without in other kernels
+#	# cpus: 2		number of CPUs in a VM (default: 1)
+#	# usual: 30		seconds on two idle cores (default); limit_of() derives the limit
+#
+# Named tests run whole, in their places of check and check-all. PLACE=uml, uml-debug or vm restricts
+# all levels to that place, PLACE=native takes the place of the VM, and KERNEL=6.1 that of all series.
+# After the time UNTIL (seconds since the epoch) no further test is started. With --names, only
+# checks the names.
+#
+# The output of a run is in CHECK_DIR (.build/check unless set). The last line is the number of tests that
+# passed, failed and were skipped; it is also in the file "totals" there.
+# shellcheck disable=SC2317 # functions called by traps
 set -euo pipefail
 cd "${BASH_SOURCE%/*}/.."
 # shellcheck source-path=SCRIPTDIR source=common.sh
@@ -19,6 +33,11 @@ if [[ ${1-} == --names ]]; then
 	names_only=1
 	shift
 fi
+LEVEL=${1-}
+shift || true
+[[ $LEVEL == check || $LEVEL == all || $LEVEL == long ]] ||
+	bad "level '$LEVEL' (levels: check all long)"
+[[ ${UNTIL-} =~ ^[0-9]*$ ]] || bad "UNTIL '$UNTIL': seconds since the epoch"
 known=()
 while read -r file; do
 	known+=("$(basename "$file" .sh)")
@@ -27,42 +46,74 @@ for name; do
 	[[ " ${known[*]} " == *" $name "* ]] || bad "no test '$name' (tests: ${known[*]})"
 done
 [[ -z $names_only ]] || exit 0
+scripts/place.sh --print >/dev/null	# PLACE and KERNEL are valid
+
+# --- Which runs ------------------------------------------------------------------
+
+# places TEST-FILE: those that the level has, one a line
+places()
+{
+	local check all long place
+	check=$(directive "$1" check) all=$(directive "$1" check-all) long=$(directive "$1" check-long)
+	case $LEVEL in
+	check)	all='' long='' ;;
+	all)	[[ $check == *main ]] || check=''
+		long='' ;;
+	named)	[[ ${PLACE-} == vm ]] || long='' ;;
+	long)	[[ $check$all != *uml* ]] || long+=' uml-debug'
+		[[ $all$long != *6.1* ]] || long+=' 6.12'
+		[[ $all$long != *6.1* || $(directive "$1" cpus) != 2 ]] || long+=' race' ;;
+	esac
+	for place in ${check% main} $all $long; do
+		case ${PLACE-}:$place in
+		:host | native:host)	echo host ;;
+		uml:uml | uml-debug:uml*)	echo "$PLACE" ;;
+		:uml* | native:uml)	echo "$place" ;;
+		native:6*)		echo native ;;
+		:[6r]* | vm:[6r]*)	echo "${KERNEL:-$place}" ;;
+		esac
+	done | sort -u
+}
+
+[[ $# -eq 0 ]] || LEVEL=named
+[[ -z ${LONG-} || $LEVEL != named ]] || LEVEL=long
+export LEVEL
 [[ $# -gt 0 ]] || set -- "${known[@]}"
-build=$(scripts/place.sh --print)
 runs=()
-in_vm=0
-in_smp_vm=0
-for name; do
-	place=$(directive "$(test_files "$name")" place)
-	case ${PLACE-}:$place in
-	uml*|*:uml)	here= ;;
-	:long-vm*)	here=${LONG-} ;;
-	*)		here=1 ;;
+declare -A in_vm=()
+while read -r _ run; do
+	runs+=("$run")
+	place=${run#*@}
+	[[ $place != [6r]* ]] || {
+		kind=$place
+		[[ $(directive "$(test_files "${run%@*}")" cpus) != 2 ]] || kind+=-smp
+		in_vm[$kind]=$((${in_vm[$kind]-0} + 1))
+	}
+# Until a time: by value, TCP on stock kernels first. Else the long ones first, so that
+# none of these ends alone.
+done < <(for name; do
+	file=$(test_files "$name")
+	usual=$(directive "$file" usual)
+	order=$((1000 - ${usual:-30}))
+	[[ -z ${UNTIL-} ]] || case $file in
+	selftests/net/*)	order=1$order ;;
+	selftests/host/*)	order=2$order ;;
+	selftests/roce/*)	order=3$order ;;
+	*)			order=4$order ;;
 	esac
-	[[ -z $here ]] || runs+=("$name")
-	[[ $place != *uml ]] || runs+=("$name-uml")
-	[[ -n $here ]] || continue
-	case $build:$place in
-	native:*|*:host) ;;
-	*:*'vm smp'*)	in_smp_vm=1 ;;
-	*)		: $((++in_vm)) ;;
-	esac
-done
-[[ ${#runs[@]} -gt 0 ]] || die "none of these tests is for PLACE=${PLACE-}"
-# what may take long first, so that none of these ends alone
-mapfile -t runs < <(for name in "${runs[@]}"; do
-	echo "$(timeout_of "$(test_files "${name%-uml}")") $name"
-done | sort -s -rn -k1,1 | cut -d' ' -f2)
+	places "$file" | sed "s/^/$order $name@/"
+done | sort -s -n -k1,1)
+[[ ${#runs[@]} -gt 0 ]] || die "none of these tests runs at level '$LEVEL'${PLACE:+ with PLACE=$PLACE}"
 
 dir=${CHECK_DIR:-.build/check}
 [[ -z ${CHECK_DIR-} || ! -e $dir || -e $dir/.check ]] ||
-	bad "CHECK_DIR '$dir': is there, and not of a check before"
+	bad "CHECK_DIR '$dir': exists and was not made by check.sh"
 rm -rf "$dir"
 mkdir -p "$dir"
 touch "$dir/.check"
 
-# what is fetched in a VM does not stay
-if [[ " ${runs[*]} " == *" operate "* ]]; then
+# A VM cannot keep what it downloads.
+if [[ " ${runs[*]}" == *" operate@"* ]]; then
 	PROMTOOL=$(scripts/promtool.sh) || true
 	export PROMTOOL
 fi
@@ -74,6 +125,7 @@ stop_vms()
 {
 	[[ ${#vms[@]} -eq 0 ]] || kill "${vms[@]}" 2>/dev/null || true
 	wait 2>/dev/null || true
+	vms=()
 }
 trap stop_vms EXIT
 trap 'exit 130' INT
@@ -81,62 +133,69 @@ trap 'exit 143' TERM
 serve() # NAME OPTION...
 {
 	mkdir -p "$VM_POOL/$1"
-	setpriv --pdeathsig TERM scripts/vm/vm.sh -k "$build" "${@:2}" --serve "$VM_POOL/$1" \
+	setpriv --pdeathsig TERM scripts/vm/vm.sh "${@:2}" --serve "$VM_POOL/$1" \
 		>"$VM_POOL/$1/said" 2>&1 &
 	vms+=($!)
 	echo $! >"$VM_POOL/$1/server"
 }
 VM_POOL=$(realpath "$dir")/vms
 export VM_POOL
-[[ $in_vm -eq 0 ]] || serve "$build.0"
-[[ $in_vm -lt 2 ]] || serve "$build.1"
-[[ -z ${in_smp_vm#0} ]] || serve "$build-smp.0" --smp
+for kind in "${!in_vm[@]}"; do
+	if [[ $kind == *-smp ]]; then
+		serve "$kind.0" -k "${kind%-smp}" --smp
+		continue
+	fi
+	serve "$kind.0" -k "$kind"
+	[[ ${in_vm[$kind]} -lt 2 || $LEVEL == check ]] || serve "$kind.1" -k "$kind"
+done
 
-# --- What is said of them --------------------------------------------------------
+# --- The report ------------------------------------------------------------------
 
-# alone NAME: the command that runs only that
+# alone NAME@PLACE: the command that runs only that
 alone()
 {
-	local check=check${LONG:+-long}
-	case $1 in
-	*-uml)	echo "make $check TESTS=${1%-uml} PLACE=${PLACE:-uml} V=1" ;;
-	*)	echo "make $check TESTS=$1${PLACE:+ PLACE=$PLACE}${KERNEL:+ KERNEL=$KERNEL} V=1" ;;
+	local arguments=()
+	case ${1#*@} in
+	host)		;;
+	uml | uml-debug | native)	arguments=("PLACE=${1#*@}") ;;
+	*)		arguments=(PLACE=vm "KERNEL=${1#*@}") ;;
 	esac
+	echo make "check${LONG:+-long}" "TESTS=${1%@*}" "${arguments[@]}" V=1
 }
 
-# A reason a line: what was skipped for it, and how many that were.
+# skips: one line per reason, with the number of tests
 skips()
 {
-	local name
-	for name in "${runs[@]}"; do
-		[[ ! -e $dir/$name.tap ]] || sed -nE "s/^(ok|1\.\.0).*# *[sS][kK][iI][pP] *(.*)/$name\t\2/p" "$dir/$name.tap"
+	local run
+	for run in "${runs[@]}"; do
+		[[ ! -e $dir/$run.tap ]] || sed -nE "s/^(ok|1\.\.0).*# *[sS][kK][iI][pP] *(.*)/$run\t\2/p" "$dir/$run.tap"
 	done | awk -F'\t' '
 		!($2 in n)			{ order[++reasons] = $2 }
 		!seen[$2, $1]++			{ names[$2] = names[$2] (n[$2] ? ", " : "") $1 }
 		{ n[$2]++ }
 		END {
 			for (i = 1; i <= reasons; i++)
-				printf "Skipped: %d of %s: %s\n", n[order[i]], names[order[i]], order[i]
+				printf "Skipped: %d in %s: %s\n", n[order[i]], names[order[i]], order[i]
 		}'
 }
 
-# fits_plan NAME: it has one plan, and as many results
+# fits_plan NAME@PLACE: true if it has one plan, and a result for each test of it
 fits_plan()
 {
 	awk '/^1\.\.[0-9]+/ { plans++; n = substr($1, 4) } /^(not )?ok / { ran++ }
 		END { exit !(plans == 1 && n == ran + 0) }' "$dir/$1.tap"
 }
 
-# ended NAME: how a test did that has no "not ok" to show for it
+# ended NAME@PLACE: prints why the run failed although no test of it did; false if that is not so
 ended()
 {
 	local left
 	case $(cat "$dir/$1.status" 2>/dev/null) in
 	0|4)	fits_plan "$1" && return 1
-		echo "it ran other tests than it planned" ;;
+		echo "the number of results is not the planned number" ;;
 	98)	left=$(sed -n 's/^left behind: /left behind: /p; s/^changed: /changed: /p' "$dir/$1.err")
 		echo "${left//$'\n'/; }" ;;
-	99)	echo "the kernel complained, or ended" ;;
+	99)	echo "the kernel logged an error, or ended" ;;
 	124)	echo "not done after $(limit_of "$1") s" ;;
 	'')	echo "not run" ;;
 	*)	grep -q '^not ok' "$dir/$1.tap" && return 1
@@ -146,23 +205,35 @@ ended()
 
 failures()
 {
-	local name how
-	for name in "${runs[@]}"; do
-		how=$(ended "$name") || how=
-		[[ -n $how ]] || grep -q '^not ok' "$dir/$name.tap" 2>/dev/null || continue
-		sed -n "s/^not ok/$name: &/p" "$dir/$name.tap" 2>/dev/null || true
-		[[ -z $how ]] || echo "$name: not ok: $how"
-		echo "	$dir/$name.{tap,err,log}; alone: $(alone "$name")"
+	local run how
+	for run in "${runs[@]}"; do
+		how=$(ended "$run") || how=
+		[[ -n $how ]] || grep -q '^not ok' "$dir/$run.tap" 2>/dev/null || continue
+		sed -n "s/^not ok/$run: &/p" "$dir/$run.tap" 2>/dev/null || true
+		[[ -z $how ]] || echo "$run: not ok: $how"
+		echo "	$dir/$run.{tap,err,log}; alone: $(alone "$run")"
 	done
+}
+
+# slowest: the ten runs that took longest, and the CPU time of all
+slowest()
+{
+	local cpu
+	stop_vms
+	times >"$dir/times"
+	cpu=$(awk -F'[ms ]' '{ s += 60 * ($1 + $4) + $2 + $5 } END { printf "%.0f", s }' "$dir/times")
+	echo "CPU time: $cpu s; wall time: $SECONDS s; the slowest:"
+	( cd "$dir" && grep -H . ./*.seconds ) | sed 's#^\./\(.*\)\.seconds:#\1 #' | sort -rn -k2,2 |
+		awk 'NR <= 10 { printf "%6d s  %s\n", $2, $1 }'
 }
 
 totals()
 {
-	local name
-	for name in "${runs[@]}"; do
-		[[ ! -e $dir/$name.tap ]] || sed -nE \
-			's/^(ok|1\.\.0).*# *[sS][kK][iI][pP].*/skipped/p; t; s/^ok.*/passed/p; s/^not ok.*/failed/p' "$dir/$name.tap"
-		! ended "$name" >/dev/null || echo failed
+	local run
+	for run in "${runs[@]}"; do
+		[[ ! -e $dir/$run.tap ]] || sed -nE \
+			's/^(ok|1\.\.0).*# *[sS][kK][iI][pP].*/skipped/p; t; s/^ok.*/passed/p; s/^not ok.*/failed/p' "$dir/$run.tap"
+		! ended "$run" >/dev/null || echo failed
 	done | awk '{ n[$1]++ } END { printf "%d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"] }'
 }
 
@@ -177,5 +248,6 @@ while IFS= read -r line; do
 done || status=$?
 skips
 failures
+slowest
 totals | tee "$dir/totals"
 exit "$status"

@@ -20,26 +20,23 @@ check_series() # or "race", 6.1 that looks for data races: vm/race.sh
 	esac
 }
 
-# test_files NAME: the selftest of that name, or those, of a pattern; from the top directory
+# test_files NAME: the selftest of that name, or those that match a pattern; from the top directory
 test_files() { find selftests -name "$1.sh" -perm -u+x | sort; }
-# directive TEST NAME: what "# NAME: ..." in the head comment of a selftest says
-directive() { sed -nE "1,20s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
-# timeout_of TEST: seconds that it takes at most on a quick machine
-timeout_of()
-{
-	local seconds
-	seconds=$(directive "$1" timeout)
-	echo "${seconds:-300}"
-}
+# directive TEST NAME: the value of the line "# NAME: ..." in the head comment of a selftest
+directive() { sed -nE "1,24s/^# $2: *(.*[^ ]) *\$/\\1/p" "$1" | head -n 1; }
 
-# limit_of NAME: seconds after which this run of a test hangs. Machines differ: to start a
-# program takes some ten times as long as on others, and who shares a machine is slower yet.
+# limit_of NAME@PLACE: seconds of wall time after which this run counts as hanging: ten times its
+# usual duration, and at least five minutes. A run with LONG=1, or in a kernel that checks itself,
+# takes up to ten times longer.
 limit_of()
 {
 	local seconds
-	seconds=$(timeout_of "$(test_files "${1%-uml}")")
-	seconds=$((${LONG:+5 * }4 * seconds))
-	[[ $1 != *-uml || ${PLACE-} != uml-* ]] || seconds=$((5 * seconds))
+	seconds=$(directive "$(test_files "${1%@*}")" usual)
+	seconds=$((10 * ${seconds:-30}))
+	[[ $seconds -ge 300 ]] || seconds=300
+	case ${LONG:+long}${1#*@} in
+	long* | uml-debug | race) seconds=$((10 * seconds)) ;;
+	esac
 	echo "$seconds"
 }
 

@@ -1,58 +1,66 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run one selftest for prove: NAME, or NAME-uml for its run in the lab's kernel. For
-# at most the time, and in a place, that its head comment asks for by lines like
-# these (the defaults):
+# Runs one selftest for prove: NAME@PLACE, as check.sh describes. The environment has the LEVEL:
+# "check" runs the main cases of a test that has them marked, "all" the others, else all run.
 #
-#	# place: vm		or: vm smp, host, uml; or "vm uml", "vm smp uml": in both;
-#				"long-vm uml", "long-vm smp uml": in the VM with LONG=1 or PLACE=vm;
-#				long-vm: only there
-#	# timeout: 300		seconds of wall time on a quick machine: what takes four
-#				times that is ended, with LONG=1 20 times
-#
-# What it said stays in .build/check/<name>.{tap,err,log}, or in CHECK_DIR instead;
-# log is the kernel's. How it ended is in <name>.status.
-# V=1 shows all of it.
+# The output stays in CHECK_DIR (.build/check unless set) as NAME@PLACE.{tap,err,log}, where log
+# is the kernel's, .status, and .seconds of wall time. V=1 also shows it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
 
-name=$1
-test=$(test_files "${name%-uml}")
-place=$(directive "$test" place)
-timeout=$(limit_of "$name")
+run=$1
+place=${run#*@}
+test=$(test_files "${run%@*}")
+limit=$(limit_of "$run")
 dir=${CHECK_DIR:-.build/check}
-out=$dir/$name
+out=$dir/$run
 mkdir -p "$dir"
-
-if [[ $name == *-uml ]]; then
-	[[ ${PLACE-} == uml* ]] || export PLACE=uml
-	place=uml
+if [[ -n ${UNTIL-} && $(date +%s) -ge $UNTIL ]]; then
+	echo "1..0 # SKIP not started: the time for this run was over" | tee "$out.tap"
+	echo 4 >"$out.status"
+	exit
 fi
-run=(scripts/place.sh --timeout "$timeout" --log "$out.log")
-case ${place:-vm} in
-vm|'vm uml'|long-vm|'long-vm uml'|uml) ;;
-'vm smp'*|'long-vm smp'*)	run+=(--smp) ;;
-host)		run=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 60 "$timeout") ;;
-*)		bad "$test: place '$place': vm, vm smp, vm uml, vm smp uml, long-vm, long-vm uml, long-vm smp uml, uml or host" ;;
+
+command=(scripts/place.sh --timeout "$limit" --log "$out.log")
+case $place in
+host)		command=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 60 "$limit") ;;
+uml | native)	export PLACE=$place ;;
+uml-debug)	export PLACE=$place
+		unset LONG ;;
+6.*)		[[ -n ${KERNEL-} || $place == 6.1 ]] || unset LONG
+		export PLACE=vm KERNEL=$place ;;
+race)		export PLACE=vm KERNEL=$place
+		unset LONG ;;
+*)		bad "$run: place '$place' (places: host uml uml-debug native $series_list race)" ;;
 esac
-[[ $place == host ]] || run+=(--)
+[[ $(directive "$test" cpus) != 2 || $place == host ]] || command+=(--smp)
+[[ $place == host ]] || command+=(--)
+
+unset CASES
+if [[ " $(directive "$test" check)" == *" $place "*main ]]; then
+	case ${LEVEL-} in
+	check)	export CASES=main ;;
+	all)	export CASES=rest ;;
+	esac
+fi
 
 status=0
+start=$SECONDS
 if [[ -n ${V-} ]]; then
-	"${run[@]}" "./$test" 2> >(tee "$out.err" >&2) | tee "$out.tap" >(cat >&2) || status=$?
+	"${command[@]}" "./$test" 2> >(tee "$out.err" >&2) | tee "$out.tap" >(cat >&2) || status=$?
 else
-	"${run[@]}" "./$test" 2>"$out.err" | tee "$out.tap" || status=$?
+	"${command[@]}" "./$test" 2>"$out.err" | tee "$out.tap" || status=$?
 fi
+echo "$((SECONDS - start))" >"$out.seconds"
 echo "$status" >"$out.status"
 if [[ -z ${V-} ]] && { [[ $status -ne 0 && $status -ne 4 ]] || grep -q '^not ok' "$out.tap"; }; then
 	{
-		echo "# $name: status $status, what it said ($out.*):"
+		echo "# $run: status $status, output ($out.*):"
 		grep -v '^ok ' "$out.tap" || true
 		cat "$out.err"
 	} >&2
 fi
-# kselftest's status of a test that was skipped: prove goes by the plan, and would fail it.
-# One that ended early has none.
+# 4 is kselftest's status of a skipped test. prove expects 0 for it, and reads the plan.
 [[ $status -ne 4 ]] || status=0
 exit "$status"

@@ -50,7 +50,7 @@ done
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
-pass=(PLACE LONG SEED RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_LAB HPCCPP_BTF OWN OWN_KO OWN_SYSCTLS)
+pass=(PLACE LONG CASES SEED RESULTS V HPCCPP HPCCPP_KO HPCCPP_BIN HPCCPP_LAB HPCCPP_BTF OWN OWN_KO OWN_SYSCTLS)
 
 tree=$("${BASH_SOURCE%/*}/kernel.sh" "${debug[@]}")
 tree=$(realpath "$tree")

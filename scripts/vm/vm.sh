@@ -58,7 +58,7 @@ check_series "$series"
 [[ $timeout =~ ^[1-9][0-9]*$ ]] || bad "--timeout '$timeout': a number of seconds"
 
 # What the command sees of our environment.
-pass=(PLACE TESTS LONG V RESULTS TERM HPCCPP HPCCPP_KO HPCCPP_BIN PROMTOOL
+pass=(PLACE TESTS LONG CASES V RESULTS TERM HPCCPP HPCCPP_KO HPCCPP_BIN PROMTOOL
 	CCS FAMILIES SECONDS_PER_RUN)
 
 tmp=$(mktemp -d)

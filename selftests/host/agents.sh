@@ -6,8 +6,8 @@
 #
 #	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1 (4095)
 #
-# place: host
-# timeout: 300
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

@@ -6,8 +6,8 @@
 #
 #	netns box: t0 (tbf) --- t1, u0 (tbf) --- u1
 #
-# place: vm
-# timeout: 300
+# check-all: 6.1
+# usual: 110
 # shellcheck disable=SC2317,SC2154 # functions that check calls; set by setup_ns
 set -euo pipefail
 

@@ -5,8 +5,8 @@
 #
 #	netns box: t0 --- t1
 #
-# place: vm
-# timeout: 120
+# check: 6.1
+# usual: 30
 # shellcheck disable=SC2317,SC2154 # functions that check calls; set by setup_ns
 set -euo pipefail
 

@@ -6,8 +6,8 @@
 #
 #	netns box: veths d0 (tbf), d1 (htb), q0 (mq), bridge d3 (no qdisc, no known rate)
 #
-# place: host
-# timeout: 300
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

@@ -3,8 +3,8 @@
 # What scripts/cost/cost.sh measures without the VM, shortened: every figure is there and
 # can be one, and sparse asking costs little. With LONG=1 whole, with both of its bounds.
 #
-# place: host
-# timeout: 180
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")

@@ -6,8 +6,8 @@
 #
 #	h1 --- s1 --- s2 --- r	captured at r, in the VM; tshark runs here
 #
-# place: host
-# timeout: 600
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

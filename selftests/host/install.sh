@@ -4,8 +4,8 @@
 # uninstall leave where, and that modprobe and the sysctl find the module. And what
 # is said where no module can be loaded. Works in a copy.
 #
-# place: host
-# timeout: 300
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

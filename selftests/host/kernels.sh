@@ -1,12 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The other kernels: tests that run on 6.1, or whatever KERNEL says, run on the rest
-# too (LONG=1: all that a VM can run, as often as without); the lab's, the newest, has
-# its module built without a warning; and what a kernel lacks is named when the module
-# is built.
+# The module's build: with the lab's kernel, the newest, without a warning; and for a kernel that
+# lacks a feature the build names that feature.
 #
-# place: host
-# timeout: 900
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 
@@ -17,25 +15,6 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/clean.sh
 . "${BASH_SOURCE%/*}/../lib/clean.sh"
 cd "$top"
-
-tests=(neighbours tcx)
-if [[ -n ${LONG-} ]]; then
-	tests=()
-	while read -r file; do
-		case $(directive "$file" place) in
-		host|uml) ;;
-		*)	tests+=("$(basename "$file" .sh)") ;;
-		esac
-	done < <(test_files "*")
-fi
-
-# One that was skipped whole has shown nothing.
-on() # SERIES TEST
-{
-	local dir=.build/check-$1
-	LONG='' PLACE=vm KERNEL=$1 CHECK_DIR=$dir scripts/run-test.sh "$2" &&
-		! grep -E '^(not ok|1\.\.0)' "$dir/$2.tap"
-}
 
 # A copy of the module's sources built with that tree; its warnings are failures.
 build() # MAKE-ARGUMENT...
@@ -64,13 +43,6 @@ lacks()
 echo TAP version 13
 src=$tmp/src
 copy_sources "$src"
-for series in $series_list; do
-	[[ $series != "${KERNEL:-6.1}" ]] || continue
-	check "the module builds for $series" make "build-$series"
-	for test in "${tests[@]}"; do
-		check "$series: $test" on "$series" "$test"
-	done
-done
 lab=$(scripts/lab/kernel.sh)
 check "the module builds for $(<"$lab/release") with gcc W=1 without a warning" \
 	once "$compilers $(realpath "$lab")" kmod -- build -C "$lab/build" ARCH=um W=1

@@ -4,8 +4,8 @@
 # offers what the command takes, "check" tells what is there from what is not, monitor
 # comes when it says, and what is printed for Prometheus is taken by promtool.
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 
@@ -55,7 +55,7 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(a
 	on && /^\.El/ { exit }
 	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
 	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
-	<(sed -n "/^done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
+	<(sed -n "/done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
 
 check "hpccpp(8): the reasons of flows are those of the command" diff \
 	<(items "$top/tools/man/hpccpp.8" reasons: | sed 's/^Cm //') \

@@ -3,8 +3,8 @@
 # The mutation runner, scripts/mutants.sh, on a small tree of its own; and that
 # each mutant of our tables still fits our sources. With LONG=1 all of these are run.
 #
-# place: host
-# timeout: 180
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

@@ -7,8 +7,8 @@
 #
 #	box: d0 (tbf 50M) === p0 peer	q0 (mq, two tbf) --- q1		t0: a tap
 #
-# place: vm
-# timeout: 600
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

@@ -8,8 +8,8 @@
 #	doc: eth0, swp1			where README's commands are run
 #	alone: eth0, eth9		where those of hpccpp-cnp(8) are
 #
-# place: vm
-# timeout: 600
+# check: 6.1 main
+# usual: 120
 # shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
 set -euo pipefail
 
@@ -32,7 +32,9 @@ without()
 no_module=
 [[ -d /sys/module/tcp_hpccpp ]] || no_module=1
 without=0
-without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
+if runs_rest; then
+	without "$HPCCPP" check >"$tmp/without" 2>&1 || without=$?
+fi
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo "TAP version 13"
 
@@ -58,105 +60,107 @@ checked() # [ARGUMENT...]: leaves $tmp/check and $checked, the exit status
 
 # --- Under traffic ---------------------------------------------------------------
 
-topo_line 1 1
-in_h1() { nsenter --net="/run/netns/$h1" "$@"; }
-checked netns "$h1" role receiver
-assert_eq "check of a receiver without host agent: status" "$checked" 1
-is "... the agent" "$(state_of 'host agent')" missing
-agents_on
-flow_start
-check "a flow under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
-json port show netns "$s1" >"$tmp/ports"
-json port show netns "$h1" >"$tmp/port"
-json host show cgroup "$CGROUP" >"$tmp/host"
-json flow show netns "$h1" >"$tmp/flow"
-json show netns "$h1" >"$tmp/show"
-json monitor netns "$h1" count 2 interval 0.5 >"$tmp/monitor"
-"$HPCCPP" -o prom show netns "$h1" >"$tmp/prom"
-"$HPCCPP" -s show netns "$h1" >"$tmp/text"
-"$HPCCPP" show netns "$h1" >"$tmp/short"
-"$HPCCPP" -j -p port show netns "$s1" >"$tmp/pretty"
-"$HPCCPP" monitor netns "$h1" count 1 >"$tmp/table"
-"$HPCCPP" -s monitor netns "$h1" count 1 >"$tmp/table_counters"
-checked netns "$h1"
-kill -STOP "$sender"
-drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
-	! in_ns "$h1" ss -Htin state established | grep -q unacked; }
-busywait 10 drained
-json flow show netns "$h1" >"$tmp/stopped"
-"$HPCCPP" -o prom flow show netns "$h1" >"$tmp/prom_flow"
-"$HPCCPP" -j -p monitor netns "$h1" count 1 >"$tmp/pretty_monitor"
+agent_missing()
+{
+	checked netns "$h1" role receiver
+	assert_eq "check of a receiver without host agent: status" "$checked" 1
+	is "... the agent" "$(state_of 'host agent')" missing
+}
 
-assert_eq "check of a sender that has all: status" "$checked" 0
-is "... the peer is there" "$(state_of peers)" ok
-is "... and the module" "$(state_of module)" ok
-# where ip has mounted a /sys of its own
-status ip netns exec "$h1" "$HPCCPP" -j check >"$tmp/exec"
-cp "$tmp/out" "$tmp/check"
-assert_eq "check by ip netns exec: status" "$(<"$tmp/exec")" 0
-is "... cgroup2" "$(state_of cgroup2)" ok
-is "... the agent" "$(state_of 'host agent')" ok
-is "... and nothing else is said" "$(<"$tmp/err")" ""
+under_traffic()
+{
+	json port show netns "$s1" >"$tmp/ports"
+	json port show netns "$h1" >"$tmp/port"
+	json host show cgroup "$CGROUP" >"$tmp/host"
+	json flow show netns "$h1" >"$tmp/flow"
+	json show netns "$h1" >"$tmp/show"
+	json monitor netns "$h1" count 2 interval 0.5 >"$tmp/monitor"
+	"$HPCCPP" -o prom show netns "$h1" >"$tmp/prom"
+	"$HPCCPP" -s show netns "$h1" >"$tmp/text"
+	"$HPCCPP" show netns "$h1" >"$tmp/short"
+	"$HPCCPP" -j -p port show netns "$s1" >"$tmp/pretty"
+	"$HPCCPP" monitor netns "$h1" count 1 >"$tmp/table"
+	"$HPCCPP" -s monitor netns "$h1" count 1 >"$tmp/table_counters"
+	checked netns "$h1"
+	kill -STOP "$sender"
+	drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
+		! in_ns "$h1" ss -Htin state established | grep -q unacked; }
+	busywait 10 drained
+	json flow show netns "$h1" >"$tmp/stopped"
+	"$HPCCPP" -o prom flow show netns "$h1" >"$tmp/prom_flow"
+	"$HPCCPP" -j -p monitor netns "$h1" count 1 >"$tmp/pretty_monitor"
 
-check "port show: load, stamps over those of h1 and age of the bottleneck" jq -e \
-	'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6' \
-	"$tmp/ports"
-# more than it holds, for a link that takes two minutes for each packet: less than the
-# 10 kbit/s that a port may say
-setup_ns full
-ip -n "$full" -batch - <<END
+	assert_eq "check of a sender that has all: status" "$checked" 0
+	is "... the peer is there" "$(state_of peers)" ok
+	is "... and the module" "$(state_of module)" ok
+	# where ip has mounted a /sys of its own
+	status ip netns exec "$h1" "$HPCCPP" -j check >"$tmp/exec"
+	cp "$tmp/out" "$tmp/check"
+	assert_eq "check by ip netns exec: status" "$(<"$tmp/exec")" 0
+	is "... cgroup2" "$(state_of cgroup2)" ok
+	is "... the agent" "$(state_of 'host agent')" ok
+	is "... and nothing else is said" "$(<"$tmp/err")" ""
+
+	check "port show: load, stamps over those of h1 and age of the bottleneck" jq -e \
+		'.[0] | .U > 0 and .rate == 10000000 and .stats.replaced > 100 and .age < 1e6' \
+		"$tmp/ports"
+	# more than it holds, for a link that takes two minutes for each packet: less than the
+	# 10 kbit/s that a port may say
+	setup_ns full
+	ip -n "$full" -batch - <<END
 link add d0 type veth peer d1
 addr add 10.8.0.1/24 dev d0
 link set d0 up
 link set d1 up
 neigh add 10.8.0.2 lladdr 02:00:00:00:00:02 dev d0
 END
-tc -n "$full" qdisc add dev d0 root tbf rate 64bit burst 1600 limit 5000
-"$HPCCPP" port add dev d0 netns "$full" rate 10kbit base-rtt 1ms
-shown_as_by_tc()
-{
-	local tc
-	in_ns "$full" bash -c 'for i in {1..8}; do printf %01000d 0 >/dev/udp/10.8.0.2/9; done'
-	tc=$(tc -s -j -n "$full" qdisc show dev d0 root | jq -c '.[0] | [.backlog, .drops]')
-	json port show dev d0 netns "$full" >"$tmp/full"
-	jq -e --argjson tc "$tc" '.[0] | [.backlog, .drops] == $tc and .backlog > 0 and .drops > 0' "$tmp/full"
-}
-check "port show: backlog and drops, as tc has them" busywait 10 shown_as_by_tc
-# what waits has sockets, and these the namespace
-tc -n "$full" qdisc del dev d0 root
-check "show has all objects" jq -e '(.ports | length) == 1 and (.flows | length) == 1 and
-	(.hosts | length) >= 1 and .module[0].counters.updates > 100' "$tmp/show"
-assert_ge "-p: lines of JSON" "$(jq -e length "$tmp/pretty" >"$tmp/out" && wc -l <"$tmp/pretty")" 10
-for words in 'stamped [1-9]' 'asked [1-9]' 'first [1-9]' 'enter [1-9]'; do
-	check "-s show: $words" grep -qE "$words" "$tmp/text"
-done
-check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
-lines_of() { jq -c --arg o "$1" 'select(.object == $o)' "$tmp/monitor"; } # OBJECT
-check "monitor: two lines each of port and flow in JSON, and of the host agent" jq -e -s \
-	'map(.object) | .[0:3] == ["port","flow","host"] and .[0:length / 2] == .[length / 2:]' "$tmp/monitor"
-check "... an interval apart" jq -e -s '.[1].time - .[0].time >= 0.5' <(lines_of port)
-check "... later ones have more updates" jq -e -s '.[1].updates > .[0].updates' <(lines_of flow)
-check "... what a port of 10 Mbit/s behind that of 100 Mbit/s sends in an interval" jq -e \
-	'.tx_rate > 5e6 and .tx_rate < 15e6 and (.load - .tx_rate / .rate | fabs) < 0.001 and
-	.U_max >= .U_mean and .U_mean > 0 and .qlen_max >= .qlen_mean and .new_drops == 0' <(lines_of port | tail -n 1)
-check "... what the host agent asked for" jq -e '.asked_rate > 10 and .echoes_rate > 10' <(lines_of host | tail -n 1)
-check "monitor: tables of a port, a flow and host agents" awk '
-	NR == 1 { ok = /^DEV .* TX .* U .* DROPS$/ }
-	NR == 2 { ok = ok && /^eth0 / }
-	NR == 3 { ok = ok && /^SOURCE .* U .* SRTT/ }
-	NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
-	NR == 5 { ok = ok && /^CGROUP .* ASKED/ }
-	{ end = /^no agent for Fast CNPs$/ }
-	END { exit !(ok && end) }' "$tmp/table"
-narrow() { ! grep -vE '^(/|CGROUP)' "$1" | grep -E '.{101}'; }
-check "... of 100 columns" narrow "$tmp/table"
+	tc -n "$full" qdisc add dev d0 root tbf rate 64bit burst 1600 limit 5000
+	"$HPCCPP" port add dev d0 netns "$full" rate 10kbit base-rtt 1ms
+	shown_as_by_tc()
+	{
+		local tc
+		in_ns "$full" bash -c 'for i in {1..8}; do printf %01000d 0 >/dev/udp/10.8.0.2/9; done'
+		tc=$(tc -s -j -n "$full" qdisc show dev d0 root | jq -c '.[0] | [.backlog, .drops]')
+		json port show dev d0 netns "$full" >"$tmp/full"
+		jq -e --argjson tc "$tc" '.[0] | [.backlog, .drops] == $tc and .backlog > 0 and .drops > 0' "$tmp/full"
+	}
+	check "port show: backlog and drops, as tc has them" busywait 10 shown_as_by_tc
+	# what waits has sockets, and these the namespace
+	tc -n "$full" qdisc del dev d0 root
+	check "show has all objects" jq -e '(.ports | length) == 1 and (.flows | length) == 1 and
+		(.hosts | length) >= 1 and .module[0].counters.updates > 100' "$tmp/show"
+	assert_ge "-p: lines of JSON" "$(jq -e length "$tmp/pretty" >"$tmp/out" && wc -l <"$tmp/pretty")" 10
+	for words in 'stamped [1-9]' 'asked [1-9]' 'first [1-9]' 'enter [1-9]'; do
+		check "-s show: $words" grep -qE "$words" "$tmp/text"
+	done
+	check "... and not without -s" bash -c "! grep -qE 'stamped|asked|first|enter' '$tmp/short'"
+	lines_of() { jq -c --arg o "$1" 'select(.object == $o)' "$tmp/monitor"; } # OBJECT
+	check "monitor: two lines each of port and flow in JSON, and of the host agent" jq -e -s \
+		'map(.object) | .[0:3] == ["port","flow","host"] and .[0:length / 2] == .[length / 2:]' "$tmp/monitor"
+	check "... an interval apart" jq -e -s '.[1].time - .[0].time >= 0.5' <(lines_of port)
+	check "... later ones have more updates" jq -e -s '.[1].updates > .[0].updates' <(lines_of flow)
+	check "... what a port of 10 Mbit/s behind that of 100 Mbit/s sends in an interval" jq -e \
+		'.tx_rate > 5e6 and .tx_rate < 15e6 and (.load - .tx_rate / .rate | fabs) < 0.001 and
+		.U_max >= .U_mean and .U_mean > 0 and .qlen_max >= .qlen_mean and .new_drops == 0' <(lines_of port | tail -n 1)
+	check "... what the host agent asked for" jq -e '.asked_rate > 10 and .echoes_rate > 10' <(lines_of host | tail -n 1)
+	check "monitor: tables of a port, a flow and host agents" awk '
+		NR == 1 { ok = /^DEV .* TX .* U .* DROPS$/ }
+		NR == 2 { ok = ok && /^eth0 / }
+		NR == 3 { ok = ok && /^SOURCE .* U .* SRTT/ }
+		NR == 4 { ok = ok && /^10\.0\.1\.1:/ }
+		NR == 5 { ok = ok && /^CGROUP .* ASKED/ }
+		{ end = /^no agent for Fast CNPs$/ }
+		END { exit !(ok && end) }' "$tmp/table"
+	narrow() { ! grep -vE '^(/|CGROUP)' "$1" | grep -E '.{101}'; }
+	check "... of 100 columns" narrow "$tmp/table"
 
-check "-s monitor: below each its counters" awk '
-	NR == 3 { ok = /^    stamped [1-9]/ && !/ 0( |$)/ }
-	NR == 6 { ok = ok && /^    first [1-9]/ && !/ 0( |$)/ }
-	END { exit !ok }' "$tmp/table_counters"
-check "-p monitor: the same objects, over several lines" jq -e -s \
-	"map(.object)[0:3] == [\"port\", \"flow\", \"host\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
+	check "-s monitor: below each its counters" awk '
+		NR == 3 { ok = /^    stamped [1-9]/ && !/ 0( |$)/ }
+		NR == 6 { ok = ok && /^    first [1-9]/ && !/ 0( |$)/ }
+		END { exit !ok }' "$tmp/table_counters"
+	check "-p monitor: the same objects, over several lines" jq -e -s \
+		"map(.object)[0:3] == [\"port\", \"flow\", \"host\"] and $(wc -l <"$tmp/pretty_monitor") > 40" "$tmp/pretty_monitor"
+}
 
 # Every line is a comment for, or a sample of, the metric under way.
 prom_valid()
@@ -188,95 +192,104 @@ prom_valid()
 		}
 		END { exit status || n < 50 }' "$1"
 }
-check "-o prom is Prometheus' format" prom_valid "$tmp/prom"
-sed '/^# TYPE .*_links/d' "$tmp/prom" >"$tmp/bad"
-check "... a line that is missing is found" bash -c "$(declare -f prom_valid); ! prom_valid '$tmp/bad'"
-if [[ -n ${PROMTOOL-} ]]; then
-	check "promtool takes it" "$PROMTOOL" check metrics <"$tmp/prom"
-else
-	ktap_skip "promtool takes it" "scripts/check.sh has not fetched it"
-fi
-sample() { awk -v m="$1{" 'index($0, m) == 1 { print $NF }' "$tmp/prom_flow"; } # METRIC
-assert_eq "seconds: T" "$(sample hpccpp_flow_base_rtt_seconds)" "$(jq '.[0].T / 1e6' "$tmp/stopped")"
-assert_eq "bytes/s: R" "$(sample hpccpp_flow_rate_bytes_per_second)" "$(jq '.[0].R / 8' "$tmp/stopped")"
-assert_eq "U" "$(sample hpccpp_flow_utilization_ratio)" "$(jq '.[0].U' "$tmp/stopped")"
+prometheus()
+{
+	check "-o prom is Prometheus' format" prom_valid "$tmp/prom"
+	sed '/^# TYPE .*_links/d' "$tmp/prom" >"$tmp/bad"
+	check "... a line that is missing is found" bash -c "$(declare -f prom_valid); ! prom_valid '$tmp/bad'"
+	if [[ -n ${PROMTOOL-} ]]; then
+		check "promtool takes it" "$PROMTOOL" check metrics <"$tmp/prom"
+	else
+		ktap_skip "promtool takes it" "scripts/check.sh has not fetched it"
+	fi
+	sample() { awk -v m="$1{" 'index($0, m) == 1 { print $NF }' "$tmp/prom_flow"; } # METRIC
+	assert_eq "seconds: T" "$(sample hpccpp_flow_base_rtt_seconds)" "$(jq '.[0].T / 1e6' "$tmp/stopped")"
+	assert_eq "bytes/s: R" "$(sample hpccpp_flow_rate_bytes_per_second)" "$(jq '.[0].R / 8' "$tmp/stopped")"
+	assert_eq "U" "$(sample hpccpp_flow_utilization_ratio)" "$(jq '.[0].U' "$tmp/stopped")"
+}
 
 # --- What the manual pages list ---------------------------------------------------
 
-# keys: of JSON, those of objects in it as OBJECT.KEY
-keys()
+lists_of_pages()
 {
-	jq -r '.[0] | to_entries[] | .key, (select(.value | type == "object") |
-		.key as $k | .value | keys[] | "\($k).\(.)")' "$1" | sort
-}
-jq '[map(select(has("advice")))[0]]' "$tmp/check" >"$tmp/advised"
-for what in port host flow check:advised; do
-	items "${page_of[${what%:*}]}" "keys: ${what%:*}" | sort >"$tmp/listed"
-	keys "$tmp/${what#*:}" >"$tmp/there"
-	check "the pages: the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
-	key_types "${page_of[${what%:*}]}" "keys: ${what%:*}" | grep -v '\.' | sort >"$tmp/listed"
-	jq -r '.[0] | to_entries[] | "\(.key) \(.value | type)"' "$tmp/${what#*:}" | sort >"$tmp/there"
-	check "... and their types" same "$tmp/listed" "$tmp/there"
-done
-items "$cmd_page" "keys: show" >"$tmp/listed"
-jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
-check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
-check "... and show help's" same "$tmp/listed" \
-	<("$HPCCPP" show help 2>&1 | sed -n 's/^JSON: \(.*\): see.*/\1/p' | tr ' ' '\n')
-for what in port flow host; do
-	items "$cmd_page" "keys: monitor" >"$tmp/listed"
-	items "$cmd_page" "keys: monitor $what" >>"$tmp/listed"
-	jq -r -s '.[0] | keys[]' <(lines_of "$what") | grep -vxFf <(keys "$tmp/$what") >"$tmp/there"
-	check "hpccpp(8): the keys of monitor, $what" same <(sort "$tmp/listed") <(sort "$tmp/there")
-done
-items "$cmd_page" metrics: >"$tmp/listed"
-awk '$2 == "TYPE" { print $3 }' "$tmp/prom" >"$tmp/there"
-check "hpccpp(8): the metrics" same <(sort "$tmp/listed") <(sort "$tmp/there")
-items "$cmd_page" statuses: >"$tmp/listed"
-{
-	status "$HPCCPP" port show
-	status "$HPCCPP" check netns "$r" role switch
-	status "$HPCCPP" port show dev none
-	status "$HPCCPP" help
-} >"$tmp/there"
-check "hpccpp(8): the exit statuses" same "$tmp/listed" "$tmp/there"
+	# keys: of JSON, those of objects in it as OBJECT.KEY
+	keys()
+	{
+		jq -r '.[0] | to_entries[] | .key, (select(.value | type == "object") |
+			.key as $k | .value | keys[] | "\($k).\(.)")' "$1" | sort
+	}
+	jq '[map(select(has("advice")))[0]]' "$tmp/check" >"$tmp/advised"
+	for what in port host flow check:advised; do
+		items "${page_of[${what%:*}]}" "keys: ${what%:*}" | sort >"$tmp/listed"
+		keys "$tmp/${what#*:}" >"$tmp/there"
+		check "the pages: the $(wc -l <"$tmp/listed") keys of ${what%:*}" same "$tmp/listed" "$tmp/there"
+		key_types "${page_of[${what%:*}]}" "keys: ${what%:*}" | grep -v '\.' | sort >"$tmp/listed"
+		jq -r '.[0] | to_entries[] | "\(.key) \(.value | type)"' "$tmp/${what#*:}" | sort >"$tmp/there"
+		check "... and their types" same "$tmp/listed" "$tmp/there"
+	done
+	items "$cmd_page" "keys: show" >"$tmp/listed"
+	jq -r 'keys_unsorted[]' "$tmp/show" >"$tmp/there"
+	check "hpccpp(8): the keys of show" same "$tmp/listed" "$tmp/there"
+	check "... and show help's" same "$tmp/listed" \
+		<("$HPCCPP" show help 2>&1 | sed -n 's/^JSON: \(.*\): see.*/\1/p' | tr ' ' '\n')
+	for what in port flow host; do
+		items "$cmd_page" "keys: monitor" >"$tmp/listed"
+		items "$cmd_page" "keys: monitor $what" >>"$tmp/listed"
+		jq -r -s '.[0] | keys[]' <(lines_of "$what") | grep -vxFf <(keys "$tmp/$what") >"$tmp/there"
+		check "hpccpp(8): the keys of monitor, $what" same <(sort "$tmp/listed") <(sort "$tmp/there")
+	done
+	items "$cmd_page" metrics: >"$tmp/listed"
+	awk '$2 == "TYPE" { print $3 }' "$tmp/prom" >"$tmp/there"
+	check "hpccpp(8): the metrics" same <(sort "$tmp/listed") <(sort "$tmp/there")
+	items "$cmd_page" statuses: >"$tmp/listed"
+	{
+		status "$HPCCPP" port show
+		status "$HPCCPP" check netns "$r" role switch
+		status "$HPCCPP" port show dev none
+		status "$HPCCPP" help
+	} >"$tmp/there"
+	check "hpccpp(8): the exit statuses" same "$tmp/listed" "$tmp/there"
 
-check "tcp_hpccpp(7): the counters" same <(items "$tcp_page" counters:) \
-	<(in_h1 cut -d' ' -f1 /proc/net/hpccpp)
-sed -n 's/^print fmt: "\([^"]*\)".*/\1/p' /sys/kernel/tracing/events/hpccpp/hpccpp_update/format |
-	grep -oE '[A-Za-z_]+=' | tr -d = >"$tmp/there"
-check "tcp_hpccpp(7): the fields of the trace event" same <(items "$tcp_page" fields:) "$tmp/there"
+	check "tcp_hpccpp(7): the counters" same <(items "$tcp_page" counters:) \
+		<(in_h1 cut -d' ' -f1 /proc/net/hpccpp)
+	sed -n 's/^print fmt: "\([^"]*\)".*/\1/p' /sys/kernel/tracing/events/hpccpp/hpccpp_update/format |
+		grep -oE '[A-Za-z_]+=' | tr -d = >"$tmp/there"
+	check "tcp_hpccpp(7): the fields of the trace event" same <(items "$tcp_page" fields:) "$tmp/there"
+}
 
 # --- What check finds missing ------------------------------------------------------
 
-# finds LINE ADVICE: check has said so, and what to do
-finds() { grep -A 1 -xF "$1" "$tmp/without" | grep -qxF "         $2" || { cat "$tmp/without"; false; }; }
+missing()
+{
+	# finds LINE ADVICE: check has said so, and what to do
+	finds() { grep -A 1 -xF "$1" "$tmp/without" | grep -qxF "         $2" || { cat "$tmp/without"; false; }; }
 
-assert_eq "check without what it takes: status" "$without" 1
-if [[ -n $no_module ]]; then
-	found='not installed for this kernel' advice="make && make install && modprobe tcp_hpccpp"
-	if grep -q '/tcp_hpccpp\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
-		found='installed, not loaded' advice="modprobe tcp_hpccpp"
+	assert_eq "check without what it takes: status" "$without" 1
+	if [[ -n $no_module ]]; then
+		found='not installed for this kernel' advice="make && make install && modprobe tcp_hpccpp"
+		if grep -q '/tcp_hpccpp\.ko' "/lib/modules/$(uname -r)/modules.dep"; then
+			found='installed, not loaded' advice="modprobe tcp_hpccpp"
+		fi
+		check "... the module" finds "missing  module: $found" "$advice"
+	else
+		ktap_skip "... the module" "it was loaded"
 	fi
-	check "... the module" finds "missing  module: $found" "$advice"
-else
-	ktap_skip "... the module" "it was loaded"
-fi
-check "... cgroup2" finds "missing  cgroup2: not mounted" "mount -t cgroup2 none /sys/fs/cgroup"
-btf=/sys/kernel/btf/vmlinux
-check "... the kernel's types" finds "missing  kernel types: no $btf" \
-	"use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"
-is "... which the port's agent and flow show take, the host's does not" \
-	"$(sed -nE 's/^([a-z]+) +([a-z]+) .*loads: .*/\2 \1/p' "$tmp/without" | paste -sd,)" \
-	"host ok,port missing,flow note"
-# says ERROR COMMAND...: refused without the types, in that line
-says() { [[ $(status without "${@:2}") == 2 && $(<"$tmp/err") == "Error: $1." ]] || { cat "$tmp/err"; false; }; }
-lack="agent: no $btf, which a kernel with CONFIG_DEBUG_INFO_BTF has"
-check "a port without them" says "cannot load the port $lack, and no file of that kind in HPCCPP_BTF" \
-	"$HPCCPP" port add dev eth0 netns "$r"
-check "flow show without them" says "cannot load the flow $lack" "$HPCCPP" flow show
-check "... for which another file will not do" says "cannot load the flow $lack" \
-	env HPCCPP_BTF="$tmp/btf" "$HPCCPP" flow show
+	check "... cgroup2" finds "missing  cgroup2: not mounted" "mount -t cgroup2 none /sys/fs/cgroup"
+	btf=/sys/kernel/btf/vmlinux
+	check "... the kernel's types" finds "missing  kernel types: no $btf" \
+		"use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"
+	is "... which the port's agent and flow show take, the host's does not" \
+		"$(sed -nE 's/^([a-z]+) +([a-z]+) .*loads: .*/\2 \1/p' "$tmp/without" | paste -sd,)" \
+		"host ok,port missing,flow note"
+	# says ERROR COMMAND...: refused without the types, in that line
+	says() { [[ $(status without "${@:2}") == 2 && $(<"$tmp/err") == "Error: $1." ]] || { cat "$tmp/err"; false; }; }
+	lack="agent: no $btf, which a kernel with CONFIG_DEBUG_INFO_BTF has"
+	check "a port without them" says "cannot load the port $lack, and no file of that kind in HPCCPP_BTF" \
+		"$HPCCPP" port add dev eth0 netns "$r"
+	check "flow show without them" says "cannot load the flow $lack" "$HPCCPP" flow show
+	check "... for which another file will not do" says "cannot load the flow $lack" \
+		env HPCCPP_BTF="$tmp/btf" "$HPCCPP" flow show
+}
 
 # --- Examples and what is displayed ---------------------------------------------------
 
@@ -347,134 +360,168 @@ shown_like()
 	fi || { cat "$tmp/out"; false; }
 }
 
-mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
+examples_of_commands()
+{
+	mount | grep -q ' /sys/fs/cgroup type cgroup2' || mount -t cgroup2 none /sys/fs/cgroup
 
-setup_ns alone
-ip -n "$alone" -batch - <<END
+	setup_ns alone
+	ip -n "$alone" -batch - <<END
 link set lo up
 link add eth0 up type veth peer eth1
 link add eth9 up type veth peer eth8
 link set eth1 up
 link set eth8 up
 END
-pages=("$man"/hpccpp-{port,host,cnp}.8 "$cmd_page")
-examples "${pages[@]}" "$tcp_page"
-unmarked() { compgen -G "$tmp/examples/*.none"; }
-refuses() { ! "$@"; }
-check "each display of the pages is one to run or to compare, or an equation" refuses unmarked
-sed '0,/^\.\\" shows:/{//d}' "$cmd_page" >"$tmp/unmarked.8"
-examples "$tmp/unmarked.8"
-check "... one that is not is found" unmarked
+	pages=("$man"/hpccpp-{port,host,cnp}.8 "$cmd_page")
+	examples "${pages[@]}" "$tcp_page"
+	unmarked() { compgen -G "$tmp/examples/*.none"; }
+	refuses() { ! "$@"; }
+	check "each display of the pages is one to run or to compare, or an equation" refuses unmarked
+	sed '0,/^\.\\" shows:/{//d}' "$cmd_page" >"$tmp/unmarked.8"
+	examples "$tmp/unmarked.8"
+	check "... one that is not is found" unmarked
 
-# What the command's pages run, where the flow is or alone. The last removes all agents.
-ports_off
-"$HPCCPP" host del cgroup "$CGROUP"
-examples "${pages[@]}"
-files=("$tmp/examples"/*.run)
-assert_ge "the command's pages: examples" ${#files[@]} 8
-last=${files[-1]}
-for file in "$tmp/examples"/*.alone; do
-	check "$(named "$file")" run "$alone" "$file"
-done
-json show netns "$alone" >"$tmp/alone"
-check "... a sender of RoCEv2, and a switch with a border" jq -e '
-	(.cnps | map([.dev, .accept, .base_rtt])) == [["eth0", ["fd00:5::/64"], 50]] and
-	(.ports | map([.dev, .base_rtt, .cnp, .source, .ioam, .node, .border])) == [
-		["eth0", 20, 150, "2001:db8::5", 123, 5, null], ["eth9", 20, null, null, null, null, true]]' "$tmp/alone"
-check "$(named "$last")" run "$alone" "$last"
-nothing_left() { json show netns "$1" | jq -e '.ports == [] and .cnps == [] and .hosts == []'; }
-check "... and nothing is left" nothing_left "$alone"
-kill -CONT "$sender"
-for file in "${files[@]}"; do
-	check "$(named "$file")" run "$h1" "$file"
-done
-check "... and nothing is left" nothing_left "$h1"
-flow_end "flow beside the examples"
-
-# the cgroup by default
-# hybrid COMMAND...: where cgroup2 is mounted as on a machine that has version 1 too
-hybrid()
-{
-	# shellcheck disable=SC2016 # that shell's
-	unshare -m -p -f --mount-proc bash -ec 'umount -a -l -t cgroup2
-		mount -t tmpfs none /sys/fs/cgroup
-		mkdir /sys/fs/cgroup/unified
-		mount -t cgroup2 none /sys/fs/cgroup/unified
-		eval "$1"' - "$*"
+	examples "${pages[@]}"
+	files=("$tmp/examples"/*.run)
+	assert_ge "the command's pages: examples" ${#files[@]} 8
+	last=${files[-1]}
+	for file in "$tmp/examples"/*.alone; do
+		check "$(named "$file")" run "$alone" "$file"
+	done
+	json show netns "$alone" >"$tmp/alone"
+	check "... a sender of RoCEv2, and a switch with a border" jq -e '
+		(.cnps | map([.dev, .accept, .base_rtt])) == [["eth0", ["fd00:5::/64"], 50]] and
+		(.ports | map([.dev, .base_rtt, .cnp, .source, .ioam, .node, .border])) == [
+			["eth0", 20, 150, "2001:db8::5", 123, 5, null], ["eth9", 20, null, null, null, null, true]]' "$tmp/alone"
+	check "$(named "$last")" run "$alone" "$last"
+	nothing_left() { json show netns "$1" | jq -e '.ports == [] and .cnps == [] and .hosts == []'; }
+	check "... and nothing is left" nothing_left "$alone"
+	for file in "${files[@]}"; do
+		check "$(named "$file")" run "$h1" "$file"
+	done
+	check "... and nothing is left" nothing_left "$h1"
 }
-root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-cgroups() { json host show | jq -r '.[].cgroup'; }
-"$HPCCPP" host add records 2
-assert_eq "host add without a cgroup: the root" "$(cgroups)" "$root"
-assert_eq "... is shown by ip netns exec" "$(ip netns exec "$h1" "$HPCCPP" -j host show | jq -c 'map(.cgroup)')" "[\"$root\"]"
-(umask 077 && echo 00112233445566778899aabbccddeeff >"$tmp/key")
-assert_eq "... no key without one" "$(status "$HPCCPP" host key key-file "$tmp/key") $(<"$tmp/err")" \
-	"2 Error: the host agent on cgroup \"$root\" was added without a key: delete and add it."
-assert_eq "... deleted by ip netns exec, by its path" "$(status ip netns exec "$h1" "$HPCCPP" host del "$root") $(cgroups)" "0 "
-assert_eq "... added and deleted by ip netns exec" \
-	"$(status ip netns exec "$h1" "$HPCCPP" host add) $(cgroups) $(status "$HPCCPP" host del) $(cgroups)" "0 $root 0 "
-assert_eq "a hybrid hierarchy" "$(hybrid "'$HPCCPP' host add; '$HPCCPP' -j host show | jq -r '.[].cgroup'; '$HPCCPP' host del")" \
-	/sys/fs/cgroup/unified
-assert_eq "without cgroup2" "$(status without "$HPCCPP" host add) $(<"$tmp/err")" \
-	'2 Error: cgroup2 is not mounted, try "hpccpp check".'
 
-# What they show, and all of tcp_hpccpp(7), which makes hpccpp the default of h1
-"$HPCCPP" host add cgroup "$CGROUP"
-PORT_AGENT=
-ports_on
-flow_start
-busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
-examples "${pages[@]}" "$tcp_page" "$top/README.md"
-files=("$tmp/examples"/*.7.{run,C})
-assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 5
-for file in "$tmp/examples"/*:tcp_hpccpp.7.*; do
-	case $file in
-	*.run)	check "$(named "$file")" run "$h1" "$file" ;;
-	*.C)	check "$(named "$file")" run_c "$h1" "$file" ;;
-	esac
-done
-in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
-files=("$tmp/examples"/*.shows)
-assert_ge "displayed output" ${#files[@]} 8
-for file in "${files[@]}"; do
-	check "$(named "$file")" shown_like "$file"
-done
-sed '$s/ [a-z]/ x&/' "$file" >"$tmp/changed"
-check "... a word that is another is found" refuses shown_like "$tmp/changed"
-flow_end "flow beside what is displayed"
-idle() { json port show dev next netns "$s1" | jq -e '.[0] | .U == 0 and .qlen == 0 and .flows == 0 and .age > 1e6'; }
-check "port show: an idle port has no load" busywait 20 idle
-"$HPCCPP" host del cgroup "$CGROUP"
+default_cgroup()
+{
+	# the cgroup by default
+	# hybrid COMMAND...: where cgroup2 is mounted as on a machine that has version 1 too
+	hybrid()
+	{
+		# shellcheck disable=SC2016 # that shell's
+		unshare -m -p -f --mount-proc bash -ec 'umount -a -l -t cgroup2
+			mount -t tmpfs none /sys/fs/cgroup
+			mkdir /sys/fs/cgroup/unified
+			mount -t cgroup2 none /sys/fs/cgroup/unified
+			eval "$1"' - "$*"
+	}
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	cgroups() { json host show | jq -r '.[].cgroup'; }
+	"$HPCCPP" host add records 2
+	assert_eq "host add without a cgroup: the root" "$(cgroups)" "$root"
+	assert_eq "... is shown by ip netns exec" "$(ip netns exec "$h1" "$HPCCPP" -j host show | jq -c 'map(.cgroup)')" "[\"$root\"]"
+	(umask 077 && echo 00112233445566778899aabbccddeeff >"$tmp/key")
+	assert_eq "... no key without one" "$(status "$HPCCPP" host key key-file "$tmp/key") $(<"$tmp/err")" \
+		"2 Error: the host agent on cgroup \"$root\" was added without a key: delete and add it."
+	assert_eq "... deleted by ip netns exec, by its path" "$(status ip netns exec "$h1" "$HPCCPP" host del "$root") $(cgroups)" "0 "
+	assert_eq "... added and deleted by ip netns exec" \
+		"$(status ip netns exec "$h1" "$HPCCPP" host add) $(cgroups) $(status "$HPCCPP" host del) $(cgroups)" "0 $root 0 "
+	assert_eq "a hybrid hierarchy" "$(hybrid "'$HPCCPP' host add; '$HPCCPP' -j host show | jq -r '.[].cgroup'; '$HPCCPP' host del")" \
+		/sys/fs/cgroup/unified
+	assert_eq "without cgroup2" "$(status without "$HPCCPP" host add) $(<"$tmp/err")" \
+		'2 Error: cgroup2 is not mounted, try "hpccpp check".'
+}
 
-# README.md, in a namespace of its own: the last of its commands undo the others.
-setup_ns doc
-ip -n "$doc" -batch - <<END
+displays_and_readme()
+{
+	# What they show, and all of tcp_hpccpp(7), which makes hpccpp the default of h1
+	"$HPCCPP" host add cgroup "$CGROUP"
+	PORT_AGENT=
+	ports_on
+	flow_start
+	busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+	examples "${pages[@]}" "$tcp_page" "$top/README.md"
+	files=("$tmp/examples"/*.7.{run,C})
+	assert_ge "tcp_hpccpp(7): examples" ${#files[@]} 5
+	for file in "$tmp/examples"/*:tcp_hpccpp.7.*; do
+		case $file in
+		*.run)	check "$(named "$file")" run "$h1" "$file" ;;
+		*.C)	check "$(named "$file")" run_c "$h1" "$file" ;;
+		esac
+	done
+	in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
+	files=("$tmp/examples"/*.shows)
+	assert_ge "displayed output" ${#files[@]} 8
+	for file in "${files[@]}"; do
+		check "$(named "$file")" shown_like "$file"
+	done
+	sed '$s/ [a-z]/ x&/' "$file" >"$tmp/changed"
+	check "... a word that is another is found" refuses shown_like "$tmp/changed"
+	flow_end "flow beside what is displayed"
+	idle() { json port show dev next netns "$s1" | jq -e '.[0] | .U == 0 and .qlen == 0 and .flows == 0 and .age > 1e6'; }
+	check "port show: an idle port has no load" busywait 20 idle
+	"$HPCCPP" host del cgroup "$CGROUP"
+
+	# README.md, in a namespace of its own: the last of its commands undo the others.
+	setup_ns doc
+	ip -n "$doc" -batch - <<END
 link add eth0 type veth peer eth1
 link add swp1 type veth peer swp2
 addr add 10.0.0.2/24 dev eth0
 link set eth0 up
 link set eth1 up
 END
-tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
-tc -n "$doc" qdisc add dev eth0 root tbf rate 100mbit burst 3028 limit 512kb
-commands=()
-for file in "$tmp/examples"/*:README.md.run; do
-	# what runs this, install.sh, and packages
-	[[ $(<"$file") == @(make|apt-get)* ]] || commands+=("$file")
-done
-assert_ge "README: blocks of commands" ${#commands[@]} 4
-for file in "${commands[@]:0:${#commands[@]}-1}"; do
-	check "$(named "$file")" run "$doc" "$file"
-done
-check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1' \
-	<(json show netns "$doc")
-chosen_by_route() { ip -n "$doc" route | grep 'congctl hpccpp'; }
-chosen_by_default() { nsenter --net="/run/netns/$doc" sysctl -n net.ipv4.tcp_congestion_control | grep -x hpccpp; }
-check "... hpccpp is chosen for a route" chosen_by_route
-check "... and by default" chosen_by_default
-check "$(named "${commands[-1]}")" run "$doc" "${commands[-1]}"
-check "... nothing is left" nothing_left "$doc"
-check "... nor chosen" eval '! chosen_by_route && ! chosen_by_default'
+	tc -n "$doc" qdisc add dev swp1 root tbf rate 100mbit burst 3028 limit 512kb
+	tc -n "$doc" qdisc add dev eth0 root tbf rate 100mbit burst 3028 limit 512kb
+	commands=()
+	for file in "$tmp/examples"/*:README.md.run; do
+		# what runs this, install.sh, and packages
+		[[ $(<"$file") == @(make|apt-get)* ]] || commands+=("$file")
+	done
+	assert_ge "README: blocks of commands" ${#commands[@]} 4
+	for file in "${commands[@]:0:${#commands[@]}-1}"; do
+		check "$(named "$file")" run "$doc" "$file"
+	done
+	check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1' \
+		<(json show netns "$doc")
+	chosen_by_route() { ip -n "$doc" route | grep 'congctl hpccpp'; }
+	chosen_by_default() { nsenter --net="/run/netns/$doc" sysctl -n net.ipv4.tcp_congestion_control | grep -x hpccpp; }
+	check "... hpccpp is chosen for a route" chosen_by_route
+	check "... and by default" chosen_by_default
+	check "$(named "${commands[-1]}")" run "$doc" "${commands[-1]}"
+	check "... nothing is left" nothing_left "$doc"
+	check "... nor chosen" eval '! chosen_by_route && ! chosen_by_default'
+}
+
+# --- The run ---------------------------------------------------------------------
+
+topo_line 1 1
+in_h1() { nsenter --net="/run/netns/$h1" "$@"; }
+if runs_rest; then
+	agent_missing
+fi
+agents_on
+flow_start
+busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+if runs_rest; then
+	under_traffic
+	prometheus
+	lists_of_pages
+	missing
+	kill -CONT "$sender"
+fi
+ports_off
+"$HPCCPP" host del cgroup "$CGROUP"
+if runs_main; then
+	examples_of_commands
+fi
+flow_end "flow under the commands"
+if runs_rest; then
+	default_cgroup
+fi
+if runs_main; then
+	displays_and_readme
+fi
 agents=
 rmdir "$CGROUP"
 CGROUP=

@@ -7,8 +7,8 @@
 #
 #	h1 --- s1 --- r		in the VM
 #
-# place: host
-# timeout: 600
+# check-all: host
+# usual: 90
 # set by name in lib.sh or used by eval; functions that check calls
 # shellcheck disable=SC2034,SC2128,SC2154,SC2317
 set -uo pipefail

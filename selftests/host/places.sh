@@ -3,8 +3,8 @@
 # The places where the other tests run: what a command in the VM says, writes and
 # ends with comes back, and a kernel that complains fails the run.
 #
-# place: host
-# timeout: 600
+# check-all: host
+# usual: 60
 set -uo pipefail
 
 top=$(realpath "${BASH_SOURCE%/*}/../..")
@@ -100,12 +100,6 @@ check "... its errors" says err "*mine"
 check "... files in RESULTS" grep -qx lab "$tmp/results/file"
 PLACE=uml run "$top/scripts/place.sh" -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
 check "... a kernel warning fails the run" [ "$status" -eq 99 ]
-
-run env -C "$top" XDG_CACHE_HOME="$tmp" CHECK_DIR="$tmp/check" LONG= prove --exec scripts/run-test.sh debug places.none
-check "a test that does not exist fails" [ "$status" -ne 0 ]
-run env -C "$top" XDG_CACHE_HOME="$tmp" CHECK_DIR="$tmp/check" LONG= prove --exec scripts/run-test.sh debug
-check "one that is skipped does not" [ "$status" -eq 0 ]
-check "... and says why" grep -q 'skipped: the debug kernel is not in the cache' "$tmp/out"
 
 exec {output}< <(exec "$vm" -- sh -c 'echo begun; sleep infinity' 2>"$tmp/err")
 pid=$!

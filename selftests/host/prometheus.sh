@@ -3,8 +3,8 @@
 # The alert rules and the dashboard that come with the packages: Prometheus takes the rules, each
 # fires when it has to and not else, and both name metrics, kinds and labels that there are.
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 15
 # shellcheck disable=SC2317,SC2016 # functions that check calls; jq's and Grafana's variables
 set -euo pipefail
 

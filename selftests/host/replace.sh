@@ -6,8 +6,8 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #
-# place: vm
-# timeout: 600
+# check-all: 6.1
+# usual: 150
 # shellcheck disable=SC2317,SC2154 # functions that check calls; set by name
 set -euo pipefail
 

@@ -4,8 +4,8 @@
 # load, keys, the window's size, and that all is gone at the end. Then its examples of
 # topologies, and one that fails, with commands from stdin.
 #
-# place: host
-# timeout: 120
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

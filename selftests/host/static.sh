@@ -5,8 +5,8 @@
 # Works in a copy; a tool that is missing is a failure, as deps.sh installs all.
 # With an argument, only the checks that have it in their name.
 #
-# place: host
-# timeout: 600
+# check: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

@@ -5,8 +5,9 @@
 #
 #	netns box: t0 (fq) --- t1
 #
-# place: long-vm uml
-# timeout: 60
+# check: uml
+# check-all: 6.12
+# usual: 20
 # shellcheck disable=SC2317,SC2154 # functions that check calls; set by setup_ns
 set -euo pipefail
 

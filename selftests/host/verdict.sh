@@ -3,7 +3,8 @@
 # What `make demo` says at its end: the worst of hpccpp's runs is held to each bound, and
 # stands beside the rival whose own worst run is best. It ends where a run fails, too.
 #
-# place: host
+# check: host
+# usual: 15
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 

@@ -9,8 +9,8 @@
 # * is s2's "next": no port agent, and fast but where the test says so. h1 and r have host
 # agents of their own, on a cgroup each. Base RTT 2 ms.
 #
-# place: vm
-# timeout: 600
+# check-all: 6.1
+# usual: 100
 # shellcheck disable=SC2154,SC2317 # set by topo_line; functions that check calls
 set -euo pipefail
 

@@ -5,8 +5,8 @@
 # where it stopped, reports what is there when it is stopped, and refuses what it does
 # not know. selftests/lab/report.sh has what it says of runs that differ from the list.
 #
-# place: host
-# timeout: 900
+# check-all: host
+# usual: 100
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")

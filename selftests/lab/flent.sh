@@ -3,8 +3,8 @@
 # What flent.sh makes of traces of the demo and of the lab, made by hand so that what
 # should come of them is known; flent itself reads the files.
 #
-# place: host
-# timeout: 60
+# check: host
+# usual: 15
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

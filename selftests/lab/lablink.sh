@@ -3,8 +3,8 @@
 # The lab's link (scripts/lab/sch_lablink.c) does what its head comment says, to the
 # nanosecond, the byte and the packet, and reports it so.
 #
-# place: uml
-# timeout: 60
+# check: uml
+# usual: 15
 # shellcheck disable=SC2016 # what is quoted is awk's and perl's
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -4,8 +4,8 @@
 # answers can be had by hand. Links of 1 Gbit/s, 100 us, where a packet of 1250
 # bytes takes 10 us.
 #
-# place: host
-# timeout: 60
+# check: host
+# usual: 15
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

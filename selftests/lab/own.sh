@@ -5,8 +5,8 @@
 #
 #	h1 .. h4 --- s1 --- r1		100 Gbit/s, 8 us
 #
-# place: host
-# timeout: 120
+# check-all: host
+# usual: 30
 # shellcheck disable=SC2016,SC2317 # what others expand; functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")

@@ -7,8 +7,8 @@
 #	h1 .. h32 --- s1 --- r1		100 Gbit/s, 8 us; 300 KB each
 #	accept        responds
 #
-# place: host
-# timeout: 180
+# check-all: host
+# usual: 30
 set -euo pipefail
 top=$(realpath "${BASH_SOURCE%/*}/../..")
 flows=32

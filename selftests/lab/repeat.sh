@@ -14,8 +14,8 @@
 #
 # LONG=1: 20 seeds, and what else may differ each for itself.
 #
-# place: host
-# timeout: 240
+# check-all: host
+# usual: 60
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")

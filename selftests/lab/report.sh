@@ -5,8 +5,8 @@
 # harm. The runs are made up, a few of each scenario. And what judge.sh says of runs
 # and a list of known bounds that differ in one way.
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

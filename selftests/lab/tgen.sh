@@ -3,8 +3,8 @@
 # The lab's traffic (scripts/lab/tgen.c): generators offer what they are asked for,
 # the same each time, and what is said of a connection is so.
 #
-# place: uml
-# timeout: 60
+# check: uml
+# usual: 30
 # shellcheck disable=SC2016,SC2317 # what is quoted is awk's; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

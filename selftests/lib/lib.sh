@@ -177,6 +177,11 @@ cmocka()
 # how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
 how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
 
+# make check runs the main cases of a test (CASES=main) and make check-all the others (rest).
+# Otherwise all cases run, and both are true.
+runs_main() { [[ ${CASES-} != rest ]]; }
+runs_rest() { [[ ${CASES-} != main ]]; }
+
 # copy_sources DIR: without what builds and editors leave beside them
 copy_sources()
 {

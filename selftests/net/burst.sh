@@ -7,8 +7,9 @@
 #	h1 eth0 ---- h1 s1 next ---- eth0 r	host agents on h1 and r,
 #	  TSO or GSO     GRO or not      GRO	port agents on eth0 and next
 #
-# place: long-vm uml
-# timeout: 120
+# check: uml
+# check-long: 6.1
+# usual: 15
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"

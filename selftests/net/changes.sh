@@ -9,7 +9,8 @@
 #	           alt '--- prev m  --50--- alt  '
 #
 # Mbit/s. Links 1 (h1), 11 (s1 next), 12 (s2), 13 (s3), 21 (s1 alt) and 22 (m).
-# timeout: 300
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; called by name
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

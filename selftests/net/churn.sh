@@ -8,8 +8,10 @@
 #	h1 eth0 --1G-- h1 | s1 | next ==100M== eth0 | r		(topo_line in lib.sh)
 #	a eth0 --- eth0 b		a pair of namespaces that is deleted
 #
-# place: long-vm smp uml
-# timeout: 600
+# check: uml main
+# check-long: 6.1
+# cpus: 2
+# usual: 120
 # shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
 set -euo pipefail
 
@@ -156,70 +158,93 @@ back_under_telemetry() # UPDATES so far
 	false
 }
 
+changes_of_cc()
+{
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 100k"
+	before=$(kmalloc_objects)
+	entered=$(counter "$h1" enter)
+	check "congestion control changed under way: data intact" tcp_send "$h1" "$r" "${addr4[r]}" \
+		"-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
+	# tcp_send was in a shell of its own
+	tcp_send "$h1" "$r" "${addr6[r]}" "-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
+	assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" $((switches * 99 / 100))
+	assert_ge "... under telemetry again after a change" $(($(counter "$h1" enter) - entered)) 50
+	objects_left "$before" "$noise" || true
+	assert_le "... kmalloc objects left" "$left" "$noise"
+}
+
+doomed_pairs()
+{
+	before=$(kmalloc_objects)
+	good=0
+	for ((i = 0; i < pairs; i++)); do
+		doomed_pair "$i" || good=1
+	done
+	check "$pairs pairs of namespaces deleted, with a live flow each" [ "$good" -eq 0 ]
+	check "... and gone when the flow is" busywait 60 gone
+	objects_left "$before" "$noise" || true
+	assert_le "... kmalloc objects left" "$left" "$noise"
+}
+
+agents_change()
+{
+	before=$(kmalloc_objects)
+	updates=$(counter "$h1" updates)
+	flow_start
+	# a receiver that is established while no agent is there is asked in vain
+	busywait 60 more_updates "$updates"
+	check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
+	updates=$(counter "$h1" updates)
+	check "... it is under telemetry in the end" back_under_telemetry "$updates"
+	flow_end "... and all the time"
+	check "... as many eBPF programs and maps as before" \
+		busywait 10 same_bpf_objects
+	objects_left "$before" "$noise" || true
+	assert_le "... kmalloc objects left" "$left" "$noise"
+}
+
+module_cycles()
+{
+	setup_ns a b c d
+	ip -n "$a" link set dev lo up
+	# so that a flow there waits at times: else no time passes in the lab
+	tc -n "$a" qdisc add dev lo root netem delay 1ms rate 1gbit
+	cycle_all 2
+	before=$(kmalloc_objects)
+	check "loaded, used, not to be unloaded, unloaded: $cycles times" cycle_all "$cycles"
+	objects_left "$before" "$noise" || true
+	assert_le "... kmalloc objects left, each time and namespace would be $((cycles * 5))" "$left" "$noise"
+	topo_down
+}
+
 # --- The run -----------------------------------------------------------------
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 ! grep -q '^tcp_dctcp' <(modprobe -nR tcp_dctcp 2>/dev/null) || modprobe tcp_dctcp
 busywait 20 unload
 module_loaded=
-ktap_plan 21
+echo TAP version 13
 caches=(TCP TCPv6 net_namespace)
 declare -A had
 for cache in "${caches[@]}"; do
 	had[$cache]=$(objects_in "$cache")
 done
 
-setup_ns a b c d
-ip -n "$a" link set dev lo up
-# so that a flow there waits at times: else no time passes in the lab
-tc -n "$a" qdisc add dev lo root netem delay 1ms rate 1gbit
-cycle_all 2
-before=$(kmalloc_objects)
-check "loaded, used, not to be unloaded, unloaded: $cycles times" cycle_all "$cycles"
-objects_left "$before" "$noise" || true
-assert_le "... kmalloc objects left, each time and namespace would be $((cycles * 5))" "$left" "$noise"
-topo_down
-
+if runs_main; then
+	module_cycles
+fi
 load_hpccpp
 topo_line 1 1
 agents_on
 attached=$(bpf_objects)
+if runs_rest; then
+	changes_of_cc
+	doomed_pairs
+fi
 
-tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 100k"
-before=$(kmalloc_objects)
-entered=$(counter "$h1" enter)
-check "congestion control changed under way: data intact" tcp_send "$h1" "$r" "${addr4[r]}" \
-	"-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
-# tcp_send was in a shell of its own
-tcp_send "$h1" "$r" "${addr6[r]}" "-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
-assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" $((switches * 99 / 100))
-assert_ge "... under telemetry again after a change" $(($(counter "$h1" enter) - entered)) 50
-objects_left "$before" "$noise" || true
-assert_le "... kmalloc objects left" "$left" "$noise"
-
-before=$(kmalloc_objects)
-good=0
-for ((i = 0; i < pairs; i++)); do
-	doomed_pair "$i" || good=1
-done
-check "$pairs pairs of namespaces deleted, with a live flow each" [ "$good" -eq 0 ]
-check "... and gone when the flow is" busywait 60 gone
-objects_left "$before" "$noise" || true
-assert_le "... kmalloc objects left" "$left" "$noise"
-
-before=$(kmalloc_objects)
-updates=$(counter "$h1" updates)
-flow_start
-# a receiver that is established while no agent is there is asked in vain
-busywait 60 more_updates "$updates"
-check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
-updates=$(counter "$h1" updates)
-check "... it is under telemetry in the end" back_under_telemetry "$updates"
-flow_end "... and all the time"
-check "... as many eBPF programs and maps as before" \
-	busywait 10 same_bpf_objects
-objects_left "$before" "$noise" || true
-assert_le "... kmalloc objects left" "$left" "$noise"
+if runs_main; then
+	agents_change
+fi
 
 # Each iperf3 has one thread: with two CPUs both ends work at the same time.
 crowd()
@@ -247,7 +272,7 @@ crowd()
 done_with() { sleep 0.1 && no_sockets "$1"; }
 if [[ $(nproc) -ge 2 ]]; then
 	crowd
-else
+elif runs_rest; then
 	for i in 1 2 3; do
 		ktap_skip "$flows flows at once on two CPUs ($i of 3)" "one CPU"
 	done

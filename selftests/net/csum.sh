@@ -8,8 +8,9 @@
 #
 # Beside it, on the same devices: VLAN 5, and 6 whose tag is in the packet already
 # when the port sees it, and 7 within 6.
-# place: long-vm uml
-# timeout: 300
+# check: uml
+# check-long: 6.1
+# usual: 30
 # shellcheck disable=SC2154 # set by name in lib.sh
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

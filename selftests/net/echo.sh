@@ -9,8 +9,9 @@
 #	   ACKs: GRO, in lists                  netem: half a round trip
 #	h1 lo: both ends of a connection, and a port
 #
-# place: long-vm uml
-# timeout: 300
+# check: uml
+# check-long: 6.1
+# usual: 30
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"

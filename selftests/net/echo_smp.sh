@@ -9,8 +9,9 @@
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #	             port                  port
 #
-# place: vm smp
-# timeout: 300
+# check-all: 6.1
+# cpus: 2
+# usual: 60
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"

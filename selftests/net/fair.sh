@@ -15,8 +15,8 @@
 #
 # All links have 200 Mbit/s, and an agent that way; * is full.
 #
-# place: vm
-# timeout: 60
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154 # set by name in lib.sh
 set -euo pipefail
 

@@ -12,8 +12,8 @@
 # that, and a buffer of 15 packets. With LONG=1 links have 200 Mbit/s, and * other rates and
 # buffers, too.
 #
-# place: vm
-# timeout: 120
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154 # set by name in lib.sh, or by held
 set -euo pipefail
 

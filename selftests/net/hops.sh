@@ -7,7 +7,8 @@
 #	h1 --- s1 400 s2 250 s3 800 s4 300 s5 200 s6 600 s7 350 s8 500 --- r
 #
 # Mbit/s; the first so many of the switches have an agent.
-# timeout: 300
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154 # set by name in lib.sh
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

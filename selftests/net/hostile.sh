@@ -11,8 +11,8 @@
 #	h1 eth0 --1G-- h1 | s1 | next ---20M-- eth0 | r		(topo_line in lib.sh)
 #	                  inject.c; nft holds back what would end a state
 #
-# place: uml
-# timeout: 300
+# check: uml main
+# usual: 90
 # shellcheck disable=SC2034,SC2154 # used and set in lib.sh
 # shellcheck disable=SC2317 # functions that check calls
 set -euo pipefail
@@ -106,6 +106,7 @@ both()
 		bad_r=$(host_stat "$r" bad)
 		before=$(all_of_h1)
 		tell malformed "$malformed"
+		: $((told++))
 		assert_eq "$where: malformed options h1 counts" \
 			$(($(host_stat "$h1" bad) - bad_h1)) "$malformed"
 		check "$where: they change nothing" diff <(echo "$before") <(all_of_h1)
@@ -255,30 +256,35 @@ host_on "$r"
 port_on ${ports[1]}
 total=0
 forged=0
+told=0			# times that malformed options were sent
 mkfifo "$tmp/to" "$tmp/from"
 exec {to_injector}<>"$tmp/to" {from_injector}<>"$tmp/from"
 echo 65536 >"$trace/buffer_size_kb"
 echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
 echo "TAP version 13"
-one_closes IPv4 "${addr4[r]}"
-# From here on windows are obeyed and requests granted, forged ones too.
-host_off "$h1"
-host_off "$r"
-host_on "$h1" mode receiver
-host_on "$r" mode receiver
-one_closes IPv6 "${addr6[r]}"
-both_close IPv4 "${addr4[r]}"
-both_close IPv6 "${addr6[r]}"
+if runs_main; then
+	one_closes IPv4 "${addr4[r]}"
+fi
+if runs_rest; then
+	# From here on windows are obeyed and requests granted, forged ones too.
+	host_off "$h1"
+	host_off "$r"
+	host_on "$h1" mode receiver
+	host_on "$r" mode receiver
+	one_closes IPv6 "${addr6[r]}"
+	both_close IPv4 "${addr4[r]}"
+	both_close IPv6 "${addr6[r]}"
+fi
 echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
 cat "$trace/trace" >"$tmp/trace"
 assert_eq "updates that the trace lost" "$(awk '/^overrun:/ { print $2 }' "$trace/per_cpu/cpu0/stats")" 0
 read -r events used bounded outside < <(look_at_W)
 assert_ge "of $events updates used, and with a B to go by" "$bounded" $((count / 10))
 assert_eq "of $used used that left W outside of its bounds" "$outside" 0
-assert_ge "segments forged in all" "$total" "$(how_often 4000 1000000)"
+assert_ge "segments forged in all" "$total" "$(how_often 1500 1000000)"
 port_stat() { "$HPCCPP" -j port show dev next netns "$s1" | jq ".[0].stats.$1"; }
-# half of the malformed options are those that ports look at; twelve times $malformed
-assert_ge "malformed options s1 counts" "$(port_stat bad)" $((12 * malformed / 2))
+# half of the malformed options are those that ports look at
+assert_ge "malformed options s1 counts" "$(port_stat bad)" $((told * malformed / 2))
 assert_eq "errors s1 counts" "$(port_stat error)" 0
 ktap_diag "h1's guards: $(nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp | tr '\n' ' ')"
 ktap_diag "h1's agent: $("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" | jq -c '.[0].stats')"

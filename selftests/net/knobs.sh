@@ -5,8 +5,8 @@
 #
 #	h1 --1G-- s1 ==50M== r
 #
-# place: long-vm uml
-# timeout: 400
+# check: uml 6.1 main
+# usual: 60
 # shellcheck disable=SC2317,SC2128 # functions that check calls; of tcp_send
 set -euo pipefail
 
@@ -15,7 +15,7 @@ RATE=50mbit
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-ktap_plan 88
+echo TAP version 13
 topo_line 1 1
 agents_on
 
@@ -33,20 +33,22 @@ refused() { ! set_knob "$@"; }
 
 # --- Values and ranges -------------------------------------------------------
 
-# knob default min max
-while read -r name default min max; do
-	assert_eq "$name: default" "$(knob "$name")" "$default"
-	good=0
-	for value in "$min" "$max" "$default"; do
-		set_knob "$name" "$value" && [[ $(knob "$name") == "$value" ]] || good=1
-	done
-	check "$name: $min and $max are taken" [ "$good" -eq 0 ]
-	for value in $((min - 1)) $((max + 1)) x ''; do
-		check "$name: \"$value\" is refused" refused "$name" "$value"
-		[[ $(knob "$name") == "$default" ]] || good=1
-	done
-	check "$name: ... and the value stays" [ "$good" -eq 0 ]
-done <<'END'
+ranges()
+{
+	# knob default min max
+	while read -r name default min max; do
+		assert_eq "$name: default" "$(knob "$name")" "$default"
+		good=0
+		for value in "$min" "$max" "$default"; do
+			set_knob "$name" "$value" && [[ $(knob "$name") == "$value" ]] || good=1
+		done
+		check "$name: $min and $max are taken" [ "$good" -eq 0 ]
+		for value in $((min - 1)) $((max + 1)) x ''; do
+			check "$name: \"$value\" is refused" refused "$name" "$value"
+			[[ $(knob "$name") == "$default" ]] || good=1
+		done
+		check "$name: ... and the value stays" [ "$good" -eq 0 ]
+	done <<'END'
 eta 95 1 200
 max_stage 5 0 1000
 flows 64 0 1000000
@@ -56,9 +58,10 @@ hold 50 0 100
 probe 0 0 1000
 share 1 0 1
 END
-set_knob eta 50
-assert_eq "eta of another namespace" \
-	"$(nsenter --net="/run/netns/$r" cat /proc/sys/net/hpccpp/eta)" 95
+	set_knob eta 50
+	assert_eq "eta of another namespace" \
+		"$(nsenter --net="/run/netns/$r" cat /proc/sys/net/hpccpp/eta)" 95
+}
 
 # --- Effect ------------------------------------------------------------------
 
@@ -67,130 +70,136 @@ mbps() # of tcp_send
 	jq -n --argjson s "$server" '$s.received * 8 / ($s.end - $s.start) / 1e5 | round / 10'
 }
 
-tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
-half=$(mbps)
-set_knob eta 95
-tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
-full=$(mbps)
-assert_le "eta 50: throughput, eta 95's is $full" "$half" "$(jq -n "$full * 0.6")" Mbit/s
-assert_ge "eta 50: ... and no less than it says" "$half" "$(jq -n "$full * 0.48")" Mbit/s
-
-# events: a piece of the trace under way, as lines of "name=value ...". At 4 packets
-# a millisecond it is some 25 round trips long.
-traced() { awk '/^entries:/ { n += $2 } END { exit n < 200 }' "$trace"/per_cpu/cpu*/stats; }
-events()
+effects()
 {
-	echo >"$trace/trace"
-	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
-	busywait 10 traced
-	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-	sed -n 's/.*hpccpp_update: //p' "$trace/trace" >"$tmp/events"
-}
-field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | tail -n 1; }	# NAME
-most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | sort -n | tail -n 1; }
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
+	half=$(mbps)
+	set_knob eta 95
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 1m"
+	full=$(mbps)
+	assert_le "eta 50: throughput, eta 95's is $full" "$half" "$(jq -n "$full * 0.6")" Mbit/s
+	assert_ge "eta 50: ... and no less than it says" "$half" "$(jq -n "$full * 0.48")" Mbit/s
 
-flow_start
-flow_tests 1 check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
-set_knob w_ai 1234
-events
-assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
-set_knob w_ai 0
-set_knob flows 1
-events
-# W_init is W_max / (1 + 1/8), and both are rounded to bytes
-assert_le "flows 1: W_ai is W_init * (1 - eta), but for" \
-	"$(jq -n "$(field W_max) / 9 * 8 * 5 / 100 - $(field W_ai) | fabs | floor")" 1 byte
-set_knob flows 64
-set_knob w_ai 1
-events
-assert_ge "max_stage 5: inc_stage gets above 0" "$(most inc_stage)" 1
-# W_ai so large that each change of W_c is a decrease, which are held or not
-set_knob w_ai 10000
-updates() # PERCENT: of 1000 updates, those that set W_c
-{
-	set_knob hold "$1"
+	# events: a piece of the trace under way, as lines of "name=value ...". At 4 packets
+	# a millisecond it is some 25 round trips long.
+	traced() { awk '/^entries:/ { n += $2 } END { exit n < 200 }' "$trace"/per_cpu/cpu*/stats; }
+	events()
+	{
+		echo >"$trace/trace"
+		echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+		busywait 10 traced
+		echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+		sed -n 's/.*hpccpp_update: //p' "$trace/trace" >"$tmp/events"
+	}
+	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | tail -n 1; }	# NAME
+	most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | sort -n | tail -n 1; }
+
+	flow_start
+	flow_tests 1 check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+	set_knob w_ai 1234
 	events
-	awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/events"
+	assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
+	set_knob w_ai 0
+	set_knob flows 1
+	events
+	# W_init is W_max / (1 + 1/8), and both are rounded to bytes
+	assert_le "flows 1: W_ai is W_init * (1 - eta), but for" \
+		"$(jq -n "$(field W_max) / 9 * 8 * 5 / 100 - $(field W_ai) | fabs | floor")" 1 byte
+	set_knob flows 64
+	set_knob w_ai 1
+	events
+	assert_ge "max_stage 5: inc_stage gets above 0" "$(most inc_stage)" 1
+	# W_ai so large that each change of W_c is a decrease, which are held or not
+	set_knob w_ai 10000
+	updates() # PERCENT: of 1000 updates, those that set W_c
+	{
+		set_knob hold "$1"
+		events
+		awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/events"
+	}
+	drafts=$(updates 0)
+	assert_ge "hold 0: W_c is set" "$drafts" 1 of 1000
+	assert_le "hold 100: W_c is set less often than with 0" "$(updates 100)" $((drafts * 7 / 10)) of 1000
+	set_knob hold 50
+	set_knob w_ai 0
+	set_knob flows 1000000
+	set_knob max_stage 0
+	events
+	# 1.2 % of a packet of 1514 bytes
+	assert_eq "flows 1000000: W_ai of an update" "$(field W_ai)" 18
+	assert_eq "max_stage 0: inc_stage" "$(most inc_stage)" 0
+	set_knob flows 64
+	set_knob max_stage 5
+	set_knob base_rtt_us 5000
+	flow_tests 1 check "base_rtt_us 5000 is T" busywait 10 flow_is '.T == 5000'
+	set_knob base_rtt_us 0
+	set_knob eta 1
+	set_knob w_ai 1
+	# W falls there from more, and goes up soon, as U is less than eta then
+	flow_tests 1 check "eta 1: R's floor is 1 Mbit/s" busywait 20 flow_is '(.R - 1e6 | fabs) < 1e4'
+	set_knob w_ai 0
+	set_knob eta 95
 }
-drafts=$(updates 0)
-assert_ge "hold 0: W_c is set" "$drafts" 1 of 1000
-assert_le "hold 100: W_c is set less often than with 0" "$(updates 100)" $((drafts * 7 / 10)) of 1000
-set_knob hold 50
-set_knob w_ai 0
-set_knob flows 1000000
-set_knob max_stage 0
-events
-# 1.2 % of a packet of 1514 bytes
-assert_eq "flows 1000000: W_ai of an update" "$(field W_ai)" 18
-assert_eq "max_stage 0: inc_stage" "$(most inc_stage)" 0
-set_knob flows 64
-set_knob max_stage 5
-set_knob base_rtt_us 5000
-flow_tests 1 check "base_rtt_us 5000 is T" busywait 10 flow_is '.T == 5000'
-set_knob base_rtt_us 0
-set_knob eta 1
-set_knob w_ai 1
-# W falls there from more, and goes up soon, as U is less than eta then
-flow_tests 1 check "eta 1: R's floor is 1 Mbit/s" busywait 20 flow_is '(.R - 1e6 | fabs) < 1e4'
-set_knob w_ai 0
-set_knob eta 95
 
 # --- What is shown -----------------------------------------------------------
 
-missing=
-for name in src dest sk link rate ts tx_bytes qlen port_U N records bottleneck used \
-	update_wc u tau U W W_c W_f inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
-	[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/events") == $(wc -l <"$tmp/events") ]] ||
-		missing+=" $name"
-done
-check "every one of $(wc -l <"$tmp/events") events has every variable${missing:+, but$missing}" \
-	[ -z "$missing" ]
-for ((i = 0; i < 60; i++)); do
-	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
-	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-done
-
-drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
-	! in_ns "$h1" ss -Htin state established | grep -q unacked; }
-flow() { jq ".[0] | $1" "$tmp/flow"; }
-# Stopped, the flow's state stands still.
-ss_and_flow_show()
+shown()
 {
-	kill -STOP "$sender"
-	busywait 10 drained
-	in_ns "$h1" ss -Htin state established >"$tmp/ss"
-	flow_is true >"$tmp/said"
-	read -r bw mrtt U W < <(sed -nE \
-		's/.*bbr:\(bw:([0-9]+)bps,mrtt:([0-9.]+),pacing_gain:([0-9.e-]+),cwnd_gain:([0-9.e-]+)\).*/\1 \2 \3 \4/p' \
-		"$tmp/ss")
-	assert_eq "ss: bw is R" "${bw-}" "$(flow .R)" bit/s
-	assert_eq "ss: mrtt is T" "$(jq -n "${mrtt:-0} * 1000 | round")" "$(flow .T)" us
-	assert_le "ss: pacing_gain is U, to 1/256; difference" \
-		"$(jq -n "$(flow .U) - ${U:-9} | fabs")" 0.0045
-	assert_le "ss: cwnd_gain is W / W_max, to 1/256; difference" \
-		"$(jq -n "$(flow '.W * 8e6 / .B / .T / 1.125') - ${W:-9} | fabs")" 0.006
-	"$HPCCPP" flow show netns "$h1" >"$tmp/text"
-	check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) W_f $(flow .W_f) T $(flow .T)us" "$tmp/text"
-	kill -CONT "$sender"
-}
-flow_tests 5 ss_and_flow_show
-flow_end "knobs and trace under traffic"
+	missing=
+	for name in src dest sk link rate ts tx_bytes qlen port_U N records bottleneck used \
+		update_wc u tau U W W_c W_f inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
+		[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/events") == $(wc -l <"$tmp/events") ]] ||
+			missing+=" $name"
+	done
+	check "every one of $(wc -l <"$tmp/events") events has every variable${missing:+, but$missing}" \
+		[ -z "$missing" ]
+	for ((i = 0; i < 60; i++)); do
+		echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+		echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+	done
 
-names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int updates windows no_agent
-	no_memory enter fallback blind no_int md_loss md_rto md_cwr explained undo probes)
-"${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
-check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \
-	<(printf '%s\n' "${names[@]}") <(cut -d' ' -f1 "$tmp/counters")
+	drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
+		! in_ns "$h1" ss -Htin state established | grep -q unacked; }
+	flow() { jq ".[0] | $1" "$tmp/flow"; }
+	# Stopped, the flow's state stands still.
+	ss_and_flow_show()
+	{
+		kill -STOP "$sender"
+		busywait 10 drained
+		in_ns "$h1" ss -Htin state established >"$tmp/ss"
+		flow_is true >"$tmp/said"
+		read -r bw mrtt U W < <(sed -nE \
+			's/.*bbr:\(bw:([0-9]+)bps,mrtt:([0-9.]+),pacing_gain:([0-9.e-]+),cwnd_gain:([0-9.e-]+)\).*/\1 \2 \3 \4/p' \
+			"$tmp/ss")
+		assert_eq "ss: bw is R" "${bw-}" "$(flow .R)" bit/s
+		assert_eq "ss: mrtt is T" "$(jq -n "${mrtt:-0} * 1000 | round")" "$(flow .T)" us
+		assert_le "ss: pacing_gain is U, to 1/256; difference" \
+			"$(jq -n "$(flow .U) - ${U:-9} | fabs")" 0.0045
+		assert_le "ss: cwnd_gain is W / W_max, to 1/256; difference" \
+			"$(jq -n "$(flow '.W * 8e6 / .B / .T / 1.125') - ${W:-9} | fabs")" 0.006
+		"$HPCCPP" flow show netns "$h1" >"$tmp/text"
+		check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) W_f $(flow .W_f) T $(flow .T)us" "$tmp/text"
+		kill -CONT "$sender"
+	}
+	flow_tests 5 ss_and_flow_show
+	flow_end "knobs and trace under traffic"
 
-without_agent()
-{
-	local CGROUP=
-	flow_start
-	check "flow show: without agent it is Reno" busywait 10 flow_is '.mode == "hpccpp-reno" and .updates == 0'
-	check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno reason no-agent\$'"
-	flow_end "flow without agent"
+	names=(guard_{first,not_new,wrap,stale,rate,changed,range} acks int updates windows no_agent
+		no_memory enter fallback blind no_int md_loss md_rto md_cwr explained undo probes)
+	"${sysctls[@]}" cat /proc/net/hpccpp >"$tmp/counters"
+	check "/proc/net/hpccpp has each of ${#names[@]} counters once" diff \
+		<(printf '%s\n' "${names[@]}") <(cut -d' ' -f1 "$tmp/counters")
+
+	without_agent()
+	{
+		local CGROUP=
+		flow_start
+		check "flow show: without agent it is Reno" busywait 10 flow_is '.mode == "hpccpp-reno" and .updates == 0'
+		check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno reason no-agent\$'"
+		flow_end "flow without agent"
+	}
+	flow_tests 3 without_agent
 }
-flow_tests 3 without_agent
 
 # --- Ways to choose it -------------------------------------------------------
 
@@ -201,27 +210,39 @@ cc_is() # WHOSE CC: client or server of tcp_send
 	jq -e -n --argjson x "${!1}" --arg cc "$2" '$x.cc | startswith($cc)'
 }
 
-"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=hpccpp
-tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
-check "by the sysctl of a namespace" cc_is client hpccpp
-"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=reno
-ip -n "$h1" route change default via 10.0.1.2 congctl hpccpp
-tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
-check "by the route, active open" cc_is client hpccpp
-ip -n "$h1" route change default via 10.0.1.2
-ip -n "$r" route change default via 10.1.1.1 congctl hpccpp
-stood_in=$(any_stood_in)
-tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k" "-n 100k"
-assert_eq "by the route, passive open" $(($(any_stood_in) - stood_in)) 1
-ip -n "$r" route change default via 10.1.1.1
-in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
-busywait 10 listening "$r" 4000
-check "by setsockopt, as nobody" in_ns "$h1" setpriv --reuid 65534 --regid 65534 --clear-groups \
-	"$HPCCPP_BIN/xfer" -c hpccpp -n 100k connect "${addr4[r]}" 4000
-check "changed to reno and back 50 times: data intact" \
+ways_to_choose()
+{
+	"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=hpccpp
+	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
+	check "by the sysctl of a namespace" cc_is client hpccpp
+	"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=reno
+	ip -n "$h1" route change default via 10.0.1.2 congctl hpccpp
+	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
+	check "by the route, active open" cc_is client hpccpp
+	ip -n "$h1" route change default via 10.0.1.2
+	ip -n "$r" route change default via 10.1.1.1 congctl hpccpp
+	stood_in=$(any_stood_in)
+	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k" "-n 100k"
+	assert_eq "by the route, passive open" $(($(any_stood_in) - stood_in)) 1
+	ip -n "$r" route change default via 10.1.1.1
+	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+	busywait 10 listening "$r" 4000
+	check "by setsockopt, as nobody" in_ns "$h1" setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$HPCCPP_BIN/xfer" -c hpccpp -n 100k connect "${addr4[r]}" 4000
+	check "changed to reno and back 50 times: data intact" \
+		tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno:50 -n 5m"
 	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno:50 -n 5m"
-tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno:50 -n 5m"
-assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" 99
+	assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" 99
+}
+
+if runs_rest; then
+	ranges
+	effects
+	shown
+fi
+if runs_main; then
+	ways_to_choose
+fi
 
 # --- Loading -----------------------------------------------------------------
 

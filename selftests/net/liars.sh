@@ -10,8 +10,8 @@
 #	h2 eth0 --1G-- h2 '----'
 #	                  nft: rewrites ACKs to h2
 #
-# place: uml
-# timeout: 300
+# check: uml main
+# usual: 30
 # shellcheck disable=SC2154 # set in lib.sh
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -8,8 +8,9 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next --100M-- eth0 | r		(topo_line in lib.sh)
 #
-# place: long-vm
-# timeout: 600
+# check-all: 6.12
+# check-long: 6.1
+# usual: 90
 # shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; by name
 set -euo pipefail
 

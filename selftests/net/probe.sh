@@ -5,8 +5,8 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
 #
-# place: vm
-# timeout: 300
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; called by name
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -8,7 +8,8 @@
 #
 # The receiver's window is larger than the pipe: what is more waits at next, and
 # nothing is lost.
-# timeout: 300
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -8,8 +8,8 @@
 #	h1 eth0 ---- h1 | s1 | next ---- prev | s2 | next ==50M== eth0 | r
 #	   accepts               responds to eth0 <----------'---> or eth0 accepts
 #
-# place: host
-# timeout: 180
+# check: host
+# usual: 30
 # shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; client: an array elsewhere; for busywait
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

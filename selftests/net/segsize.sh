@@ -11,8 +11,9 @@
 #
 # Every port stamps but s2's prev, which has the delay.
 #
-# place: long-vm uml
-# timeout: 600
+# check: uml
+# check-long: 6.1
+# usual: 30
 # shellcheck disable=SC2154,SC2128 # set by name in lib.sh
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

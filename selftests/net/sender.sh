@@ -7,8 +7,8 @@
 #	h2 eth0 --1G-- h2 |    |       netem: half a round trip
 #	   reno: the queue that h1's SYN finds
 #
-# place: uml
-# timeout: 120
+# check: uml
+# usual: 10
 # shellcheck disable=SC2034,SC2154 # used and set in lib.sh
 # shellcheck disable=SC2317 # functions that busywait calls
 set -euo pipefail

@@ -7,7 +7,8 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next ==200M== eth0 | r		(topo_line in lib.sh)
 #
-# timeout: 300
+# check-all: 6.1
+# usual: 60
 # shellcheck disable=SC2154,SC2128 # set by name in lib.sh; client: an array elsewhere
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

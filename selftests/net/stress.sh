@@ -8,8 +8,9 @@
 #
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #
-# place: long-vm smp
-# timeout: 300
+# check-long: 6.1
+# cpus: 2
+# usual: 120
 # shellcheck disable=SC2317,SC2154 # functions called by name; namespaces are in variables
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -8,8 +8,8 @@
 #	ha ---- s1 ---- s2 ---- hb
 #	  <-- CNP
 #
-# place: vm
-# timeout: 900
+# check-all: 6.1
+# usual: 140
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -9,8 +9,8 @@
 #	ha ==200M== s1 next ---- s2 next ==100M== hb
 #	     <-------------------- Fast CNP
 #
-# place: vm
-# timeout: 600
+# check-all: 6.1
+# usual: 110
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -4,8 +4,8 @@
 # plain and under the sanitizers, and that eBPF programs can use the header; and
 # the hash of tools/bpf/hpccpp_tag.h.
 #
-# place: host
-# timeout: 300
+# check: host
+# usual: 15
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

@@ -3,8 +3,8 @@
 # The agent of RoCEv2 hosts, packet by packet: cnp_test.c, in which its program runs as it
 # is, plain and under the sanitizers.
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 15
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

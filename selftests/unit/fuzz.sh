@@ -5,8 +5,8 @@
 # runs, 10 s on a quick machine, 30 times that with LONG=1; SEED=N tests others than
 # those of every day.
 #
-# place: host
-# timeout: 300
+# check: host
+# usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 

@@ -3,8 +3,8 @@
 # The host agent, call by call: the unit tests of host_*_test.c, plain and under the
 # sanitizers. A table of faults that they notice is in ../mutants.
 #
-# place: host
-# timeout: 300
+# check: host
+# usual: 60
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

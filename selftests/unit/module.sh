@@ -4,8 +4,8 @@
 # it is on a socket and a clock of the test's. Plain with the interfaces of 6.1, and
 # under the sanitizers with those of the newest kernels.
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 15
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

@@ -6,8 +6,8 @@
 # in show_test.c, what monitor makes of its readings in monitor_test.c, and what is wrong
 # with a port's device in device_test.c.
 #
-# place: host
-# timeout: 240
+# check: host
+# usual: 45
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

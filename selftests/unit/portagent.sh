@@ -3,8 +3,8 @@
 # The port agent on a clock of the test's own: port_test.c, in which its program runs as
 # it is, plain and under the sanitizers. (progs.sh runs it in the kernel.)
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 15
 set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh

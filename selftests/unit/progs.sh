@@ -3,8 +3,8 @@
 # The port agent's program, packet by packet as this kernel runs it: progs_test.c,
 # whose tests these are. (Kernels have no such run for a host agent's program.)
 #
-# place: host
-# timeout: 120
+# check: host
+# usual: 10
 set -uo pipefail
 
 top=$(realpath "${BASH_SOURCE%/*}/../..")
