@@ -86,9 +86,9 @@ builds_check =
 builds_all = $(if $(KERNEL)$(PLACE),,build-6.12)
 builds_long = $(builds_all) $(if $(KERNEL)$(PLACE),,build-lab-debug build-race)
 
-# Faults put into the sources: how many the tests notice, for each file.
+# Puts faults into the sources and counts those that unit tests notice.
 mutants: deps
-	$(q)scripts/mutants.sh $(FILE)
+	$(q)scripts/mutants.py $(if $(N),-n $(N)) $(if $(SEED),-s $(SEED)) $(FILE)
 
 check-debug:
 	$(q)$(MAKE) check PLACE=uml-debug
@@ -201,8 +201,9 @@ help:
 	@echo '                (KASAN, lockdep, kmemleak, KCSAN): hours'
 	@echo '  check-debug - check in a kernel of the lab that checks itself; TESTS as above'
 	@echo '  V=1         - ... and show all output'
-	@echo '  mutants     - put the faults of selftests/mutants into the sources, one at a time,'
-	@echo '                and count those that tests notice; FILE=PATH: those in one file'
+	@echo '  mutants     - put 400 generated faults into kmod/ and tools/bpf/, one at a time, and'
+	@echo '                count those that unit tests notice, in 40 minutes. FILE=PATH: 100 into'
+	@echo '                this C file; N=COUNT: others than 400 or 100; SEED=N: another sample'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
 	@echo '  bench       - run the lab: every scenario, an hour or so the first time, and'
 	@echo '                what is new after that; a report in results/lab/report.html.'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The host agent, call by call: the unit tests of host_*_test.c, plain and under the
-# sanitizers. A table of faults that they notice is in ../mutants.
+# sanitizers.
 #
 # check: host
 # usual: 60
