@@ -2,19 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Puts faults into C files, one at a time, and counts those that tests notice.
 
-Operators make all possible faults of the files (edits_of()). Faults are judged
-in a random order, in copies of the tree, until N are in the sample. The tests
-of a file are the programs *_test of selftests/Makefile that include it. They
-notice a fault if one fails, or takes ten times its usual duration. Faults that
-do not compile or do not change the code, and those that selftests/unit/
-survivors accepts, are not in the sample. Prints each survivor, the score of
-each file and, last, "N of 400 noticed, P %".
+Judges all faults that edits_of() makes of the files, in a random order and in
+copies of the tree, until N are in the sample. The tests of a file are the
+programs *_test of selftests/Makefile that include it. They notice a fault if
+one fails, or takes ten times its usual duration. Faults that do not compile or
+do not change the code, and accepted survivors, are not in the sample.
 Exit status: 0 if at least 85 % were noticed, 1 if fewer, 2 after an error.
 """
 import argparse
-import filecmp
-import glob
-import itertools
 import os
 import queue
 import random
@@ -29,6 +24,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Iterator, NamedTuple
 
 GOAL = 85                       # percent
@@ -37,7 +33,7 @@ ACCEPTED = 'selftests/unit/survivors'
 DEFAULT = 'kmod/*.[ch]', 'tools/bpf/*.[ch]'
 LOADS = {'progs_test'}          # loads its programs into the kernel: not run
 OUT = '../.build/mutants'       # seen from selftests/
-STOP = threading.Event()        # ends what judges a fault that is not needed
+STOP = threading.Event()        # the sample is complete
 # Tests run unoptimised, as most of the time is the compiler's. Whether a fault
 # changes the code is seen with optimisation, in unused inline functions too.
 RUN = '-O0 -Werror=return-type -Werror=uninitialized'
@@ -110,28 +106,30 @@ def match_brackets(tokens: list[Token]) -> dict[int, int]:
 
 
 def functions_of(tokens: list[Token], mates: dict[int, int]
-                 ) -> Iterator[tuple[str, int, int]]:
-    """Yields the name, the first and the last token of the bodies."""
+                 ) -> Iterator[tuple[str, str, int, int]]:
+    """Yields name, statement to return early, first and last token of body."""
     opening = {last: first for first, last in mates.items()}
-    i = 1
+    i, head = 0, 0                      # head: start of the definition
     while i < len(tokens):
         if tokens[i].text == '{' and i in mates:
             at = opening.get(i - 1, 0) - 1
+            returns = [t.text for t in tokens[head:max(at, 0)]]
             if at > 0 and tokens[at].text.isupper():    # BPF_PROG(name, ...)
                 at += 2
             if at > 0 and tokens[at].kind == 'word' and \
                     tokens[i - 1].text == ')':
-                yield tokens[at].text, i, mates[i]
+                void = 'void' in returns and '*' not in returns
+                yield (tokens[at].text, 'return;' if void else 'return 0;',
+                       i, mates[i])
             i = mates[i]
+        if tokens[i].text in (';', '}'):
+            head = i + 1
         i += 1
 
 
 def statements_of(tokens: list[Token], mates: dict[int, int], i: int, end: int
-                  ) -> Iterator[tuple[str, int, int]]:
-    """Yields "condition" or "statement" of a body, first and last token.
-
-    Leaves out declarations.
-    """
+                  ) -> Iterator[tuple[bool, int, int]]:
+    """Yields is it a condition, first and last token; no declarations."""
     while i < end:
         first, text, after = i, tokens[i].text, tokens[i + 1].text
         call = tokens[i].kind == 'word' and after == '('
@@ -143,7 +141,7 @@ def statements_of(tokens: list[Token], mates: dict[int, int], i: int, end: int
                 ends = [j for j in range(first, last) if tokens[j].text == ';']
                 first, last = ends[0] + 1, ends[-1]
             if text != 'switch' and first < last:
-                yield 'condition', first, last - 1
+                yield True, first, last - 1
             i = mates[i + 1] + 1
         elif text in ('case', 'default') or after == ':':
             while tokens[i].text != ':':
@@ -158,7 +156,7 @@ def statements_of(tokens: list[Token], mates: dict[int, int], i: int, end: int
             declares = tokens[first].kind == 'word' and (
                 tokens[first + 1].kind == 'word' or after == '*')
             if i < end and (not declares or text in ('return', 'goto')):
-                yield 'statement', first, i
+                yield False, first, i
             i += 1
 
 
@@ -171,34 +169,26 @@ def edits_of(text: str) -> Iterator[tuple[int, int, str, str]]:
     tokens = tokens_of(text, 0, len(text))
     mates = match_brackets(tokens)
     function = ['-'] * len(tokens)
-    for name, first, last in functions_of(tokens, mates):
+    for name, leave, first, last in functions_of(tokens, mates):
         function[first:last] = [name] * (last - first)
-        head = first                    # to the beginning of the definition
-        while head and tokens[head - 1].text not in (';', '}'):
-            head -= 1
-        words = [t.text for t in tokens[head:first]]
-        words = words[:words.index(name)]
-        leave = 'return 0;'
-        if 'void' in words and '*' not in words:
-            leave = 'return;'
-        for kind, i, j in statements_of(tokens, mates, first, last):
+        for is_condition, i, j in statements_of(tokens, mates, first, last):
             start, end = tokens[i].start, tokens[j].end
-            if kind == 'condition':
+            if is_condition:
                 # with a single comparison, that one is swapped below
                 signs = {t.text for t in tokens[i:j + 1]}
                 if signs & {'&&', '||', '?'} or not signs & {'==', '!='}:
                     yield start, end, f'!({text[start:end]})', name
                 continue
             yield start, end, '{}', name
-            if tokens[i].text != 'return' and j + 1 != last and \
-                    tokens[j + 1].text != 'return':
+            if 'return' not in (tokens[i].text, tokens[j + 1].text) and \
+                    j + 1 != last:
                 yield start, end, leave, name
     parts = list(zip(tokens, function))
     for m in TOKEN.finditer(text):
         if m.lastgroup == 'define':
             parts += [(part, m['name'])
                       for part in tokens_of(text, *m.span('value'))]
-    before = Token('sign', '', 0, 0)
+    before = Token('', '', 0, 0)
     for part, name in parts:
         # outside functions, leave out widths of fields and sizes of arrays
         if part.kind == 'number' and (
@@ -212,10 +202,9 @@ def edits_of(text: str) -> Iterator[tuple[int, int, str, str]]:
         before = part
 
 
-def faults_of(top: str, file: str) -> list[Fault]:
+def faults_of(top: Path, file: str) -> list[Fault]:
     """Returns all possible faults of a file in the order of their places."""
-    with open(f'{top}/{file}', encoding='utf-8') as f:
-        text = f.read()
+    text = (top / file).read_text()
     faults = []
     for start, end, new, function in sorted(edits_of(text)):
         first = text.rfind('\n', 0, start) + 1
@@ -233,17 +222,18 @@ class SetupError(Exception):
     pass
 
 
-def run(args: list[str], cwd: str) -> 'subprocess.CompletedProcess[str]':
-    return subprocess.run(args, cwd=cwd, stdin=subprocess.DEVNULL, text=True,
+def run(args: list[str], cwd: Path) -> tuple[int, str]:
+    done = subprocess.run(args, cwd=cwd, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           errors='replace')
+    return done.returncode, done.stdout
 
 
-def must(args: list[str], cwd: str) -> str:
-    done = run(args, cwd)
-    if done.returncode:
-        raise SetupError(f'{shlex.join(args)}:\n{done.stdout[-2000:]}')
-    return done.stdout
+def must(args: list[str], cwd: Path) -> str:
+    status, said = run(args, cwd)
+    if status:
+        raise SetupError(f'{shlex.join(args)}:\n{said[-2000:]}')
+    return said
 
 
 class Program:
@@ -253,7 +243,7 @@ class Program:
     relative, so that they are the same in each copy.
     """
 
-    def __init__(self, pristine: str, name: str):
+    def __init__(self, pristine: Path, name: str):
         self.pristine = pristine        # selftests/ of a tree without faults
         self.out = f'{OUT}/{name}'
         self.seconds = 0.0
@@ -279,19 +269,19 @@ class Program:
     def object(self, source: str, suffix: str) -> str:
         return f'{self.out}.{os.path.basename(source)}{suffix}'
 
-    def make(self, tree: str, source: str, flags: str, made: str) -> bool:
-        return run([*self.compile, *flags.split(), '-c', source, '-o', made],
-                   tree).returncode == 0
+    def make(self, tree: Path, source: str, flags: str, made: str) -> bool:
+        return not run([*self.compile, *flags.split(), '-c', source,
+                        '-o', made], tree)[0]
 
-    def test(self, tree: str, objects: list[str], limit: float) -> str:
+    def test(self, tree: Path, objects: list[str], limit: float) -> str:
         """Links and runs it; returns a verdict, see judge()."""
         if run([self.compile[0], '-o', self.out, *objects, *self.libraries],
-               tree).returncode:
+               tree)[0]:
             return 'broken'
         # a fault may allocate without end
         status = run(['prlimit', '--core=0', f'--as={4 << 30}', 'timeout',
                       '-k5', str(limit), self.out[len('../'):]],
-                     os.path.dirname(tree)).returncode
+                     tree.parent)[0]
         return {0: 'passed', 124: 'late', 137: 'late'}.get(status, 'noticed')
 
     def baseline(self) -> None:
@@ -305,49 +295,46 @@ class Program:
             raise SetupError(f'{self.out}: fails without a fault')
         self.seconds = time.monotonic() - start
 
-    def judge(self, tree: str, file: str) -> str:
+    def judge(self, tree: Path, file: str) -> str:
         """Returns 'broken', 'same', 'passed', 'noticed' or 'late'."""
         objects = {s: self.object(s, '.old') for s in self.sources}
         same = True
         for source in self.users[file]:
-            new, old = self.object(source, '.new'), objects[source]
+            old, new = objects[source], self.object(source, '.new')
             if not self.make(tree, source, RUN, new):
                 return 'broken'
             objects[source] = new
-            same &= filecmp.cmp(f'{tree}/{new}', f'{tree}/{old}', False)
+            same &= (tree / new).read_bytes() == (tree / old).read_bytes()
         return 'same' if same else self.test(tree, list(objects.values()),
                                              max(10, 10 * self.seconds))
 
-    def is_changed(self, tree: str, file: str) -> bool:
+    def is_changed(self, tree: Path, file: str) -> bool:
         """Returns true if the fault changes the optimised code."""
         for source in self.users[file]:
-            old = f'{self.pristine}/{self.object(source, ".O2")}'
-            if not os.path.exists(old):
-                made = f'{old}.{tree.split("/")[-2]}'
-                self.make(self.pristine, source, COMPARE, made)
-                os.replace(made, old)
-            new = self.object(source, '.new')
+            old = self.pristine / self.object(source, '.O2')
+            new = self.object(source, f'.{tree.parent.name}')
+            if not old.exists():
+                self.make(self.pristine, source, COMPARE, new)
+                (self.pristine / new).replace(old)
             self.make(tree, source, COMPARE, new)
-            if not filecmp.cmp(f'{tree}/{new}', old, False):
+            if (tree / new).read_bytes() != old.read_bytes():
                 return True
         return False
 
 
-def judge(trees: 'queue.Queue[str]', tests: list[Program], fault: Fault
+def judge(trees: 'queue.Queue[Path]', tests: list[Program], fault: Fault
           ) -> str:
     """Returns 'noticed', 'late' or 'survived', else 'broken' or 'same'.
 
     This must not depend on the order of the tests, as their durations vary.
     """
     tree = trees.get()
-    path = f'{tree}/../{fault.file}'
-    with open(path, encoding='utf-8') as f:
-        text = f.read()
+    path = tree.parent / fault.file
+    text = path.read_text()
+    # the lines below keep their numbers, which assertions contain
+    filler = '\n' * text.count('\n', fault.start, fault.end)
+    path.write_text(text[:fault.start] + fault.new + filler + text[fault.end:])
     try:
-        # the lines below keep their numbers, which assertions contain
-        filler = '\n' * text.count('\n', fault.start, fault.end)
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write(text[:fault.start] + fault.new + filler + text[fault.end:])
         verdicts = []
         for program in tests:
             verdicts.append(program.judge(tree, fault.file))
@@ -356,37 +343,29 @@ def judge(trees: 'queue.Queue[str]', tests: list[Program], fault: Fault
         if 'broken' in verdicts:
             return 'broken'
         passed = [p for p, v in zip(tests, verdicts) if v == 'passed'] or tests
-        return 'survived' if any(p.is_changed(tree, fault.file)
-                                 for p in passed) else 'same'
+        changed = any(p.is_changed(tree, fault.file) for p in passed)
+        return 'survived' if changed else 'same'
     finally:
-        with open(path, 'w', encoding='utf-8') as f:
-            f.write(text)
+        path.write_text(text)
         trees.put(tree)
 
 
 # --- The sample --------------------------------------------------------------
 
-def read_accepted(top: str) -> set[str]:
+def read_accepted(top: Path) -> set[str]:
     """Returns the accepted survivors: possible faults, each with a reason."""
-    accepted: dict[str, str] = {}
-    entry = ''
-    with open(f'{top}/{ACCEPTED}', encoding='utf-8') as f:
-        for line in f:
-            if line.startswith('\t') and entry:
-                accepted[entry] += line.strip()
-            elif line.strip() and not line.startswith('#'):
-                entry = line.strip()
-                accepted[entry] = ''
-    if len(accepted) > MOST_ACCEPTED:
+    text = (top / ACCEPTED).read_text()
+    entries = re.findall(r'^([^#\s].*)\n((?:\t.*\n)*)', text, re.M)
+    if len(entries) > MOST_ACCEPTED:
         raise SetupError(f'{ACCEPTED}: more than {MOST_ACCEPTED} entries')
-    for entry, reason in accepted.items():
+    for entry, reason in entries:
         file = entry.split(':')[0]
-        if not os.path.isfile(f'{top}/{file}') or \
+        if not (top / file).is_file() or \
                 entry not in {fault.key() for fault in faults_of(top, file)}:
             raise SetupError(f'{ACCEPTED}: no possible fault: {entry}')
-        if not reason:
+        if not reason.strip():
             raise SetupError(f'{ACCEPTED}: no reason below: {entry}')
-    return set(accepted)
+    return {entry for entry, _ in entries}
 
 
 def report(counts: dict[str, 'Counter[str]']) -> bool:
@@ -407,17 +386,17 @@ def report(counts: dict[str, 'Counter[str]']) -> bool:
     return 100 * noticed >= GOAL * size
 
 
-def mutate(top: str, files: list[str], wanted: int, seed: int, tmp: str
+def mutate(top: Path, files: list[str], wanted: int, seed: int, tmp: Path
            ) -> bool:
     """Judges faults of the files; returns true if the goal is reached."""
     accepted = read_accepted(top)
     jobs = len(os.sched_getaffinity(0))
-    pristine = f'{tmp}/0/selftests'
-    shutil.copytree(top, f'{tmp}/0', symlinks=True,
+    shutil.copytree(top, tmp / '0', symlinks=True,
                     ignore=shutil.ignore_patterns('.git', '.build', 'results',
                                                   '*.o', '*.ko', '*.mod.c'))
-    rules = run(['make', '-qp', f'O={OUT}'], pristine).stdout
-    names = set(re.findall(rf'^{OUT}/(\w+_test):', rules, re.M)) - LOADS
+    pristine = tmp / '0/selftests'
+    names = set(re.findall(rf'^{OUT}/(\w+_test):', run(
+        ['make', '-qp', f'O={OUT}'], pristine)[1], re.M)) - LOADS
     pool = ThreadPoolExecutor(jobs)
     try:
         programs = list(pool.map(lambda name: Program(pristine, name),
@@ -430,14 +409,14 @@ def mutate(top: str, files: list[str], wanted: int, seed: int, tmp: str
             print(f'{file}: no unit test covers it')
             del tests[file]
         list(pool.map(Program.baseline,
-                      set(itertools.chain(*tests.values()))))
-        trees: 'queue.Queue[str]' = queue.Queue()
-        for job in range(jobs):
-            shutil.copytree(f'{tmp}/0', f'{tmp}/{job + 1}', symlinks=True)
-            trees.put(f'{tmp}/{job + 1}/selftests')
+                      {p for programs in tests.values() for p in programs}))
+        trees: 'queue.Queue[Path]' = queue.Queue()
+        for job in range(1, jobs + 1):
+            shutil.copytree(tmp / '0', tmp / str(job), symlinks=True)
+            trees.put(tmp / str(job) / 'selftests')
         for programs in tests.values():
             programs.sort(key=lambda p: p.seconds)
-        faults = [f for file in tests for f in faults_of(f'{tmp}/0', file)]
+        faults = [f for file in tests for f in faults_of(tmp / '0', file)]
         random.Random(seed).shuffle(faults)
         counts = {file: Counter[str]() for file in tests}
         for fault, verdict in zip(faults, pool.map(
@@ -457,7 +436,7 @@ def mutate(top: str, files: list[str], wanted: int, seed: int, tmp: str
 
 
 def main() -> int:
-    top = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    top = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=(__doc__ or '')[:78])
     parser.add_argument('-n', type=int, help='faults in the sample at most; '
                         'default: 400, or 100 with FILE')
@@ -466,15 +445,14 @@ def main() -> int:
     parser.add_argument('FILE', nargs='*', help='relative to the top; '
                         'default: ' + ', '.join(DEFAULT))
     args = parser.parse_args()
-    wanted = args.n or (100 if args.FILE else 400)
     files = [os.path.normpath(file) for file in args.FILE] or sorted(
-        os.path.relpath(file, top) for pattern in DEFAULT
-        for file in glob.glob(f'{top}/{pattern}')
-        if not file.endswith('.mod.c'))
+        str(file.relative_to(top)) for g in DEFAULT for file in top.glob(g)
+        if not file.name.endswith('.mod.c'))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory(prefix='mutants.') as tmp:
-            return 0 if mutate(top, files, wanted, args.s, tmp) else 1
+            wanted = args.n or (100 if args.FILE else 400)
+            return not mutate(top, files, wanted, args.s, Path(tmp))
     except SetupError as error:
         print(f'mutants.py: {error}', file=sys.stderr)
         return 2
