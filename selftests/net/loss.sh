@@ -105,7 +105,9 @@ condition()
 # --- Loss, reordering, duplication -------------------------------------------
 
 undo=$(count undo)
-fallbacks=$(count fallback)
+# silent: fallbacks for want of telemetry; the others are for delay that it does not explain
+silent() { echo $(($(count fallback) - $(count blind))); }
+fallbacks=$(silent)
 for percent in $percents; do
 	size=$long condition "$percent % of the data lost" 3 next loss "$percent%"
 	# a SYN-ACK may be, after which TCP begins with one packet, and waits for its ACK
@@ -114,8 +116,9 @@ for percent in $percents; do
 		reorder "$(jq -n "100 - $percent")%"
 	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"
 done
-# however much is lost at random: W may be Reno's then, but telemetry goes on
-assert_eq "fallbacks" $(($(count fallback) - fallbacks)) 0
+# However much is lost at random, telemetry goes on. Packets that are late may look like a queue at
+# a port without an agent: with some seeds that causes a fallback.
+assert_eq "fallbacks for want of telemetry" $(($(silent) - fallbacks)) 0
 assert_ge "decreases taken back after late data" $(($(count undo) - undo)) 1
 
 # --- ECN ---------------------------------------------------------------------
