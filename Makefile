@@ -36,7 +36,7 @@ install-dkms:
 
 # Debian packages, in .build/deb. The build wants debian/ at the top, where it is
 # only in this copy.
-deb: deps
+deb: deps-deb
 	$(q)rm -rf .build/deb
 	$(q)mkdir -p .build/deb/hpccpp-$(version)
 	$(q)find COPYING Kbuild Makefile README.md kmod tools selftests scripts -type f \
@@ -64,18 +64,18 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 version = $(shell sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' kmod/hpccpp_main.c)
 dkms_dir = /usr/src/tcp-hpccpp-$(version)
 
-demo: deps
+demo: deps-demo
 	$(q)$(MAKE) build-$(place) build-bin
 	$(q)mkdir -p results
 	$(q)RESULTS=$(CURDIR)/results scripts/demo/demo.sh
 
 # TOPO: a topology, in place of the demo's
-shell: deps
+shell: deps-shell
 	$(q)$(MAKE) build-$(place) build-bin
 	$(q)scripts/demo/shell.sh $(TOPO)
 
 # "check" takes minutes, "check-all" the rest, up to an hour, and "check-long" hours.
-check check-all check-long: deps
+check check-all check-long: deps-check
 	$(q)scripts/check.sh --names $(level) $(TESTS)
 	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab $(builds_$(level)) build-$(place))
 	$(q)$(MAKE) build-bin
@@ -87,14 +87,14 @@ builds_all = $(if $(KERNEL)$(PLACE),,build-6.12)
 builds_long = $(builds_all) $(if $(KERNEL)$(PLACE),,build-lab-debug build-race)
 
 # Puts faults into the sources and counts those that unit tests notice.
-mutants: deps
+mutants: deps-mutants
 	$(q)scripts/mutants.py $(if $(N),-n $(N)) $(if $(SEED),-s $(SEED)) $(FILE)
 
 check-debug:
 	$(q)$(MAKE) check PLACE=uml-debug
 
 # The virtual-time lab: User-Mode Linux, what runs in it, and the module for it.
-lab: deps
+lab: deps-lab
 	$(q)$(MAKE) -j2 build-6.1 build-lab
 
 build-lab build-lab-debug: out = .build/$(@:build-%=%)
@@ -112,24 +112,25 @@ build-link:
 		{ cat $(out)/link.log; exit 1; }
 
 # CC on the command line is of congestion controls here, not the compiler.
-bench bench-paper:
+bench bench-paper: deps-bench
 	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
 	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
 		scripts/lab/bench.sh $(if $(@:bench=),clos,$(SCENARIO))
 
 # Of what bench has run so far, or has been stopped in
-report: deps
+report: deps-report
 	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
 		scripts/lab/bench.sh --report $(SCENARIO)
 
 # What it costs, on this kernel and in the VM.
-cost: deps
+cost: deps-cost
 	$(q)$(MAKE) build-6.1 build-bin
 	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
 	$(q)scripts/cost/cost.sh
 
-deps:
-	$(q)scripts/deps.sh
+# deps-TARGET: the packages that it needs
+deps-%:
+	$(q)scripts/deps.sh $*
 
 # One build for each kernel in .build/<kernel>/: the module from a copy of its
 # sources, as the kernel's build writes its products beside them. BTF for a module
@@ -220,7 +221,7 @@ help:
 	@echo
 	@echo '  clean       - remove what was built'
 
-.PHONY: all modules modules_install tools install uninstall demo shell check deps
+.PHONY: all modules modules_install tools install uninstall demo shell check
 .PHONY: install-dkms deb cost
 .PHONY: check-all check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
 .PHONY: bench bench-paper report

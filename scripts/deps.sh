@@ -1,38 +1,72 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Install the Debian packages that building, testing and the demo need; when
-# all are there this is one question to dpkg and nothing else.
+# Install the Debian packages that a target of the Makefile needs:
+#
+#	deps.sh [--list] TARGET
+#
+# If all of them are installed, this only reads dpkg's database. With --list, prints the
+# packages and installs nothing.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"
 
-packages=(
-	# build: module, eBPF objects, command
-	make gcc libc6-dev pkg-config clang llvm bpftool pahole kmod
-	libbpf-dev libelf-dev zlib1g-dev libmnl-dev libjson-c-dev
-	# the VM's kernel and how it is started
-	qemu-system-x86 busybox-static cpio xz-utils bzip2 zstd lz4
-	# the kernel of the lab
-	flex bison bc patch
-	# who hands out its runs, and brings them from other machines
-	parallel rsync
-	# the dissector, RoCEv2 packets, the packages, flent's files (not its plots, 360 MB)
-	tshark python3-scapy dkms debhelper dh-dkms dpkg-dev lintian flent
-	# tests and the demo
-	libcmocka-dev libclang-rt-dev iproute2 iperf3 ethtool tcpdump netcat-openbsd socat
-	iputils-ping jq nftables gnuplot-nox openssl perl procps sparse shellcheck mandoc
-	# RoCEv2 by software
-	rdma-core ibverbs-providers perftest
+declare -A groups=(
+	# module, eBPF objects, command, test programs
+	[build]="make gcc libc6-dev pkg-config clang bpftool kmod cpio
+		libbpf-dev libelf-dev zlib1g-dev libmnl-dev libjson-c-dev"
+	# stock kernels, unpacked from their packages, and how a guest of any kind starts
+	[guest]="busybox-static xz-utils bzip2 zstd lz4"
+	[vm]="qemu-system-x86"
+	# the network of tests and demo, and its measurements
+	[network]="iproute2 iperf3 ethtool jq procps"
+	[plot]="gnuplot-nox"
+	[shell]="iputils-ping socat"
+	# the lab's kernel
+	[lab]="flex bison bc patch"
+	# bench.sh distributes runs, also to other machines
+	[bench]="parallel rsync nftables"
+	[cost]="netcat-openbsd"
+	[deb]="debhelper dh-dkms dpkg-dev"
+	[unit]="libcmocka-dev libclang-rt-dev llvm openssl python3"
+	# only tests need these; pahole: the kernel that looks for data races
+	# flent without its plots, which take 360 MB
+	[test]="perl sparse shellcheck mandoc tcpdump tshark python3-scapy dkms lintian pahole
+		rdma-core ibverbs-providers perftest flent"
+)
+declare -A targets=(
+	[demo]="build guest vm network plot"
+	[shell]="build guest vm network shell"
+	[check]="${!groups[*]}"
+	[mutants]="build guest unit"
+	[lab]="build guest lab"
+	[bench]="build guest lab bench network plot"
+	[report]="network plot"
+	[cost]="build guest vm network cost"
+	[deb]="build deb"
 )
 
-missing=()
-while read -r name; do
-	missing+=("$name")
-done < <(comm -13 \
+usage="usage: deps.sh [--list] TARGET (targets: ${!targets[*]})"
+list=
+if [[ ${1-} == --list ]]; then
+	list=1
+	shift
+fi
+[[ $# -eq 1 && -n ${targets[$1]-} ]] || bad "$usage"
+packages=()
+for group in ${targets[$1]}; do
+	read -r -d '' -a words <<<"${groups[$group]}" || true
+	packages+=("${words[@]}")
+done
+mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
+if [[ -n $list ]]; then
+	printf '%s\n' "${packages[@]}"
+	exit
+fi
+
+mapfile -t missing < <(comm -13 \
 	<(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
 		sed -n 's/^installed //p' | sort -u) \
-	<(printf '%s\n' "${packages[@]}" | sort))
-
+	<(printf '%s\n' "${packages[@]}"))
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 [[ $EUID -eq 0 ]] || die "not root; as root: apt-get install ${missing[*]}"
 

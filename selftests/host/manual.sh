@@ -65,7 +65,7 @@ check "hpccpp(8): the reasons of flows are those of the command" diff \
 
 # packages FILE: the words from "apt-get install" to the end of its lines
 packages() { sed -n '/^ *apt-get install/,/[^\\]$/p' "$1" | grep -oE '[a-z][a-z0-9-]+' | sed 1,2d; }
-known() { sed -n '/^packages=(/,/^)/p' "$top/scripts/deps.sh" | sed '1d;$d;/#/d' | xargs -n 1; }
+known() { "$top/scripts/deps.sh" --list check; }
 unknown() { packages "$top/README.md" | grep -vx 'linux-headers-.*' | grep -vxFf <(known); }
 assert_ge "README: packages to build with" "$(packages "$top/README.md" | wc -l)" 8
 no_unknown() { ! unknown; }
