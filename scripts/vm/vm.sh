@@ -8,7 +8,7 @@
 # With one CPU (the default) the guest's clock counts its instructions, one per
 # nanosecond, and jumps when it idles: how fast the guest sees itself run does not
 # depend on this machine, and waiting costs nothing. --smp gives two CPUs, run at
-# the same time, and the clock of this machine.
+# the same time, and the clock of this machine. They use KVM if guests run with it.
 #
 # With --tty the command has a terminal, which is relayed to ours: signals are those of
 # the guest's, its size follows ours, and the guest's clock goes on while nobody types.
@@ -111,14 +111,50 @@ initramfs()
 	( cd "$root" && find . | cpio --quiet -o -H newc ) >"$vm/initramfs.cpio"
 }
 
-# boot: and waits until the guest takes commands. In $vm then: jobs.in and jobs.out
-# (a command a line; how each ended), out, err and log.
+# boot: and waits until the guest takes commands.
 boot()
 {
-	local tree append cpu share terminal=() sleep=off
+	local tree accel=tcg
 	tree=$("${BASH_SOURCE%/*}/kernel.sh" "$series")
 	tree=$(realpath "$tree")
 	initramfs "$tree"
+	if [[ -n $smp ]] && kvm_works; then
+		accel=kvm
+	fi
+	start "$accel"
+	ready_in 900
+}
+
+# kvm_works: true if guests run with KVM. They may hang although /dev/kvm opens, so the
+# first VM after this machine's boot tries it. The cache keeps the result.
+kvm_works()
+{
+	local lock id known works=no
+	[[ -w /dev/kvm ]] || return
+	id=$(</proc/sys/kernel/random/boot_id)
+	exec {lock}>>"$cache/kvm"
+	flock "$lock"
+	known=$(<"$cache/kvm")
+	if [[ $known == "$id "* ]]; then
+		works=${known#* }
+	else
+		start kvm 2>/dev/null
+		! ready_in 10 || works=yes
+		kill -KILL "$qemu" 2>/dev/null || true
+		{ wait "$qemu" || true; } 2>/dev/null
+		echo "$id $works" >"$cache/kvm"
+	fi
+	exec {lock}>&-
+	[[ $works == yes ]]
+}
+
+ready_in() { answer "$1" && [[ $answer == ready ]]; } # SECONDS
+
+# start tcg|kvm: starts QEMU, in $qemu. In $vm then: jobs.in and jobs.out (a command a
+# line; how each ended), out, err and log.
+start()
+{
+	local append cpu share terminal=() sleep=off
 	rm -f "$vm"/jobs.{in,out}
 	mkfifo "$vm"/jobs.{in,out}
 	: >"$vm/out"
@@ -137,7 +173,9 @@ boot()
 			-chardev "pipe,id=size,path=$vm/size"
 			-device "virtserialport,chardev=size,nr=5")
 	fi
-	if [[ -n $smp ]]; then
+	if [[ $1 == kvm ]]; then
+		cpu=(-smp 2 -accel kvm)
+	elif [[ -n $smp ]]; then
 		cpu=(-smp 2 -accel 'tcg,thread=multi')
 	else
 		cpu=(-smp 1 -accel tcg -icount "shift=0,sleep=$sleep")
@@ -168,7 +206,6 @@ boot()
 		</dev/null &
 	qemu=$!
 	exec {answers}<>"$vm/jobs.out"
-	answer 900 && [[ $answer == ready ]]
 }
 
 # answer SECONDS: what the guest says of a command, in $answer; false when it does not in

@@ -64,10 +64,27 @@ check "files in RESULTS" grep -qx result "$tmp/results/file"
 check "nothing else is written here" [ ! -e "$tmp/written" ]
 check "to sleep 600 s takes $seconds s of wall time, less than 300" [ "$seconds" -lt 300 ]
 
-run "$vm" --smp -- sh -c 'nproc; echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
+# A QEMU whose guests hang with KVM, and which ignores SIGTERM then
+mkdir -p "$tmp/bin" "$tmp/cache/hpccpp"
+ln -s "$(realpath "$("$top/scripts/vm/kernel.sh" 6.1)")" "$tmp/cache/hpccpp/linux-6.1"
+cat >"$tmp/bin/qemu-system-x86_64" <<-END
+	#!/bin/bash
+	[[ " \$* " == *" -accel kvm "* ]] || exec \${QEMU-$(command -v qemu-system-x86_64)} "\$@"
+	echo \$\$ >>"$tmp/tried"
+	trap '' TERM
+	exec sleep infinity
+END
+chmod +x "$tmp/bin/qemu-system-x86_64"
+smp=(env PATH="$tmp/bin:$PATH" XDG_CACHE_HOME="$tmp/cache" "$vm" --smp --)
+run "${smp[@]}" sh -c 'nproc; echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg'
 check "with --smp there are two CPUs" says out 2
 check "a kernel warning fails the run" [ "$status" -eq 99 ]
 check "... and is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$tmp/err"
+if [[ -w /dev/kvm ]]; then
+	QEMU=false run "${smp[@]}" true
+	check "KVM is tried once" [ "$(wc -l <"$tmp/tried")" -eq 1 ]
+	check "... and killed where it hangs" [ ! -e "/proc/$(head -n 1 "$tmp/tried")" ]
+fi
 
 # splats FUNCTION...: what is a splat of a log in which each of them races; its lines end
 # as those of a serial console do
