@@ -65,13 +65,13 @@ version = $(shell sed -n 's/^MODULE_VERSION("\(.*\)");/\1/p' kmod/hpccpp_main.c)
 dkms_dir = /usr/src/tcp-hpccpp-$(version)
 
 demo: deps-demo
-	$(q)$(MAKE) build-$(place) build-bin
+	$(q)$(MAKE) -j2 build-$(place) build-bin
 	$(q)mkdir -p results
 	$(q)RESULTS=$(CURDIR)/results scripts/demo/demo.sh
 
 # TOPO: a topology, in place of the demo's
 shell: deps-shell
-	$(q)$(MAKE) build-$(place) build-bin
+	$(q)$(MAKE) -j2 build-$(place) build-bin
 	$(q)scripts/demo/shell.sh $(TOPO)
 
 # "check" takes minutes, "check-all" the rest, up to an hour, and "check-long" hours.
