@@ -70,6 +70,13 @@ mapfile -t missing < <(comm -13 \
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 [[ $EUID -eq 0 ]] || die "not root; as root: apt-get install ${missing[*]}"
 
+# The kernel of the VM, in the background. If that fails, the build tries again and says why.
+fetch_kernel()
+{
+	[[ " ${targets[$1]} " == *" guest "* ]] || return 0
+	"${BASH_SOURCE%/*}/vm/kernel.sh" --fetch 6.1 >/dev/null 2>&1 &
+}
+
 step APT "${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -81,5 +88,7 @@ exec 9>"$cache/deps.lock"
 flock 9
 {
 	apt-get -qq update &&
+	fetch_kernel "$1" &&
 	apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends "${missing[@]}"
 } >"$log" 2>&1 </dev/null || { cat "$log" >&2; die "apt-get failed"; }
+wait

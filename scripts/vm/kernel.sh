@@ -9,18 +9,20 @@
 #	vmlinux, vmlinux.h	the kernel and its types (not with --headers)
 #	lib/modules/<release>/	its modules (not with --headers)
 #
+# With --fetch, only downloads and unpacks the packages: apt and dpkg suffice for that.
 # What is there stays; remove the directory's link linux-<series> to have the
 # archive asked for a newer one. "race" is built: race.sh.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: kernel.sh [--headers] 6.1|6.12|race"
+usage="usage: kernel.sh [--headers|--fetch] 6.1|6.12|race"
 image=1
-if [[ ${1-} == --headers ]]; then
-	image=
-	shift
-fi
+fetch=
+case ${1-} in
+--headers)	image=; shift ;;
+--fetch)	fetch=1; shift ;;
+esac
 [[ $# -eq 1 ]] || bad "$usage"
 series=$1
 check_series "$series"
@@ -31,7 +33,7 @@ tmp=
 
 complete()
 {
-	[[ -e $link/build && ( -z $image || -e $link/vmlinux.h ) ]]
+	[[ -e $link/build && ( -z $image || -e $link/vmlinux.h || -n $fetch && -e $link/image ) ]]
 }
 
 depends_on() # PACKAGE REGEX: its first dependency whose name is like that
@@ -88,7 +90,7 @@ if ! complete; then
 	6.1)	private_apt_init "$tmp" bookworm bookworm-security ;;
 	6.12)	private_apt_init "$tmp" bookworm-backports ;;
 	esac
-	private_apt apt-get update >&2
+	[[ -e $link/image ]] || private_apt apt-get update >&2
 
 	if [[ -e $link/release ]]; then
 		release=$(<"$link/release")
@@ -112,17 +114,21 @@ if ! complete; then
 		echo "$release" >"$dir/release"
 		ln -sfn "usr/src/$headers" "$dir/build"
 	fi
-	if [[ -n $image && ! -e $dir/vmlinux.h ]]; then
+	if [[ -n $image && ! -e $dir/vmlinux.h && ! -e $dir/image ]]; then
 		fetch "linux-image-$release"
+		mv "$tmp/root" "$dir/image"
+	fi
+	if [[ -n $image && -z $fetch && ! -e $dir/vmlinux.h ]]; then
 		step UNPACK "linux-image-$release"
-		rm -f "$tmp/root/lib/modules/$release"/{build,source}
-		depmod -b "$tmp/root" "$release"
-		extract_vmlinux "$tmp/root/boot/vmlinuz-$release" "$tmp/vmlinux" ||
+		rm -f "$dir/image/lib/modules/$release"/{build,source}
+		depmod -b "$dir/image" "$release"
+		extract_vmlinux "$dir/image/boot/vmlinuz-$release" "$tmp/vmlinux" ||
 			die "no kernel found in vmlinuz-$release"
 		bpftool btf dump file "$tmp/vmlinux" format c >"$tmp/vmlinux.h"
 		rm -rf "${dir:?}/lib"
-		mv "$tmp/root/boot/config-$release" "$dir/config"
-		mv "$tmp/root/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
+		mv "$dir/image/boot/config-$release" "$dir/config"
+		mv "$dir/image/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
+		rm -rf "$dir/image"
 	fi
 	ln -sfn "linux-$release" "$link"
 fi
