@@ -26,7 +26,7 @@ declare -A groups=(
 	# bench.sh distributes runs, also to other machines
 	[bench]="parallel rsync nftables"
 	[cost]="netcat-openbsd"
-	[deb]="debhelper dh-dkms dpkg-dev"
+	[deb]="build-essential debhelper dh-dkms"
 	[unit]="libcmocka-dev libclang-rt-dev llvm openssl python3"
 	# only tests need these; pahole: the kernel that looks for data races
 	# flent without its plots, which take 360 MB
