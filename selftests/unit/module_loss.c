@@ -180,6 +180,15 @@ static void loss_that_telemetry_does_not_explain(void **state)
 	assert_halved("md_loss");
 }
 
+static void eta_may_have_changed_before_a_loss(void **state)
+{
+	begin_full();
+	hear_U(15);
+	knob("eta", 80);
+	lose(1);
+	assert_int_equal(counter("explained"), 1);
+}
+
 /* Nor does what was heard longer than a round trip ago. */
 static void loss_that_telemetry_explained_long_ago(void **state)
 {
@@ -554,6 +563,7 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(end_of_a_decrease_is_not_missed_by_a_wrap),
 	MODULE_TEST(loss_that_telemetry_explains),
 	MODULE_TEST(loss_that_telemetry_does_not_explain),
+	MODULE_TEST(eta_may_have_changed_before_a_loss),
 	MODULE_TEST(loss_that_telemetry_explained_long_ago),
 	MODULE_TEST(explained_for_a_round_trip_of_now),
 	MODULE_TEST(undo_gives_back_W),

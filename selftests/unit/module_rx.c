@@ -260,10 +260,14 @@ static void B_counts_when_it_is_told_twice(void **state)
 
 static void U_is_told(void **state)
 {
+	u32 N;
+
 	begin_told();
+	N = flow()->N;
 	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
 	assert_int_equal(flow()->s.U, HPCCPP_ONE / 2);
 	assert_int_equal(ca()->U, HPCCPP_ONE / 2);
+	assert_int_equal(flow()->N, N);
 }
 
 static void flows_are_told(void **state)

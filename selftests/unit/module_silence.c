@@ -581,7 +581,7 @@ static void a_smaller_window_explains(void **state)
 {
 	begin_known(.5);
 	for (int i = 0; i < 20; i++) {
-		flow()->s.W_c = W_MOST / 4;
+		flow()->s.W_c = W_MOST / 7 * 6;
 		flow()->s.inc_stage = 0;
 		rounds(1, 1000, .5, 0);
 		assert_int_equal(flow()->off_rounds, 0);
