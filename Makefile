@@ -203,7 +203,7 @@ help:
 	@echo '  check-debug - check in a kernel of the lab that checks itself; TESTS as above'
 	@echo '  V=1         - ... and show all output'
 	@echo '  mutants     - put 400 generated faults into kmod/ and tools/bpf/, one at a time, and'
-	@echo '                count those that unit tests notice, in 40 minutes. FILE=PATH: 100 into'
+	@echo '                count those that unit tests notice: 15 minutes. FILE=PATH: 100 into'
 	@echo '                this C file; N=COUNT: others than 400 or 100; SEED=N: another sample'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
 	@echo '  bench       - run the lab: every scenario, an hour or so the first time, and'
