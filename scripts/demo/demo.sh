@@ -18,7 +18,7 @@
 # it the same as flent's data files (flent.sh). At the end is a verdict (verdict.jq); where
 # a bound of hpccpp's does not hold the status is 1.
 #
-# -o says with which offloads: on, as Linux has them by default, or off.
+# -o off, or -o "on off", also measures without offloads; the default is on, as on Linux.
 set -euo pipefail
 
 usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"] [-o \"on off\"]
@@ -26,7 +26,7 @@ results/: demo.json, queue.png, samples in CSV, and flent/, which flent reads"
 seconds=2
 ccs="cubic bbr dctcp hpccpp"
 families="ipv4 ipv6"
-modes="on off"
+modes=on
 inside=
 here=${BASH_SOURCE%/*}
 while getopts t:c:f:o:I opt; do
