@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's helpers for eBPF programs that are compiled into a user-space test,
- * unchanged: they do to a packet in a buffer what the kernel does. The test includes
- * this before the programs, defines map_lookup() and the other functions declared
- * here, and sets "now", "packet" and the rest of the state.
+ * The kernel's helpers for eBPF programs in a user-space test: they do to a packet in a
+ * buffer what the kernel does. The test includes this before the programs, which are
+ * unchanged. It defines map_lookup() and the other functions declared here, and sets "now",
+ * "packet" and the rest of the state.
  *
- * A trap means that a program called a helper as the kernel does not allow.
+ * A trap means that a program called a helper in a way that the kernel does not allow.
  */
 #define BPF_NO_PRESERVE_ACCESS_INDEX
-/* libc has these too, of other types */
+/* libc has these with other types */
 #define int64_t		kernel_int64_t
 #define uint64_t	kernel_uint64_t
 #define wchar_t		kernel_wchar_t
@@ -34,13 +34,13 @@
 #define TRUE_OR_TRAP(x)	do { if (!(x)) __builtin_trap(); } while (0)
 
 static __u64 now;
-#define PACKET_MOST	200	/* bytes of one that comes */
-static __u8 packet[512];	/* or, for a host, from the TCP header on */
+#define PACKET_MOST	200	/* bytes of a packet that arrives, at most */
+static __u8 packet[512];	/* for a host agent, from the TCP header on */
 static __u32 packet_len;
 
 static struct hpccpp_port the_port;
 static struct hpccpp_port_response the_response;
-static struct __sk_buff copy;	/* what is to come to ingress, with a mark */
+static struct __sk_buff copy;	/* a clone on its way to ingress, with a mark */
 static __u8 copied[sizeof(packet)];
 static __u32 copied_len;
 #define MARK	0x12345678
@@ -48,12 +48,12 @@ static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
 static bool peer_listed, cc_is_hpccpp, cc_is_locked, cc_is_gone;
-static char cc_set[16];	/* by an agent; or "" */
-static void (*set_cc)(void);	/* the congestion control's part, or NULL */
+static char cc_set[16];	/* congestion control; "": as cc_is_hpccpp says */
+static void (*set_cc)(void);	/* called when an agent has set it, or NULL */
 static __u32 room, reserved, stored;
-static __u8 stored_options[40];	/* of the segment that is built, one after another */
+static __u8 stored_options[40];	/* options of the segment that TCP builds */
 static struct hpccpp_host_keys the_keys;
-static __u8 *loaded;		/* the option that was found last */
+static __u8 *loaded;		/* the last option found */
 
 static void *map_lookup(void *map, const void *key);
 static long map_update(void *map, const void *key, const void *value,
@@ -75,7 +75,7 @@ static long load_bytes(const void *skb, __u32 off, void *to, __u32 len)
 	return 0;
 }
 
-static bool no_stores;		/* a packet cannot be written into */
+static bool no_stores;		/* stores into a packet fail */
 
 static long store_bytes(void *skb, __u32 off, const void *from, __u32 len,
 			__u64 flags)
@@ -117,7 +117,7 @@ static long l4_csum_replace(void *skb, __u32 off, __u64 from, __u64 to,
 	__u64 mask = size == 2 ? 0xffff : 0xffffffff;
 	__u16 sum;
 
-	/* of a difference, or of a word that was another */
+	/* from a difference, or from two values of a word */
 	TRUE_OR_TRAP(size ? size == 2 || size == 4 : !from);
 	if (load_bytes(skb, off, &sum, sizeof(sum)))
 		return -EFAULT;
@@ -129,14 +129,14 @@ static long l4_csum_replace(void *skb, __u32 off, __u64 from, __u64 to,
 	return store_bytes(skb, off, &sum, sizeof(sum), 0);
 }
 
-/* As bpf_sock_ops_load_hdr_opt() searches for a kind with 16 bits of magic */
+/* Searches for a kind with 16 bits of magic, as bpf_sock_ops_load_hdr_opt() does. */
 static long load_hdr_opt(struct bpf_sock_ops *skops, void *res, __u32 len,
 			 __u64 flags)
 {
 	__u8 *want = res;
 	__u32 i, l;
 
-	/* who builds a segment has no other to read than the SYN that it answers */
+	/* while TCP builds a segment, a program can only read the SYN that it answers */
 	TRUE_OR_TRAP((flags == BPF_LOAD_HDR_OPT_TCP_SYN) ==
 		     (skops->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB ||
 		      skops->op == BPF_SOCK_OPS_WRITE_HDR_OPT_CB));
@@ -182,7 +182,7 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 
 	(void)skops;
 	TRUE_OR_TRAP(!flags && o[0] == HPCCPP_OPT_KIND && o[1] == len);
-	/* what wants a tag stands behind a collect, all else alone */
+	/* the request of a tag comes after a collect; other options are alone */
 	if (exid == HPCCPP_EXID_TAG && len == HPCCPP_OPT_HDR)
 		TRUE_OR_TRAP(stored == 16 || stored == 28);
 	else
@@ -198,7 +198,7 @@ static long store_hdr_opt(struct bpf_sock_ops *skops, const void *from,
 	TRUE_OR_TRAP(exid == HPCCPP_EXID_COLLECT || exid == HPCCPP_EXID_BURST ||
 		     exid == HPCCPP_EXID_ECHO || exid == HPCCPP_EXID_TAG ||
 		     exid == HPCCPP_EXID_WINDOW);
-	/* empty, but for HPCCPP_WANTED and what a SYN has found */
+	/* empty, except for HPCCPP_WANTED and the echo of a SYN */
 	for (i = 4; (exid | 1) == HPCCPP_EXID_COLLECT && i < len && i < HPCCPP_OPT_LEN(1); i++)
 		TRUE_OR_TRAP(!o[i] || (i == 5 && o[i] == 0x10));
 	if (stored + len > reserved)
@@ -241,7 +241,7 @@ static long setsockopt(void *skops, int level, int name, const void *from, int l
 	return 0;
 }
 
-/* What is to become a response is left to be run later, as the kernel does. */
+/* Keeps the clone: the kernel delivers it later, too. */
 static long clone_redirect(struct __sk_buff *skb, __u32 ifindex, __u64 flags)
 {
 	TRUE_OR_TRAP(skb->mark && flags == BPF_F_INGRESS && !ifindex);
@@ -277,7 +277,7 @@ static long vlan_pop(struct __sk_buff *skb)
 	return 0;
 }
 
-/* Bytes behind the IPv6 header are cut off, or there are more, which are zero. */
+/* Removes bytes after the IPv6 header, or inserts zeros there. */
 static long adjust_room(struct __sk_buff *skb, __s32 diff, __u32 mode,
 			__u64 flags)
 {
@@ -330,7 +330,7 @@ static long fib_lookup(void *skb, struct bpf_fib_lookup *fib, int len,
 
 static struct bpf_sock the_sk;
 static struct bpf_tcp_sock the_tp;
-static struct bpf_sock_tuple sk_asked;	/* the last one that was looked up */
+static struct bpf_sock_tuple sk_asked;	/* the last one looked up */
 static bool sk_held;
 
 static struct bpf_sock *sk_lookup(void *skb, struct bpf_sock_tuple *t,
@@ -352,7 +352,7 @@ static long sk_release(void *sk)
 	return 0;
 }
 
-/* Requests, and what is in TIME_WAIT, are no full sockets. */
+/* Request sockets and sockets in TIME_WAIT are not full sockets. */
 static struct bpf_tcp_sock *tcp_sock(const struct bpf_sock *sk)
 {
 	TRUE_OR_TRAP(sk == &the_sk && sk_held);
@@ -394,7 +394,7 @@ static struct bpf_tcp_sock *tcp_sock(const struct bpf_sock *sk)
 #define bpf_setsockopt		setsockopt
 #define bpf_strncmp(s, n, t)	__builtin_memcmp(s, t, n)
 
-/* not run, as queues are virtual here: what clang knows for eBPF alone */
+/* builtins that clang has for eBPF only; not run, as queues are virtual here */
 #undef BPF_CORE_READ
 #define BPF_CORE_READ(from, ...)	((from)->__VA_ARGS__)
 #undef bpf_core_read
