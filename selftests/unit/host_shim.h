@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The host agent, compiled into a user-space test unchanged: one socket, its storage,
- * and TCP's calls. The test includes bpf_shim.h and host.bpf.c before this.
+ * One socket and its storage for the host agent in a user-space test, and the calls of TCP.
+ * The test includes bpf_shim.h and host.bpf.c before this.
  */
 
 static struct bpf_sock_ops skops;
@@ -10,8 +10,9 @@ static struct rx the_rx;
 static bool has_flow, has_rx;
 static struct link_flows the_link;
 static bool has_link;
+static bool no_flow_memory, no_rx_memory;	/* no state can be added */
 
-/* The agent's maps but the prefixes, of which each test has its own */
+/* The maps of the agent, except for the prefixes: each test has its own. */
 static void *host_lookup(void *map, const void *key)
 {
 	if (map == &host)
@@ -25,8 +26,7 @@ static void *host_lookup(void *map, const void *key)
 	return NULL;
 }
 
-static long host_update(void *map, const void *key, const void *value,
-			__u64 flags)
+static long host_update(void *map, const void *key, const void *value, __u64 flags)
 {
 	TRUE_OR_TRAP(map == &host_links && key && flags == BPF_NOEXIST);
 	__builtin_memcpy(&the_link, value, sizeof(the_link));
@@ -38,7 +38,7 @@ static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
 {
 	TRUE_OR_TRAP(sk && !value);
 	if (map == &host_rx) {
-		if (!has_rx && !flags)
+		if (!has_rx && (!flags || no_rx_memory))
 			return NULL;
 		if (!has_rx)
 			__builtin_memset(&the_rx, 0, sizeof(the_rx));
@@ -46,7 +46,7 @@ static void *sk_storage_get(void *map, void *sk, void *value, __u64 flags)
 		return &the_rx;
 	}
 	TRUE_OR_TRAP(map == &host_sk);
-	if (!has_flow && !flags)
+	if (!has_flow && (!flags || no_flow_memory))
 		return NULL;
 	if (!has_flow)
 		__builtin_memset(&the_flow, 0, sizeof(the_flow));
@@ -63,7 +63,7 @@ static long sk_storage_delete(void *map, void *sk)
 	return 0;
 }
 
-/* A socket that no program has seen */
+/* A socket without any state */
 static void new_socket(void)
 {
 	static struct bpf_sock sk;
@@ -78,7 +78,7 @@ static void new_socket(void)
 	skops.mss_cache = 1448;
 }
 
-/* Call the agent; and what must hold after, whatever was called for */
+/* Calls the agent, and checks what must hold after each call. */
 static void call_host(__u32 op, __u32 arg)
 {
 	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
@@ -94,7 +94,7 @@ static void call_host(__u32 op, __u32 arg)
 		      the_rx.s.W <= HPCCPP_W_LIMIT));
 	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
 	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
-	/* nothing new without a right tag, where it is required */
+	/* where tags are required, feedback is from an echo with a right tag */
 	if (tags && the_keys.require && has_flow && the_flow.mail.gen &&
 	    the_flow.mail.gen != gen)
 		TRUE_OR_TRAP(*ok != before);
@@ -102,7 +102,7 @@ static void call_host(__u32 op, __u32 arg)
 
 #define KEY	0xabcdef0123456701ULL
 
-/* As the module does for its flow; another program has replied before */
+/* Calls the agent as the module does; another program has replied before. */
 static void module_calls(__u32 what, __u32 low, __u32 high)
 {
 	skops.args[1] = low;
@@ -117,7 +117,7 @@ static void module_has_it(void)
 	module_calls(HPCCPP_CALL_TAKE, (__u32)KEY, KEY >> 32);
 }
 
-/* The segment that arrives ends behind its options */
+/* Ends the segment that arrives after its options. */
 static void end_packet(__u32 options_len)
 {
 	packet_len = sizeof(struct tcphdr) + options_len;
@@ -129,7 +129,7 @@ static void put_snd_ack(__u32 ack)
 	((struct tcphdr *)packet)->ack_seq = bpf_htonl(ack);
 }
 
-/* The tag of the segment's echo, with one of the keys; nobody finds it by chance */
+/* Puts the right tag of this key into the echo of the segment: chance does not find it. */
 static void put_tag(const struct hpccpp_key *key)
 {
 	int len, n;
@@ -145,23 +145,22 @@ static void put_tag(const struct hpccpp_key *key)
 	__builtin_memcpy(loaded, &o, len);
 }
 
-/* TCP computes its MSS. Sets "reserved". */
+/* TCP computes its MSS: sets "reserved". */
 static void compute_mss(void)
 {
 	skops.skb_tcp_flags = 0;
 	skops.skb_len = 0;
 	reserved = 0;
 	stored = 0;
-	/* without the flag TCP calls nobody */
+	/* without the flag TCP makes no call */
 	if (skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
-		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB,
-			  BPF_WRITE_HDR_TCP_CURRENT_MSS);
+		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_WRITE_HDR_TCP_CURRENT_MSS);
 }
 
-static __u32 write_arg;	/* args[0]: whether there is a SYN cookie */
-static bool again;	/* what is sent has been sent before */
+static __u32 write_arg;	/* args[0]: whether the SYN-ACK has a SYN cookie */
+static bool again;	/* the segment has been sent before */
 
-/* TCP builds a segment: reserve, write what was reserved, no more and no less */
+/* TCP builds a segment: the agent reserves room, then writes as many bytes. */
 static void build_segment(__u32 flags, __u32 len)
 {
 	__u32 exid;
@@ -173,22 +172,22 @@ static void build_segment(__u32 flags, __u32 len)
 	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		return;
 	call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, write_arg);
-	/* TCP has it in packets of several segments, from then on */
+	/* TCP sets PSH in packets of several segments */
 	if (len > skops.mss_cache)
 		skops.skb_tcp_flags |= TCPHDR_PSH;
 	((struct tcphdr *)packet)->seq = bpf_htonl(skops.snd_nxt - again);
 	if (reserved)
 		call_host(BPF_SOCK_OPS_WRITE_HDR_OPT_CB, write_arg);
-	/* the question of what is sent again is left out */
+	/* a retransmission carries no collect, whatever room was reserved */
 	TRUE_OR_TRAP(stored == reserved || (again && !stored));
-	/* a burst where segmentation may copy it into several segments, and nowhere else */
+	/* a burst if segmentation may copy the option into several segments, else a collect */
 	exid = stored_options[2] << 8 | stored_options[3];
 	if (stored && exid == HPCCPP_EXID_BURST)
 		TRUE_OR_TRAP(skops.skb_tcp_flags & TCPHDR_PSH);
 	if (stored && exid == HPCCPP_EXID_COLLECT)
 		TRUE_OR_TRAP(the_flow.no_burst || flags & TCPHDR_SYN ||
 			     !(skops.skb_tcp_flags & TCPHDR_PSH));
-	/* who pauses its calls hears when to resume them */
+	/* while calls are paused, events that resume them are enabled */
 	TRUE_OR_TRAP(!the_flow.paused ||
 		     (skops.bpf_sock_ops_cb_flags & HPCCPP_RESUME_FLAGS) ==
 		     HPCCPP_RESUME_FLAGS);

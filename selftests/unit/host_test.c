@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of the host agent, tools/bpf/host.bpf.c, which is compiled into this unchanged.
+ * This file has main() and the tests of requests: which segments carry a collect. host_test.h
+ * has the harness and describes the scripts.
+ */
+#include "host_test.h"
+#include "host_test_syn.h"
+#include "host_test_echo.h"
+#include "host_test_tag.h"
+#include "host_test_window.h"
+
+/* --- Handshake and first data ---------------------------------------------- */
+
+static const struct row request_rows[] = {
+	{ "the first SYN carries an unconditional collect, its retransmission none",
+	  "room=20 connect calls==1 syn>collect stored==16 word1==WANTED word2==0 word3==0;"
+	  "ASKED==1 syn>none ASKED==1" },
+	{ "a SYN without room carries no collect, and neither does its retransmission",
+	  "room=0 connect syn>none room=20 syn>none" },
+	{ "a SYN of another congestion control carries no collect",
+	  "cc=cubic connect syn>none" },
+	{ "with ask always, a SYN of any congestion control carries a collect",
+	  "cc=cubic ask=ALWAYS connect syn>collect" },
+	{ "with ask never, connect() creates no state",
+	  "ask=NEVER connect has_flow==0 calls==0" },
+	{ "the third ACK carries a collect, whatever the congestion control; later ACKs carry none",
+	  "cc=cubic connect syn connected< parses==1 ack>collect stored==16 ack>none" },
+	{ "data in place of the third ACK carries no collect, and no ACK after it does",
+	  "cc=cubic connect syn connected< data>none ack>none" },
+	{ "listen() enables the calls for SYN-ACKs",
+	  "listen calls==1 listener_flag==1" },
+	{ "a listener whose calls another program enabled gets no state",
+	  "calls=1 listen has_flow==0" },
+	{ "listen() on a socket that was connected forgets the peer",
+	  "open <echo calls=0 listen listener_flag==1 proven==0 mail.gen==0" },
+	{ "calls for a child end if its peer has no agent",
+	  "listen accepted< calls==0 parses==1" },
+	{ "calls for a child that another program enabled go on",
+	  "calls=1 accepted< calls==1" },
+	{ "calls for a child go on if its peer has an agent",
+	  "listen accepted<collect calls==1 proven==1" },
+
+	{ "every data segment carries an unconditional collect, a pure ACK none",
+	  "open data>collect word1==WANTED data>collect ack>none" },
+	{ "after an echo, data requests telemetry only from ports above their threshold",
+	  "open <echo data>collect word1==0" },
+	{ "data requests telemetry once the module has registered the flow",
+	  "cc=cubic connect syn connected< ack data>none bind data>collect" },
+	{ "with ask always, data of any congestion control requests telemetry",
+	  "cc=cubic ask=ALWAYS connect connected< data>collect" },
+#define NO_AGENT							\
+	  "4*( 3*( data>collect ) acked ) GAVE_UP==0 data>none GAVE_UP==1;"	\
+	  "acked data>none GAVE_UP==1 mss reserved==0"
+	{ "requests stop after four round trips of data without an echo",
+	  "open " NO_AGENT },
+	{ "a round trip ends with the ACK of its first byte",
+	  "open 20*( data>collect ) snd_una=round 20*( data>collect ) tries==0;"
+	  "snd_una=snd_una+1 data tries==1" },
+	{ "a round trip may begin with sequence number 0",
+	  "connect syn snd_una=0 snd_nxt=0 connected< bind ack 4*( data>collect acked );"
+	  "data>none" },
+#define FOUR_TRIPS	"open 4*( data acked ) "
+#define GOES_ON		" 20*( data>collect acked ) GAVE_UP==0 "
+	{ "an echo confirms the peer, and requests go on",
+	  FOUR_TRIPS "<echo" GOES_ON },
+	{ "an empty echo confirms the peer, but brings no feedback",
+	  FOUR_TRIPS "<echo:0" GOES_ON "mail.gen==0" },
+	{ "a collect of the peer confirms it",
+	  FOUR_TRIPS "<collect ack" GOES_ON },
+	{ "requests resume with a late echo",
+	  "open 6*( data acked ) data>none <echo data>collect" },
+	{ "a server requests no telemetry before it has received an echo",
+	  "server< data>none <echo data>collect" },
+	{ "a server requests telemetry once it has received a collect",
+	  "server< <collect ack>echo data>collect" },
+
+	/* --- Loss of a whole flight */
+#define TIMEOUT								\
+	  "data data lost again>none acked;"				\
+	  "4*( data>collect acked <collect ack>echo ) data>none GAVE_UP==1"
+	{ "after a timeout only an echo confirms the peer, whatever collects arrive",
+	  "open 3*( data acked ) <echo " TIMEOUT },
+	{ "after a timeout the same holds for a server",
+	  "server<collect ack " TIMEOUT },
+	{ "requests go on if an echo follows a timeout",
+	  "open <echo data lost again>none acked <echo 10*( data>collect acked ) doubted==0" },
+	{ "round trips before a timeout count if the peer was not confirmed",
+	  "open 3*( data acked ) data lost again>none acked data>none" },
+	{ "round trips before a timeout do not count if the peer was confirmed",
+	  "open <echo 3*( data>collect acked ) data lost again>none acked;"
+	  "4*( data>collect acked ) data>none" },
+	{ "requests go on if SACK reports a part of the flight after a timeout",
+	  "open <echo 3*( data ) lost again>none lost_out=2 sacked_out=1 again>none;"
+	  "lost_out=1 data>collect" },
+	{ "loss of a part of a flight does not count as a timeout",
+	  "open <echo 3*( data ) lost_out=2 sacked_out=1 data>collect proven==1" },
+	{ "a retransmission carries no collect and does not count as a request",
+	  "open <echo data>collect mark=asked_end again>none asked_end==mark data>collect;"
+	  "proven==1" },
+
+	/* --- How often */
+	{ "with every 4, one in four segments and the first of a flight carry a collect",
+	  "every=4 open <echo data>collect requests:0/3 data>collect requests:100/400;"
+	  "acked requests:1/2 acked data>collect" },
+	{ "with every rtt, one segment per round trip does, once an echo has arrived",
+	  "every=0 open requests:20/20 known:LOADED-1 acked;"
+	  "3*( requests:1/30 snd_una=asked_end-1 requests:0/1 snd_una=snd_una+1 );"
+	  "requests:1/30 packets_out=0 requests:1/30" },
+	{ "with every rtt, a segment without room leaves the request to the next one",
+	  "every=0 open known:0 room=8 data>none room=28 data>collect data>none" },
+	{ "with every rtt, eight segments per round trip do while a link is loaded",
+	  "every=0 snd_cwnd=80 open known:0 <load:LOADED-1 acked requests:1/80;"
+	  "<load:LOADED acked requests:8/80 <bound:LOADED acked requests:1/80" },
+	{ "a loaded link is one of the records, not of the bytes after them",
+	  "every=0 snd_cwnd=80 open known:0;"
+	  "acked <echo:d requests:8/80 <echo:c acked requests:1/80;"
+	  "acked <echo:cd requests:8/80 <echo:c acked requests:1/80;"
+	  "acked <echo:ccd requests:8/80 <echo:c+tag acked requests:1/80" },
+	{ "with every rtt, eight do in the first round trips of a path, and again after a timeout",
+	  "every=0 snd_cwnd=80 open <echo requests:80/80 15*( <load:0 acked requests:8/80 );"
+	  "4*( <load:0 acked requests:1/80 ) data lost again>none acked requests:20/20" },
+	{ "with every rtt, all segments of a window of eight do",
+	  "every=0 open known:0 acked mss_cache=MSS+28 snd_cwnd=9 requests:1/9;"
+	  "acked snd_cwnd=8 requests:8/8" },
+	{ "after four round trips without an echo, all segments of four do, without bursts",
+	  "every=0 open 2*( known:0 4*( acked requests:1/20 ) 4*( acked requests:20/20 );"
+	  "22*( acked requests:1/20 ) ) acked data:30>collect GAVE_UP==0;"
+	  "acked <echo data:30>burst" },
+	{ "with every rtt, requests in all segments resume with a collect of the peer",
+	  "every=0 open 4*( acked requests:20/20 ) 2*( acked requests:0/20 );"
+	  "<collect acked ack>echo requests:20/20" },
+	{ "an empty echo ends the state of a loaded path",
+	  "every=0 snd_cwnd=80 open known:200 acked requests:8/80 <echo:0 acked requests:1/80" },
+	{ "a flow that returns from another congestion control starts from scratch",
+	  "every=0 open known:0 acked requests:1/20 snd_una=snd_una+3000000000;"
+	  "snd_nxt=snd_una+28960 data_segs_out=2000000 bind requests:20/20" },
+
+	/* --- Other lives of a socket */
+	{ "a peer that no prefix lists gets no request, but gets its echoes",
+	  "unlisted open data>none <echo calls=1 data>none <collect ack>echo" },
+	{ "connect() to a peer that no prefix lists removes the state",
+	  "open <echo unlisted connect has_flow==0" },
+	{ "calls that another program enabled go on after a second connect()",
+	  "every=0 calls=1 connect open known:10 data:30>burst calls==1" },
+	{ "1000 unread echoes show that the module has dropped the flow",
+	  "open <echo 1000*( <echo ) data>collect <echo data>none mail.key==0;"
+	  "bind data>collect mail.unread==0" },
+	{ "requests go on while the module reads its feedback",
+	  "open 3000*( <echo mail.unread=0 ) data>collect" },
+	{ "without memory for the state of a flow, each event counts an error",
+	  "no_flow_memory=1 listen ERROR==1 connect ERROR==2 syn>none connected< ERROR==3;"
+	  "accepted< ERROR==4 bind ERROR==5 calls=1 <collect ERROR==6 ack>none has_flow==0" },
+	{ "a connection older than the agent gets state with the first collect",
+	  "< <echo has_flow==0 <collect has_flow==1 calls==1 ack>echo" },
+};
+
+/* A second connect() leaves nothing of the first peer. */
+static void connect_again_starts_from_scratch(void **state)
+{
+	struct flow none = { .wanted = 1, .own_flag = 1 };
+
+	script("windows=1 open <echo:abc windows:0x7d055f <collect data");
+	assert_int_not_equal(the_flow.mail.gen, 0);
+	script("connect");
+	assert_memory_equal(&the_flow, &none, sizeof(none));
+	script("windows=0 open word1==WANTED acked " NO_AGENT);
+}
+
+/* --- Prefixes -------------------------------------------------------------- */
+
+/*
+ * Returns true if the agent requests telemetry from the peer: as a client, for a flow older than
+ * the agent, and as a server.
+ */
+static bool is_wanted(void)
+{
+	bool wanted;
+
+	has_flow = false;
+	script("connect");
+	wanted = has_flow && the_flow.wanted;
+	has_flow = false;
+	script("bind has_flow==1");
+	assert_int_equal(the_flow.wanted, wanted);
+	has_flow = false;
+	script("accepted< has_flow==1");
+	assert_int_equal(the_flow.wanted, wanted);
+	return wanted;
+}
+
+/* A prefix of each length lists the addresses that differ only in later bits. */
+static void prefixes_of_all_lengths(void **state)
+{
+	__u32 v6, len, bit, bits;
+	__u8 other[16];
+
+	for (v6 = 0; v6 < 2; v6++) {
+		bits = v6 ? 128 : 32;
+		for (len = 0; len <= bits; len++) {
+			put_prefix(0, v6 ? addr6 : mapped, 128 - bits + len);
+			for (bit = 0; bit <= bits; bit++) {
+				memcpy(other, v6 ? addr6 : mapped, 16);
+				if (bit < bits)
+					other[(128 - bits + bit) / 8] ^= 0x80 >> bit % 8;
+				if (v6)
+					set_remote6(other);
+				else
+					memcpy(&skops.remote_ip4, other + 12, 4);
+				assert_int_equal(is_wanted(), bit >= len);
+			}
+		}
+	}
+}
+
+static void prefixes_of_two_families(void **state)
+{
+	static const __u8 v4_first[16] = { 10, 1, 0, 2 }, v4_last[16] = { [12] = 10, 1, 0, 2 };
+	const struct {
+		const char *shows;
+		const __u8 *prefix, *peer6;	/* peer6: NULL is 10.1.0.2 */
+		__u32 len, second, ask;
+		bool wanted;
+	} rows[] = {
+		{ "an IPv6 address that begins like an IPv4 prefix is not listed",
+		  mapped, v4_first, 128, 0, HPCCPP_ASK_AUTO, false },
+		{ "an IPv6 address that ends like an IPv4 prefix is not listed",
+		  mapped, v4_last, 128, 0, HPCCPP_ASK_AUTO, false },
+		{ "a mapped address is an IPv4 address",
+		  mapped, mapped, 128, 0, HPCCPP_ASK_AUTO, true },
+		{ "an IPv6 prefix lists no IPv4 address",
+		  addr6, NULL, 1, 0, HPCCPP_ASK_AUTO, false },
+		{ "the second of two prefixes lists an IPv4 address",
+		  addr6, NULL, 64, 112, HPCCPP_ASK_AUTO, true },
+		{ "the first of two prefixes lists an IPv6 address",
+		  addr6, addr6, 64, 112, HPCCPP_ASK_AUTO, true },
+		{ "ask never overrides the prefixes",
+		  addr6, addr6, 64, 112, HPCCPP_ASK_NEVER, false },
+		{ "ask always does not override the prefixes",
+		  addr6, NULL, 64, 0, HPCCPP_ASK_ALWAYS, false },
+	};
+	__u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		put_prefix(0, rows[i].prefix, rows[i].len);
+		if (rows[i].second)
+			put_prefix(1, mapped, rows[i].second);
+		the_host.ask = rows[i].ask;
+		if (rows[i].peer6)
+			set_remote6(rows[i].peer6);
+		if (is_wanted() != rows[i].wanted)
+			fail_msg("not so: %s", rows[i].shows);
+	}
+}
+
+int main(void)
+{
+	add_rows(request_rows, ARRAY_SIZE(request_rows));
+	ADD(connect_again_starts_from_scratch);
+	ADD(prefixes_of_all_lengths);
+	ADD(prefixes_of_two_families);
+	add_syn_tests();
+	add_echo_tests();
+	add_tag_tests();
+	add_window_tests();
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return _cmocka_run_group_tests("host", tests, n_tests, NULL, NULL);
+}

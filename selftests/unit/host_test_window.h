@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tests of the host agent: windows that the receiver computes (lines 28-34 of the draft), and
+ * the requests for them. Included by host_test.c.
+ */
+
+/* --- The sender ------------------------------------------------------------ */
+
+/* The module requests windows: T 100 us, max_stage 5, eta 95 %. */
+#define WANTS	"windows=1 open <echo mail.rx==1 windows:0x6455f "
+
+static const struct row window_rows[] = {
+	{ "data carries the request in place of a collect, once a round trip, four times",
+	  WANTS "4*( ack>none data>window stored==12 word1==0xd006455f word2==0x12345678;"
+	  "data>collect snd_una=requested_seq data>collect acked ) data>collect REQUESTED==4" },
+	{ "a window with the serial of the request that was written ends the requests",
+	  WANTS "<window:1 mail.window==0x407d004d data>window mark=mail.gen;"
+	  "<window:1 mail.gen==mark+1 mail.window==0x507d004d acked data>collect WINDOWS==2;"
+	  "<echo mail.window==0" },
+	{ "serials are 1 to 3 in turn; a request that was not written keeps its serial",
+	  WANTS "windows:0x64560 acked data>window word1==0xd0064560 <window:1;"
+	  "windows:0x6455f windows:0x64560 acked data>window word1==0xe0064560;"
+	  "<window:1 mail.window==0x407d004d <window:2 mail.window==0x507d004d;"
+	  "windows:0x64560 acked data>window word1==0xf0064560 <window:3 mail.window==0x507d004d;"
+	  "windows:0x64560 acked data>window word1==0xd0064560 <window:2 mail.window==0x407d004d;"
+	  "<window:1 mail.window==0x507d004d" },
+	{ "while windows with an older serial arrive, each round trip carries the request",
+	  WANTS "10*( data>window acked <window:2 )" },
+	{ "an echo in place of a window repeats the request, unless its ACK is old",
+	  WANTS "data <window:1 acked old=1 <echo old=0 data>collect acked <echo data>window" },
+	{ "a request for no windows is repeated until an echo arrives",
+	  WANTS "data <window:1 windows:0 acked data>window word1==0xe0000000;"
+	  "10*( <window:1 acked data>window ) <echo acked data>collect" },
+#define REFUSED	"mark=mail.gen <window:1 mail.gen==mark mail.window==0 data>window;"	\
+		"word1==0xd0000000 WINDOWS==0"
+	{ "a window in another mode is refused by a request for none",
+	  "open <echo " REFUSED },
+	{ "a window that was not requested is refused by a request for none",
+	  "windows=1 open <echo " REFUSED },
+	{ "a window where there is a key is refused by a request for none",
+	  "windows=1 keys:1 open " REFUSED },
+	{ "requests of the module have no effect before it has registered the flow",
+	  "windows=1 connect windows:0x6455f want[0]==0" },
+	{ "requests of the module have no effect in another mode",
+	  "open windows:0x6455f want[0]==0" },
+	{ "a flow that the module has dropped requests echoes, also when registered again",
+	  WANTS "data 1001*( <window:1 ) mail.key==0 want[0]==0xe0000000;"
+	  "bind want[0]==0xe0000000" },
+	{ "in mode receiver, eight segments per round trip request telemetry on any path",
+	  "every=0 snd_cwnd=80 " WANTS "<load:0 data <window:1 acked requests:80/80;"
+	  "29*( <window:1 acked requests:8/80 )" },
+};
+
+/* --- The receiver ---------------------------------------------------------- */
+
+#define T_US		100
+#define T_NS		(T_US * 1000ULL)
+#define RATE_10G	0x864	/* 100 * 10^8 */
+#define B_10G		1.25e9	/* bytes/s */
+#define W0		50000	/* of a BDP of 125000, times 9/8 for W_max */
+#define W_AI		80
+#define STAGE		5
+#define SHARE		(HPCCPP_REQUEST_SHARE >> 12)
+
+static void request_of(__u16 T, __u32 eta, __u32 W, __u32 W_ai)
+{
+	receive_words(HPCCPP_EXID_WINDOW,
+		      HPCCPP_WINDOW(HPCCPP_WINDOW_REQUEST, serial, T, STAGE << 8 | eta),
+		      (__u32)hpccpp_num_encode(W) << 16 | hpccpp_num_encode(W_ai), 8);
+}
+
+static void request_windows(__u32 W)
+{
+	request_of(hpccpp_num_encode(T_US), 95, W, W_AI);
+}
+
+/* The port of a link of 10 Gbit/s: its counter of bytes, its queue in 64 bytes, its flows */
+static double port_tx;
+static __u32 port_qlen;
+static __u16 port_link;
+static __u8 port_N;
+
+/* Receives a collect dt after the one before, in which the port had this load. */
+static void collect_from_port(double load, __u64 dt)
+{
+	struct hpccpp_int rec = { .link = port_link, .rate = RATE_10G, .U = 30, .N = port_N };
+
+	now += dt;
+	port_tx += load * B_10G * dt / 1e9;
+	rec.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24;
+	rec.tx_bytes = (__u64)port_tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
+	rec.qlen = port_qlen;
+	receive(HPCCPP_EXID_COLLECT, &rec, 1);
+}
+
+static double window(void)
+{
+	assert_int_equal(exid(), HPCCPP_EXID_WINDOW);
+	assert_int_equal(stored, HPCCPP_WINDOW_LEN);
+	return hpccpp_num_decode(HPCCPP_WINDOW_NUM(word(1)));
+}
+
+/* Receives n collects and sends an ACK after each. Returns the last window, or 0. */
+static double receive_collects(int n, double load, __u64 dt)
+{
+	double W = 0;
+
+	while (n--) {
+		collect_from_port(load, dt);
+		script("ack");
+		if (stored)
+			W = window();
+	}
+	return W;
+}
+
+/*
+ * Lines 28-34 with lines 1-20 of one link, in double precision; and as hpccpp_wire.rst
+ * specifies: W_c is set after U T if that is longer than T, and after half as long again if
+ * it was a decrease.
+ */
+static struct {
+	double U, W, W_c, last;		/* s */
+	double tx, ts, qlen;		/* L[i] */
+	int stage;
+	bool known, decrease;
+} draft;
+
+static void draft_measure(double load_bytes)
+{
+	double t = now / 1e9, T = T_US / 1e6, qlen = port_qlen * 64.0, u, tau;
+
+	if (!draft.known) {
+		/* the port's own U, difference 3 */
+		draft.U = 30 / 64.0;
+	} else {
+		u = (qlen < draft.qlen ? qlen : draft.qlen) / (B_10G * T) +
+		    (load_bytes - draft.tx) / (t - draft.ts) / B_10G;
+		tau = t - draft.ts < T ? t - draft.ts : T;
+		draft.U = (1 - tau / T) * draft.U + tau / T * u;	/* 9 */
+	}
+	draft.known = true;
+	draft.tx = load_bytes;
+	draft.ts = t;
+	draft.qlen = qlen;
+}
+
+static void draft_compute(void)
+{
+	double t = now / 1e9, T = T_US / 1e6, eta = 0.95, wait, W_max;
+	bool update;
+
+	wait = draft.U > 1 ? draft.U * T : T;
+	if (draft.decrease)
+		wait *= 1.5;
+	update = t - draft.last > wait - 0.000000001;			/* 29 */
+	if (draft.U >= eta || draft.stage >= STAGE) {			/* 12 */
+		draft.W = draft.W_c / (draft.U / eta) + W_AI;		/* 13 */
+		if (update)
+			draft.stage = 0;				/* 15 */
+	} else {
+		draft.W = draft.W_c + W_AI;				/* 17 */
+		if (update)
+			draft.stage++;					/* 19 */
+	}
+	W_max = B_10G * T * 9 / 8;
+	if (draft.W > W_max)
+		draft.W = W_max;
+	if (update) {
+		draft.W_c = draft.W;
+		draft.last = t;						/* 32 */
+		draft.decrease = draft.U >= eta;
+	}
+}
+
+/* Data of a sender has arrived, which requests windows. */
+static void grant(void)
+{
+	script("windows=1 serial=1 <collect ack");
+	request_windows(W0);
+}
+
+static void begin_draft(void)
+{
+	memset(&draft, 0, sizeof(draft));
+	draft.W_c = hpccpp_num_decode(hpccpp_num_encode(W0));
+	port_tx = 0;
+	port_qlen = 0;
+	port_link = 7;
+	port_N = 0;
+	grant();
+}
+
+/* Receives n collects. Compares the windows in the ACKs with the draft's; returns their number. */
+static int steps(int n, double load, double error)
+{
+	int windows = 0;
+	double W;
+
+	while (n--) {
+		collect_from_port(load, T_NS / 10);
+		draft_measure(port_tx);
+		script("ack");
+		if (!stored)
+			continue;
+		windows++;
+		draft_compute();
+		W = window();
+		/* rounded down by less than 1/1024 */
+		if (W > draft.W + error || W < draft.W * 1023 / 1024 - error)
+			fail_msg("W is %d, and the draft's %d", (int)W, (int)draft.W);
+	}
+	return windows;
+}
+
+/* Below eta, W_c grows by W_ai once in T, and from stage 5 on by a factor. */
+static void lines_28_34_increase(void **state)
+{
+	int n;
+
+	begin_draft();
+	n = steps(400, 0.6, 150);
+	/* 40 T, and a window in a quarter of each */
+	assert_in_range(n, 120, 160);
+	assert_true(draft.W_c > W0 * 1.5);
+}
+
+/* Above eta and with a queue, W divides by U, then waits for the effect. */
+static void lines_28_34_decrease(void **state)
+{
+	begin_draft();
+	steps(50, 0.9, 300);
+	port_qlen = 3000;		/* 192 KB, 1.5 BDP */
+	steps(100, 1, 300);
+	port_qlen = 0;
+	steps(200, 0.7, 300);
+}
+
+/* Returns W after 40 T at eta with 15 other flows, of a request with this flag. */
+static double window_of_sixteen(__u16 share)
+{
+	begin_draft();
+	port_N = hpccpp_N_encode(16);
+	request_of(hpccpp_num_encode(T_US) | share, 95, W0, W_AI);
+	return receive_collects(400, 0.95, T_NS / 10);
+}
+
+/* W goes to the fair share of 7422 bytes only if the sender requests that (difference 8). */
+static void fair_share_on_request(void **state)
+{
+	double W;
+	int i;
+
+	assert_in_range(window_of_sixteen(0), W0 - 1000, W0 * 2);
+	set_up(state);
+	assert_in_range(window_of_sixteen(SHARE), 7400, W0 / 4);
+
+	/* after a decrease of the sender, not for a T */
+	serial = 2;
+	request_of(hpccpp_num_encode(T_US) | SHARE, 95, 2000, W_AI);
+	for (i = 0; i < 9; i++) {
+		W = receive_collects(1, 0.95, T_NS / 10);
+		if (W)
+			assert_in_range(W, 1900, 2200);
+	}
+	/* then by half of W at most in each round trip */
+	assert_in_range(receive_collects(91, 0.95, T_NS / 10), 5000, 12500);
+}
+
+/* ACKs carry a window once in a quarter of T, and once for each collect. */
+static void window_in_a_quarter_of_T(void **state)
+{
+	const __u64 step = T_NS / 50;
+	__u64 last = 0;
+	int i;
+
+	begin_draft();
+	for (i = 0; i < 200; i++) {
+		if (!receive_collects(1, 0.5, step))
+			continue;
+		if (last)
+			assert_int_equal(now - last, (T_NS / 4 + step - 1) / step * step);
+		last = now;
+	}
+	assert_true(receive_collects(1, 0.5, 10 * T_NS));
+	now += T_NS;
+	script("ack>none");
+}
+
+/* W is for the smallest rate of the path, also when that becomes less. */
+static void window_follows_the_path(void **state)
+{
+	struct hpccpp_int rec = { .link = 8, .rate = 0x764, .U = 30 };
+	int i;
+
+	begin_draft();
+	receive_collects(1, 0.5, T_NS);
+	for (i = 1; i < 4; i++) {
+		now += T_NS;
+		rec.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24;
+		receive(HPCCPP_EXID_COLLECT, &rec, 1);
+		the_rx.value = HPCCPP_WINDOW_B;
+		script("ack>window");
+	}
+	assert_int_equal(HPCCPP_WINDOW_VALUE(word(1)), rec.rate);
+}
+
+/* W_c is set once in T (guideline 1 of section 6.1), and as soon as windows allow. */
+static void commits_once_in_T(void **state)
+{
+	__u64 committed, T;
+	double W_c;
+	int even, i, commits;
+
+	for (even = 0; even < 2; even++) {
+		set_up(state);
+		begin_draft();
+		committed = 0;
+		commits = 0;
+		/* uneven steps have windows just before T and just after it */
+		for (i = 0; i < 2000; i++) {
+			receive_collects(1, 0.6, T_NS * (even ? 1 : 3 + i % 5) / 64);
+			if (the_rx.committed == committed)
+				continue;
+			T = the_rx.committed - committed;
+			if (commits++) {
+				assert_true(T >= T_NS && (!even || T < T_NS + T_NS / 8));
+				assert_true((double)the_rx.s.W_c != W_c ||
+					    the_rx.s.W_c == the_rx.p.W_max);
+			}
+			committed = the_rx.committed;
+			W_c = the_rx.s.W_c;
+		}
+		assert_true(commits > 20);
+	}
+}
+
+static void window_has_B_U_and_N(void **state)
+{
+	__u32 i, kind, value;
+
+	begin_draft();
+	for (i = 0; i < 9; i++) {
+		assert_true(receive_collects(1, 0.5, T_NS));
+		kind = HPCCPP_WINDOW_KIND(word(1));
+		value = HPCCPP_WINDOW_VALUE(word(1));
+		assert_int_equal(kind, i % 3);
+		assert_int_equal(HPCCPP_WINDOW_SERIAL(word(1)), 1);
+		if (kind == HPCCPP_WINDOW_B)
+			assert_int_equal(value, RATE_10G);
+		else if (kind == HPCCPP_WINDOW_N)
+			assert_int_equal(value, 1);
+		else if (i > 3)
+			assert_in_range(value, 126, 128);
+	}
+	assert_int_equal(*counter(HPCCPP_HS_COMPUTED), 9);
+	/* a U of more bits than there are */
+	the_rx.value = HPCCPP_WINDOW_U;
+	port_qlen = 0xffff;
+	collect_from_port(1, T_NS);
+	receive_collects(1, 1, 2 * T_NS);
+	assert_int_equal(HPCCPP_WINDOW_VALUE(word(1)), 0xfff);
+}
+
+/* W is at most 9/8 of the path's BDP, and at least a 16th of a packet. */
+static void window_has_bounds(void **state)
+{
+	/* 100 kbit/s and T of 1 us: a BDP of less than a byte */
+	const struct hpccpp_int slow = { .link = 9, .rate = 0x30a, .U = 30 };
+
+	begin_draft();
+	assert_in_range(receive_collects(200, 0.1, T_NS), 140625 * 1023. / 1024, 140625);
+	port_qlen = 0xffff;
+	assert_in_range(receive_collects(200, 1, 2 * T_NS), (MSS + 66) / 16,
+			(MSS + 66) / 16 + W_AI + 1);
+	request_of(0, 0, 0, 0);
+	request_of(1, 95, W0, W_AI);
+	receive(HPCCPP_EXID_COLLECT, &slow, 1);
+	script("ack>window");
+	assert_int_equal(window(), (MSS + 66) / 16 + 1);
+}
+
+/* An ACK carries an echo until a port has written, and of a path without ports. */
+static void window_needs_telemetry(void **state)
+{
+	begin_draft();
+	script("<collect:0 ack>echo:0 <collect:u ack>echo:u");
+	assert_true(receive_collects(1, 0.5, T_NS));
+	script("<collect:0 ack>echo:0");
+	now += T_NS;
+	script("<collect:u ack>window");
+}
+
+static void window_waits_for_room(void **state)
+{
+	begin_draft();
+	collect_from_port(0.5, T_NS);
+	script("room=4 ack>none ECHO_NONE==1 room=8 ack>window");
+}
+
+static void window_takes_turns_with_collects(void **state)
+{
+	begin_draft();
+	script("ask=ALWAYS calls=1");
+	the_flow.wanted = 1;
+	collect_from_port(0.5, T_NS);
+	script("data>window");
+	collect_from_port(0.5, T_NS);
+	script("data>collect data>window");
+	collect_from_port(0.5, T_NS);
+	script("ack>window");
+}
+
+static void requests_have_bounds(void **state)
+{
+	static const struct { __u32 T, eta, W, W_ai; bool right; } rows[] = {
+		{ 0, 95, W0, 1, false }, { HPCCPP_T_MAX + 8192, 95, W0, 1, false },
+		{ T_US, 201, W0, 1, false }, { T_US, 255, W0, 1, false },
+		{ T_US, 95, 0, 1, false }, { T_US, 95, HPCCPP_W_LIMIT + (1U << 20), 1, false },
+		{ T_US, 95, W0, HPCCPP_W_LIMIT + (1U << 20), false },
+		{ 1, 1, 1, 0, true }, { 3999744, 200, HPCCPP_W_LIMIT, HPCCPP_W_LIMIT, true },
+	};
+	__u32 i, bad = 0;
+
+	script("windows=1 <collect");
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		request_of(hpccpp_num_encode(rows[i].T), rows[i].eta, rows[i].W, rows[i].W_ai);
+		script("BAD==%d", bad += !rows[i].right);
+		assert_int_equal(has_rx, rows[i].right);
+		assert_int_equal(the_flow.rx, rows[i].right);
+		if (!rows[i].right)
+			continue;
+		assert_int_equal(the_rx.p.T, rows[i].T);
+		assert_int_equal(the_rx.p.eta, rows[i].eta * HPCCPP_ONE / 100);
+		assert_int_equal(the_rx.p.W_ai, rows[i].W_ai);
+		assert_int_equal(the_rx.p.max_stage, STAGE);
+	}
+}
+
+/* W_c loses the part by which the sender has reduced W: once for each serial. */
+static void request_after_a_decrease(void **state)
+{
+	/* serial, W of the last window's, W_c of its value before, in percent */
+	static const struct { __u32 serial, W, W_c; } rows[] = {
+		{ 1, 50, 100 }, { 2, 50, 50 }, { 2, 50, 100 }, { 3, 200, 100 },
+	};
+	double W, W_c;
+	__u32 i;
+
+	begin_draft();
+	W = receive_collects(1, 0.5, T_NS);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		W_c = the_rx.s.W_c * rows[i].W_c / 100.0;
+		serial = rows[i].serial;
+		request_windows(W * rows[i].W / 100);
+		assert_in_range(the_rx.s.W_c, W_c * 0.998, W_c * 1.002);
+	}
+	/* the answer is due at once, and has the serial of the request */
+	assert_true(receive_collects(1, 0.5, 1000));
+	assert_int_equal(HPCCPP_WINDOW_SERIAL(word(1)), 3);
+}
+
+static void request_for_echoes(void **state)
+{
+	begin_draft();
+	assert_true(receive_collects(1, 0.5, T_NS));
+	request_of(0, 0, 0, 0);
+	collect_from_port(0.5, T_NS);
+	script("ack>echo BAD==0");
+	/* the flow's W is forgotten */
+	request_windows(W0 / 2);
+	assert_int_equal(the_rx.s.W_c, hpccpp_num_decode(hpccpp_num_encode(W0 / 2)));
+	assert_false(the_rx.s.L[0].seen);
+}
+
+static void request_without_memory(void **state)
+{
+	script("no_rx_memory=1");
+	grant();
+	script("ERROR==1 <collect ack>echo ERROR==1");
+	assert_false(the_flow.rx);
+}
+
+static void request_in_another_mode_or_with_a_key(void **state)
+{
+	script("<collect");
+	request_windows(W0);
+	assert_false(has_rx);
+	script("keys:1 windows=1");
+	request_windows(W0);
+	assert_false(has_rx);
+}
+
+/* Returns N in the window after one more collect. */
+static __u32 flows_after(__u64 dt)
+{
+	collect_from_port(0.3, dt);
+	the_rx.value = HPCCPP_WINDOW_N;
+	script("ack>window");
+	return HPCCPP_WINDOW_VALUE(word(1));
+}
+
+/* Flows of one link that end here count once in an epoch of 16 T, and in the next one. */
+static void flows_are_counted(void **state)
+{
+	int i;
+
+	begin_draft();
+	assert_int_equal(flows_after(T_NS), 1);
+	other_socket();
+	grant();
+	for (i = 0; i < 17; i++)
+		assert_int_equal(flows_after(T_NS), 2);
+	for (i = 0; i < 23; i++)
+		flows_after(T_NS);
+	/* the first flow has ended */
+	assert_int_equal(flows_after(T_NS), 1);
+	assert_int_equal(the_link.epoch, 3);
+	/* counts of earlier epochs are forgotten */
+	the_link.now = 9;
+	assert_int_equal(flows_after(40 * T_NS), 1);
+}
+
+/* A flow counts on one link for an epoch, also if its bottleneck changes. */
+static void flows_count_on_one_link(void **state)
+{
+	__u64 until;
+
+	begin_draft();
+	receive_collects(1, 0.3, T_NS);
+	assert_int_equal(the_rx.link, 7);
+	until = now + 16 * T_NS;
+	assert_int_equal(the_rx.stays, until);
+	port_link = 8;
+	receive_collects(1, 0.3, T_NS);
+	assert_int_equal(the_rx.s.bottleneck, 8);
+	assert_int_equal(the_rx.link, 7);
+	receive_collects(1, 0.3, until - now);
+	assert_int_equal(the_rx.link, 8);
+}
+
+static void add_window_tests(void)
+{
+	add_rows(window_rows, ARRAY_SIZE(window_rows));
+	ADD(lines_28_34_increase);
+	ADD(lines_28_34_decrease);
+	ADD(fair_share_on_request);
+	ADD(window_in_a_quarter_of_T);
+	ADD(window_follows_the_path);
+	ADD(commits_once_in_T);
+	ADD(window_has_B_U_and_N);
+	ADD(window_has_bounds);
+	ADD(window_needs_telemetry);
+	ADD(window_waits_for_room);
+	ADD(window_takes_turns_with_collects);
+	ADD(requests_have_bounds);
+	ADD(request_after_a_decrease);
+	ADD(request_for_echoes);
+	ADD(request_without_memory);
+	ADD(request_in_another_mode_or_with_a_key);
+	ADD(flows_are_counted);
+	ADD(flows_count_on_one_link);
+}
