@@ -174,6 +174,19 @@ cmocka()
 	fi
 }
 
+# unit_tests PROGRAM...: builds these programs of selftests/Makefile, and runs them. Without
+# optimisation, as that takes ten times as long as they run.
+unit_tests()
+{
+	local bin program
+	bin=$(realpath -m "$HPCCPP_BIN")
+	check "the programs are built" make -C "$top/selftests" O="$bin" CFLAGS="-O0 -g -Werror" \
+		"${@/#/$bin/}"
+	for program; do
+		cmocka "$bin/$program"
+	done
+}
+
 # how_often SHORT LONG: LONG with LONG=1 (make check-long), else SHORT
 how_often() { echo "${LONG:+$2 }$1" | cut -d' ' -f1; }
 
