@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The algorithm and the wire format: the unit and property tests of algo_test.c,
-# under the sanitizers, and that eBPF programs can use the header; and the hash of
-# tools/bpf/hpccpp_tag.h.
+# under the sanitizers, and that eBPF programs can use the header.
 #
 # check: host
 # usual: 15
@@ -11,7 +10,6 @@ set -uo pipefail
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
-bin=$(realpath -m "$HPCCPP_BIN")
 
 # A program that uses what the port agent uses must come out without a call:
 # eBPF has no library for 128 bits, and no signed division before v4.
@@ -51,26 +49,9 @@ ebpf()
 		[[ -z $(llvm-nm -u "$tmp/ebpf.o") ]]
 }
 
-# The paper's vector (appendix A: 15 bytes), and openssl's hash of each length.
-siphash()
-{
-	local key=000102030405060708090a0b0c0d0e0f i
-	make -C "$top/selftests" O="$bin" "$bin/siphash" &&
-		[[ $("$bin/siphash" "$key" 15) == E545BE4961CA29A1 ]] || return
-	for key in $key ff0000000000000000000000000080f1; do
-		for ((i = 0; i <= 64; i++)); do
-			perl -e "print pack 'C*', 0 .. $i - 1" |
-				openssl mac -macopt "hexkey:$key" -macopt size:8 -in - SIPHASH
-		done >"$tmp/want"
-		# shellcheck disable=SC2046 # numbers
-		"$bin/siphash" "$key" $(seq 0 64) | diff "$tmp/want" - || return
-	done
-}
-
 echo TAP version 13
 unit_tests algo_test-san
 for cpu in v1 v2 v3; do
 	check "the header compiles for eBPF $cpu without a call" ebpf $cpu
 done
-check "SipHash-2-4 is the paper's and openssl's" siphash
 ktap_finish

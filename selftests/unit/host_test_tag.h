@@ -45,8 +45,9 @@ static void siphash_has_the_right_values(void **state)
 {
 	static const struct { __u32 len; __u64 hash; } vectors[] = {
 		{ 0, 0x726fdb47dd0e0e31ULL }, { 1, 0x74f839c593dc67fdULL },
+		{ 7, 0xab0200f58b01d137ULL }, { 8, 0x93f5f5799a932462ULL },
 		{ 15, 0xa129ca6149be45e5ULL }, { 56, 0xb78dbfaf3a8d83bdULL },
-		{ 68, 0x1c7e7228d76f34b4ULL },
+		{ 63, 0x958a324ceb064572ULL }, { 68, 0x1c7e7228d76f34b4ULL },
 	};
 	__u64 words[10];
 	__u32 i;
