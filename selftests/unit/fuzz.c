@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What libFuzzer feeds to all that reads what others wrote: the port agent, the
- * host agent and the agent of RoCEv2 hosts, whose sources are compiled into this
- * unchanged, and the update of hpccpp_algo.h. The first byte says which; what
- * stands for the kernel's helpers does what they do to a packet in a buffer.
+ * Fuzzes all code that reads bytes of other hosts, by libFuzzer: the port agent, the host
+ * agent and the agent of RoCEv2 hosts, compiled into this unchanged, and the update of W in
+ * hpccpp_algo.h. The first byte of an input chooses one of them. The rest says which packets
+ * and events it sees: packets are built well-formed, then some bytes change.
  *
- * A trap is a finding, as is what the sanitizers find.
+ * A trap is a finding, and so is what the sanitizers find.
  */
 #include "bpf_shim.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "frames.h"
+#include "responses.h"
 
 /* --- The input ------------------------------------------------------------- */
 
 static const __u8 *input;
 static unsigned long left;
 
-/* The next n bytes, and zeros behind the end */
+/* Takes the next n bytes, and zeros after the end */
 static void take(void *to, __u32 n)
 {
 	__u32 have = n < left ? n : left;
@@ -235,6 +241,66 @@ static void tell(void)
 	module_calls(HPCCPP_CALL_TELL, what, more);
 }
 
+/*
+ * Makes of the bytes in the packet an option with this ExID. Zeros become a plausible value:
+ * a record of now, or a request for windows that a receiver accepts.
+ */
+static void put_tcp_option(__u16 exid, __u32 len)
+{
+	const __be32 words[3] = {
+		bpf_htonl(exid == HPCCPP_EXID_WINDOW ? 0xd07d055f : 0x0016c840),
+		bpf_htonl(exid == HPCCPP_EXID_WINDOW ? 0x07d0000a : now >> HPCCPP_TS_SHIFT << 8),
+		bpf_htonl(now >> HPCCPP_TX_SHIFT << 8),
+	};
+	__u8 *p = packet + sizeof(struct tcphdr);
+	__u32 i;
+
+	put_header(p, len, exid);
+	for (i = HPCCPP_OPT_HDR; i < len && i < HPCCPP_OPT_LEN(1); i++)
+		p[i] ^= ((__u8 *)words)[i - HPCCPP_OPT_HDR];
+}
+
+/* A segment arrives with one of our options or two, or with any bytes as options */
+static void take_options(void)
+{
+	static const __u16 exids[] = {
+		HPCCPP_EXID_COLLECT, HPCCPP_EXID_ECHO, HPCCPP_EXID_WINDOW, HPCCPP_EXID_TAG,
+		HPCCPP_EXID_BURST,
+	};
+	static const __u8 lengths[] = { 0, 4, 8, 12, 16, 20, 28, 40 };
+	__u8 *p = packet + sizeof(struct tcphdr), len = lengths[take_byte() % 8], what;
+
+	end_packet(len);
+	take(p, len);
+	what = take_byte();
+	if (!len || what >= 0xf0)
+		return;
+	put_tcp_option(exids[what % 5], len);
+	/* a request for a tag follows a request for telemetry */
+	if (len > HPCCPP_OPT_HDR && what & 0x80) {
+		p[1] -= HPCCPP_OPT_HDR;
+		put_header(p + p[1], HPCCPP_OPT_HDR, HPCCPP_EXID_TAG);
+	}
+}
+
+/* A flow is accepted, and its sender requests windows. A record arrives again and again. */
+static void begin_receiver(void)
+{
+	__u32 i;
+
+	call_host(BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, 0);
+	for (i = 0; i < 4; i++) {
+		now += 1000000;
+		memset(packet, 0, sizeof(packet));
+		end_packet(i == 1 ? HPCCPP_REQUEST_LEN : HPCCPP_OPT_LEN(1));
+		put_tcp_option(i == 1 ? HPCCPP_EXID_WINDOW : HPCCPP_EXID_COLLECT,
+			   packet_len - sizeof(struct tcphdr));
+		call_host(BPF_SOCK_OPS_PARSE_HDR_OPT_CB, 0);
+		room = 40;
+		build_segment(TCPHDR_ACK, 0);
+	}
+}
+
 static void fuzz_host(void)
 {
 	static const __u32 events[] = {
@@ -263,24 +329,24 @@ static void fuzz_host(void)
 	take(the_keys.key, sizeof(the_keys.key));
 	tags = the_keys.n;
 	windows = take_byte() & 1;
+	if (take_byte() & 1)
+		begin_receiver();
 	while (left) {
 		__u8 sign;
 
-		what = take_byte() % 10;
+		what = take_byte() % 16;
 		sign = take_byte();
 		pass_time();
 		take(&skops.snd_una, sizeof(skops.snd_una));
 		skops.snd_nxt = skops.snd_una + take_byte();
 		skops.packets_out = take_byte() % 4;
 		skops.lost_out = take_byte() % 4;
-		end_packet(take_byte() % 11 * 4);
-		take(packet + sizeof(struct tcphdr),
-		     packet_len - sizeof(struct tcphdr));
+		take_options();
 		put_snd_ack(skops.snd_una + sign);
 		if (sign & 1)
 			put_tag(&the_keys.key[sign >> 1 & 1]);
-		if (what < 5)
-			call_host(events[what], 0);
+		if (what < 5 || what >= 10)
+			call_host(events[what < 5 ? what : 4], 0);
 		else if (what < 7)
 			send_segment();
 		else if (what < 8)
@@ -299,12 +365,11 @@ static void fuzz_host(void)
 #define IP6	14		/* where no tag is in the way */
 #define BEHIND	54
 
-/* Checksum and ICRC of what may be a CNP; nobody finds them by chance */
+/* Writes the checksum and the ICRC of a packet that may be a CNP: chance does not find them */
 static void put_sums(void)
 {
-	__u32 at = packet_len - sizeof(struct hpccpp_cnp), i;
+	__u32 at = packet_len - sizeof(struct hpccpp_cnp);
 	struct hpccpp_cnp c;
-	__u64 sum;
 
 	if (packet_len < BEHIND + sizeof(c))
 		return;
@@ -312,13 +377,7 @@ static void put_sums(void)
 	c.icrc = hpccpp_cnp_icrc(packet + 22, packet + 38, &c);
 	c.check = 0;
 	__builtin_memcpy(packet + at, &c, sizeof(c));
-	sum = IPPROTO_UDP + sizeof(c);
-	for (i = 22; i < BEHIND; i++)
-		sum += i & 1 ? packet[i] : packet[i] << 8;
-	for (i = 0; i < sizeof(c); i++)
-		sum += i & 1 ? packet[at + i] : packet[at + i] << 8;
-	c.check = bpf_htons(~fold(sum)) ?: 0xffff;
-	__builtin_memcpy(packet + at, &c, sizeof(c));
+	put16(packet + at + 6, ~l4_sum(packet + 14, true, packet + at, sizeof(c), IPPROTO_UDP));
 }
 
 /* "with" has to be the same as "without", but for a header behind IPv6's. */
@@ -401,14 +460,15 @@ static void one_roce(void)
 	__u64 added = cnp_counts[HPCCPP_CS_TRACE_ADDED];
 	__u64 removed = cnp_counts[HPCCPP_CS_TRACE_REMOVED];
 	__u8 old[sizeof(packet)], what = take_byte();
+	bool out = !(what & 2);
 	struct __sk_buff skb = {};
 	__u32 old_len, at, i;
 	struct ipv6hdr ip;
 	struct roce roce;
 	int act;
 
-	take_packet(&skb);
-	if (what & 1)
+	take_packet(&skb, true);
+	if (!(what & 1))
 		put_sums();
 	at = ipv6_offset(&skb, &ip);
 	if (at) {
@@ -418,7 +478,7 @@ static void one_roce(void)
 	}
 	old_len = packet_len;
 	__builtin_memcpy(old, packet, sizeof(old));
-	if (what & 2) {
+	if (out) {
 		act = hpccpp_cnp_out(&skb);
 		TRUE_OR_TRAP(act == TC_ACT_UNSPEC);
 		if (at)
@@ -429,10 +489,10 @@ static void one_roce(void)
 	}
 	TRUE_OR_TRAP(!skb.tstamp || skb.tstamp <= now + HPCCPP_CNP_HELD);
 	if (cnp_counts[HPCCPP_CS_TRACE_ADDED] != added) {
-		TRUE_OR_TRAP(what & 2 && the_cnp.hops);
+		TRUE_OR_TRAP(out && the_cnp.hops);
 		check_header(packet, packet_len, old, old_len);
 	} else if (cnp_counts[HPCCPP_CS_TRACE_REMOVED] != removed) {
-		TRUE_OR_TRAP(!(what & 2) && the_cnp.hops);
+		TRUE_OR_TRAP(!out && the_cnp.hops);
 		check_header(old, old_len, packet, packet_len);
 	} else {
 		TRUE_OR_TRAP(packet_len == old_len &&
@@ -482,6 +542,7 @@ int LLVMFuzzerTestOneInput(const __u8 *data, unsigned long size)
 	input = data;
 	left = size;
 	now = 1;
+	prng = 0x9e3779b97f4a7c15ULL;	/* of frames.h: an input has one result */
 	fuzz[take_byte() % 4]();
 	return 0;
 }

@@ -1,9 +1,124 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The port agent's part of fuzz.c: packets that leave by a port, and what comes to one.
+ * Part of fuzz.c: builds packets of the kinds that the agents of ports and of RoCEv2 hosts
+ * read, and runs the port agent on those that leave by a port and those that come in.
  */
 
-/* True if lo to hi are one record's bytes in a well-formed collect of this header. */
+/* --- Packets ------------------------------------------------------------------- */
+
+/* Extension headers of IPv6, "next" left out: a trace, Fast CNPs of either form, and others */
+static const struct { __u8 type, len, b[64]; } extensions[] = {
+	{ IPPROTO_HOPOPTS, 48, { 0, 5, 1, 0, 0x31, 38, 0, 0, 0, 1, 7 << 3, 7, 0xf2, 0x0c,
+				 [44] = 1, 2 } },
+	{ IPPROTO_HOPOPTS, 48, { 0, 5, 1, 0, 0x31, 38, 0, 0, 0, 1, 7 << 3, 0, 0xf2, 0x0c,
+				 [44] = 1, 2 } },
+	{ IPPROTO_DSTOPTS, 24, { 0, 2, 1, 2, 0, 0, HPCCPP_FCNP_TYPE1, 16, 0xfd } },
+	{ IPPROTO_DSTOPTS, 64, { 0, 7, 1, 0, HPCCPP_FCNP_TYPE2, 54, 0, 0, 0, 1, 7 << 3, 0, 0xf2,
+				 0x0c, [16] = 0x3f, 0, 0, 1, 0, 1, 0, 2, 0, 0, 0, 1, 0, 1, 0, 0,
+				 0, 1, 0x5f, 0x90, 0, 1, 0, 0, 29 << 2,
+				 [44] = 0xfd, [60] = 1, 2 } },
+	{ IPPROTO_ROUTING, 24, { 0, 2, 4, 1, [8] = 0xfd, 3 } },
+	{ IPPROTO_FRAGMENT, 8, {} },
+	{ IPPROTO_AH, 24, { 0, 4 } },
+};
+
+/* Packets of RoCEv2: an extension header (1: the first above), BTH opcode, UDP length */
+static const struct { __u8 extension, opcode, len; } roce_kinds[] = {
+	{ 0, 4, 28 }, { 3, HPCCPP_ROCE_CNP, 40 }, { 4, HPCCPP_ROCE_CNP, 40 }, { 0, 0x11, 28 },
+	{ 0, HPCCPP_ROCE_CNP, 40 }, { 1, 4, 28 }, { 0, 0x0c, 28 }, { 0, 4, 32 },
+};
+
+/* A packet of RoCEv2, with up to two more extension headers */
+static void take_roce(void)
+{
+	__u8 *p = packet + 54, *next = packet + 20, what = take_byte(), more = take_byte();
+	__u8 pair = take_byte(), opcode = roce_kinds[what % 8].opcode;
+	__u32 len = roce_kinds[what % 8].len, i = roce_kinds[what % 8].extension;
+
+	__builtin_memset(packet, 0, sizeof(packet));
+	put16(packet + 12, 0x86dd);
+	put32(packet + 14, 0x60000000 | (what & 0x80 ? 3 << 20 : 0));	/* marked */
+	packet[21] = 64;
+	/* the host's peer, or a switch on the path */
+	packet[22] = what & 0x40 ? 0xfc : 0xfd;
+	packet[38] = 0xfd;
+	for (more = more < 0xc0 ? 0 : more & 0x3f; i || more; more /= 8) {
+		i = i ? i - 1 : more % 8 % (sizeof(extensions) / sizeof(extensions[0]));
+		*next = extensions[i].type;
+		__builtin_memcpy(p, extensions[i].b, extensions[i].len);
+		next = p;
+		p += extensions[i].len;
+		i = 0;
+	}
+	*next = IPPROTO_UDP;
+	put16(p, 1000);
+	put16(p + 2, HPCCPP_ROCE_PORT);
+	put16(p + 4, len);
+	put16(p + 6, what & 0x20 ? 0x1234 : 0);
+	p[8] = opcode;
+	put16(p + 10, 0xffff);
+	put32(p + 12, 16 + (pair & 0x80 ? pair % 8 : 0));
+	if (opcode != HPCCPP_ROCE_CNP)
+		put32(p + 16, 0x80000001);
+	packet_len = p + len - packet;
+	put16(packet + 18, packet_len - 54);
+}
+
+/* A segment whose options are those of a layout and one of ours, or the response to it */
+static void take_segment(bool respond)
+{
+	static const struct { __u8 len; __u8 b[20]; } layouts[] = {
+		{}, { 12, { 1, 1, 8, 10 } }, { 12, { 1, 1, 5, 10 } }, { 20, { 1, 1, 19, 18 } },
+		{ 4, { 2, 4 } }, { 20, { 2, 4, 0, 0, 4, 2, 8, 10, [16] = 1, 3, 3, 7 } },
+	};
+	static const __u8 flags[] = { 0x10, 0x18, 2, 18 };
+	static const struct hpccpp_int r = { .link = 5, .rate = 0x864, .U = 70 };
+	__u8 what = take_byte(), shape = take_byte(), opts[40] = {};
+	__u32 at = layouts[what % 6].len, len = 4 + take_byte() % 10 * 4;
+	struct frame f;
+
+	if (len > sizeof(opts) - at)
+		len = sizeof(opts) - at;
+	__builtin_memcpy(opts, layouts[what % 6].b, at);
+	put_header(opts + at, len, shape & 0x80 ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT);
+	take(opts + at + HPCCPP_OPT_HDR, len - HPCCPP_OPT_HDR);
+	segment(&f, &shapes[respond ? shape & 1 : shape % SHAPES], flags[what >> 6], opts,
+		at + len, 20);
+	packet_len = f.len;
+	__builtin_memcpy(packet, f.b, f.len);
+	if (respond)
+		packet_len = response_to(packet, &f, &r, what & 8);
+}
+
+/* A packet of one of these kinds, or of any bytes. Some bytes of it change, or it is cut. */
+static void take_packet(struct __sk_buff *skb, bool roce)
+{
+	__u8 kind = take_byte(), i;
+
+	switch (roce && (kind & 3) < 3 ? 0 : kind & 3) {
+	case 0:
+		take_roce();
+		break;
+	case 3:
+		packet_len = take_byte() % PACKET_MOST;
+		take(packet, packet_len);
+		break;
+	default:
+		take_segment(kind & 1);
+	}
+	for (i = kind >> 2 & 3; i > 1; i--)
+		packet[take_byte() % PACKET_MOST] = take_byte();
+	if (kind >> 4 == 15)
+		packet_len = take_byte() % PACKET_MOST;
+	skb->len = packet_len;
+	skb->ingress_ifindex = 1;
+	if (packet_len >= sizeof(struct ethhdr))
+		__builtin_memcpy(&skb->protocol, packet + 12, 2);
+}
+
+/* --- The port agent -------------------------------------------------------------- */
+
+/* Returns true if the bytes lo to hi are in one record of a well-formed request. */
 static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
 {
 	__u32 end = tcp + (p[tcp + 12] >> 4) * 4;
@@ -26,18 +141,13 @@ static bool in_record(const __u8 *p, __u32 tcp, __u32 lo, __u32 hi)
 
 static __u16 sum_from(const __u8 *p, __u32 at, __u32 end)
 {
-	__u64 sum = 0;
-
-	for (; at < end; at++)
-		sum += at & 1 ? p[at] << 8 : p[at];
-	return fold(sum) % 0xffff;
+	return at < end ? folded(add16(p + at, end - at)) % 0xffff : 0;
 }
 
 /* The lengths and the checksum of a CNP, fast or not, have to be right. */
 static void check_cnp(bool fast)
 {
-	__u32 udp = packet_len - sizeof(struct hpccpp_cnp), i;
-	__u64 sum = IPPROTO_UDP + sizeof(struct hpccpp_cnp);
+	__u32 udp = packet_len - sizeof(struct hpccpp_cnp);
 
 	if (fast)
 		TRUE_OR_TRAP(packet[20] == 60 && !(udp % 8 ^ 54 % 8) &&
@@ -45,23 +155,19 @@ static void check_cnp(bool fast)
 	else
 		TRUE_OR_TRAP(packet[20] == IPPROTO_UDP && udp == 54);
 	TRUE_OR_TRAP((packet[18] << 8 | packet[19]) == (int)packet_len - 54);
-	for (i = 22; i < 54; i++)
-		sum += i & 1 ? packet[i] : packet[i] << 8;
-	for (i = udp; i < packet_len; i++)
-		sum += i & 1 ? packet[i] : packet[i] << 8;
-	TRUE_OR_TRAP(fold(sum) == 0xffff);
+	TRUE_OR_TRAP(l4_sum(packet + 14, true, packet + udp, packet_len - udp,
+			    IPPROTO_UDP) == 0xffff);
 }
 
-/* Whatever becomes of a packet on ingress has to be right, in length and checksum. */
+/* What becomes of a packet on ingress has to be right, in length and checksum. */
 static void run_ingress(struct __sk_buff *skb)
 {
 	__u64 accepted = stats[HPCCPP_PS_ACCEPTED];
 	__u64 responded = stats[HPCCPP_PS_RESPONDED];
 	__u64 sent = stats[HPCCPP_PS_CNP_SENT];
-	__u32 at = skb->protocol == bpf_htons(ETH_P_IP) ? 34 : 54;
-	__u32 addresses = at == 34 ? 26 : 22, n = at == 34 ? 4 : 16, i;
+	bool v4 = skb->protocol == bpf_htons(ETH_P_IP);
+	__u32 at = v4 ? 34 : 54, n = v4 ? 4 : 16;
 	__u8 old[sizeof(packet)], proto;
-	__u64 sum;
 
 	__builtin_memcpy(old, packet, sizeof(old));
 	if (has_roce)
@@ -73,24 +179,15 @@ static void run_ingress(struct __sk_buff *skb)
 		check_cnp(true);
 		return;
 	}
-	if (stats[HPCCPP_PS_ACCEPTED] != accepted)
-		proto = IPPROTO_TCP;
-	else if (stats[HPCCPP_PS_RESPONDED] != responded)
-		proto = IPPROTO_UDP;
-	else
+	if (stats[HPCCPP_PS_ACCEPTED] == accepted && stats[HPCCPP_PS_RESPONDED] == responded)
 		return;
-	sum = proto + packet_len - at;
-	for (i = addresses; i < packet_len; i++)
-		sum += i & 1 ? packet[i] : packet[i] << 8;
-	TRUE_OR_TRAP(fold(sum) == 0xffff);
-	sum = 0;
-	for (i = 14; at == 34 && i < at; i++)
-		sum += i & 1 ? packet[i] : packet[i] << 8;
-	TRUE_OR_TRAP(at != 34 || fold(sum) == 0xffff);
-	TRUE_OR_TRAP(packet[at == 34 ? 23 : 20] == proto);
+	proto = packet[v4 ? 23 : 20];
+	TRUE_OR_TRAP(proto == (stats[HPCCPP_PS_ACCEPTED] != accepted ? IPPROTO_TCP : IPPROTO_UDP));
+	TRUE_OR_TRAP(sum_of(packet, packet_len) == 0xffff);
+	TRUE_OR_TRAP(!v4 || folded(add16(packet + 14, 20)) == 0xffff);
 	if (proto != IPPROTO_UDP)
 		return;
-	/* who is asked, and by which port: as it was; who is told, and the other */
+	/* port and sequence number of the segment; its ends, in the order that "to" says */
 	TRUE_OR_TRAP(!__builtin_memcmp(packet + at + 10, old + at, 2) &&
 		     !__builtin_memcmp(packet + at + 12, old + at + 4, 4));
 	TRUE_OR_TRAP(!__builtin_memcmp(packet + at - n, old + at -
@@ -99,90 +196,78 @@ static void run_ingress(struct __sk_buff *skb)
 				       (the_response.to ? 2 * n : n), n));
 }
 
-static void take_packet(struct __sk_buff *skb)
-{
-	packet_len = take_byte() % PACKET_MOST;
-	take(packet, packet_len);
-	skb->len = packet_len;
-	skb->ingress_ifindex = 1;
-	if (packet_len >= sizeof(struct ethhdr))
-		__builtin_memcpy(&skb->protocol, packet + 12, 2);
-}
-
-/* Packets that the agent has seen by kind, which are all */
-static __u64 kinds(void)
-{
-	static const __u32 kind[] = HPCCPP_PORT_STAT_KINDS;
-	__u64 sum = 0;
-	__u32 i;
-
-	for (i = 0; i < sizeof(kind) / sizeof(kind[0]); i++)
-		sum += stats[kind[i]];
-	return sum;
-}
-
-/* Not static: it has to be run itself, and not a copy of it inside another. */
+/* Not static: the function itself has to run, and not a copy of it inside another. */
 int (*port_set)(struct __sk_buff *skb) = hpccpp_port_set;
 
-/* What comes from another, and may be a response */
+/* A packet from another host, which may be a response */
 static void one_arrival(void)
 {
 	struct __sk_buff skb = {};
+	__be32 seq;
 
 	the_sk.state = take_byte() % 11;
-	take(&the_tp.snd_una, sizeof(the_tp.snd_una));
+	take_packet(&skb, false);
+	/* most often a segment in flight */
+	memcpy(&seq, packet + (skb.protocol == bpf_htons(ETH_P_IP) ? 46 : 66), sizeof(seq));
+	the_tp.snd_una = bpf_ntohl(seq);
+	the_tp.snd_una += (__s8)take_byte();
 	the_tp.snd_nxt = the_tp.snd_una + take_byte();
 	the_tp.rcv_nxt = the_tp.snd_una;
-	take_packet(&skb);
 	run_ingress(&skb);
-	/* no packet runs this: what it is told is the command's */
+	/* no packet runs this: the command does */
 	skb.mark = the_port.cfg.queues;
 	TRUE_OR_TRAP(port_set(&skb) == TC_ACT_UNSPEC);
 }
 
+/* Returns the sum of n counters; their indexes are in "of", or are the first ones */
+static __u64 sum_counters(const __u32 *of, __u32 n)
+{
+	__u64 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < n; i++)
+		sum += stats[of ? of[i] : i];
+	return sum;
+}
+
 static void one_packet(void)
 {
-	struct __sk_buff skb = {};
+	static const __u32 kinds[] = HPCCPP_PORT_STAT_KINDS;
+	static const __u32 n_kinds = sizeof(kinds) / sizeof(kinds[0]);
+	__u64 marked = stats[HPCCPP_PS_CNP_MARKED];
+	__u64 seen = sum_counters(kinds, n_kinds);
+	__u64 did = sum_counters(NULL, HPCCPP_PS_SEGMENTS);
 	__u32 i, tcp, lo = sizeof(packet), hi = 0;
-	__u64 did = 0, before = 0, seen = kinds(), marked = stats[HPCCPP_PS_CNP_MARKED];
+	bool responds = the_port.cfg.respond && has_extras;
+	struct __sk_buff skb = {};
 	__u8 old[sizeof(packet)];
 	__u16 proto;
+	int act;
 
-	take_packet(&skb);
+	take_packet(&skb, false);
 	skb.wire_len = take_range(0, 70000);
 	skb.gso_segs = take_byte();
 	skb.gso_size = take_byte();
 	skb.queue_mapping = take_byte() & 1;
 	skb.hash = take_byte();
 	__builtin_memcpy(old, packet, sizeof(old));
-	for (i = 0; i < HPCCPP_PS_SEGMENTS; i++)
-		before += stats[i];
+	act = has_roce ? hpccpp_port_cnp(&skb) :
+	      has_extras ? hpccpp_port_ext(&skb) : hpccpp_port(&skb);
+	TRUE_OR_TRAP(act == TC_ACT_UNSPEC ||
+		     (act == TC_ACT_SHOT && has_roce && the_roce.border));
 
-	if (has_roce) {
-		int act = hpccpp_port_cnp(&skb);
-
-		TRUE_OR_TRAP(act == TC_ACT_UNSPEC ||
-			     (act == TC_ACT_SHOT && the_roce.border));
-	} else {
-		TRUE_OR_TRAP((has_extras ? hpccpp_port_ext(&skb) :
-			      hpccpp_port(&skb)) == TC_ACT_UNSPEC);
-	}
-
-	for (i = 0; i < HPCCPP_PS_SEGMENTS; i++)
-		did += stats[i];
-	/* once each, but what leaves the domain, which is dropped; another error counts too */
-	seen = kinds() - seen;
-	TRUE_OR_TRAP((seen || the_roce.border) &&
-		     seen <= 1 + (the_port.cfg.respond && has_extras) + has_roce);
-	/* a segment that was written into may be answered, too */
-	TRUE_OR_TRAP(did - before <= 1 + (the_port.cfg.respond && has_extras) +
-				     2 * has_roce);
+	/* each packet counts once, unless it is dropped at the border; an error counts again */
+	seen = sum_counters(kinds, n_kinds) - seen;
+	TRUE_OR_TRAP((seen || the_roce.border) && seen <= 1U + responds + has_roce);
+	/* a segment that is written into may be answered as well */
+	did = sum_counters(NULL, HPCCPP_PS_SEGMENTS) - did;
+	TRUE_OR_TRAP(did <= 1U + responds + 2 * has_roce);
 	TRUE_OR_TRAP(stats[HPCCPP_PS_CNP_MARKED] == marked ||
 		     (the_roce.ecn && !the_roce.capables));
 	TRUE_OR_TRAP(the_port.U <= HPCCPP_U_LIMIT);
 	tcp = ip_offset(&skb, &proto);
 	tcp = tcp_offset(&skb, tcp, proto, NULL);
-	/* what is not TCP, a trace is written into */
+	/* traces are written into packets that are not TCP */
 	for (i = 0; i < packet_len && (tcp || !has_roce); i++) {
 		if (packet[i] == old[i])
 			continue;
@@ -194,8 +279,7 @@ static void one_packet(void)
 			lo = i;
 	}
 	if (tcp)
-		TRUE_OR_TRAP(sum_from(packet, tcp, packet_len) ==
-			     sum_from(old, tcp, packet_len));
+		TRUE_OR_TRAP(sum_from(packet, tcp, packet_len) == sum_from(old, tcp, packet_len));
 	if (hi)
 		TRUE_OR_TRAP(in_record(old, tcp, lo, hi));
 	TRUE_OR_TRAP(!skb.mark);
@@ -238,7 +322,7 @@ static void fuzz_port(void)
 		.interval = 1000, .mark = MARK, .port = HPCCPP_RESPONSE_PORT,
 		.accepts = 1, .to = what >> 4 & 1, .addr4 = { 10 }, .addr6 = { 0xfd },
 	};
-	n_prefixes = 1;		/* all */
+	n_prefixes = 1;		/* of length 0: all */
 	__builtin_memset(answered_bits, 0, sizeof(answered_bits));
 	while (left) {
 		pass_time();
