@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of what the command reads from netlink: qdiscs, the rate of an htb, filters.
- * libmnl's sockets are those below, and answer with what a test has put there.
+ * Unit tests of the command's netlink code: qdiscs, the rate of an htb, devices, filters.
+ * A test fills the answers that the sockets below return.
  */
-#include <stdlib.h>
 #include <linux/gen_stats.h>
 #include <linux/if_link.h>
 #include <linux/pkt_cls.h>
@@ -136,60 +135,61 @@ static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
 
 void qdiscs_are_read(void **state)
 {
-	static const struct qdisc want[] = {
-		{ 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 5ULL << 32, 3000, 4 },
-		{ 7, 0x20000, 0x10001, "netem", 80000000000, false, 0, 0, 0 },
-		{ 7, 0x30000, 0x10002, "tbf", 24000, false, 0, 0, 0 },
-		{ 7, 0x40000, 0x10003, "tbf", 64000000000, false, 0, 0, 0 },
-		{ 7, 0x50000, 0x10004, "tbf", 0, false, 0, 0, 0 },
-		{ 7, 0x60000, 0x10005, "pfifo", 0, false, 0, 0, 0 },
+	static const struct {
+		struct qdisc is;
+		__u32 rate;		/* attributes of its options */
+		__u64 rate64;
+		size_t cut;
+	} list[] = {
+		{ { 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 5ULL << 32, 3000, 4 }, 2000 },
+		{ { 7, 0x20000, 0x10001, "netem", 80000000000 }, -1, 10000000000 },
+		{ { 7, 0x30000, 0x10002, "tbf", 24000 }, 3000 },
+		{ { 7, 0x40000, 0x10003, "tbf", 64000000000 }, -1, 8000000000 },
+		/* options that are too short, and those of a qdisc without a rate */
+		{ { 7, 0x50000, 0x10004, "tbf", 0 }, 3000, 0, 4 },
+		{ { 7, 0x60000, 0x10005, "pfifo", 0 }, 3000 },
 	};
 	struct nlmsghdr *nlh;
-	struct qdisc *list;
-	size_t n, i;
+	struct qdisc *read;
+	size_t n, i, dump;
 
 	no_answers();
 	interrupted = 1;
-	for (i = 0; i < 2; i++) {
-		nlh = begin(i, want[0].handle, want[0].parent, 0, "netem");
-		put_netem(nlh, 5, 2000, 0);
-		put_stats(nlh, 3000, 4);
-		end(i, nlh);
-		nlh = begin(i, want[1].handle, want[1].parent, 0, "netem");
-		put_netem(nlh, 0, ~0U, 10000000000);
-		end(i, nlh);
-		nlh = begin(i, want[2].handle, want[2].parent, 0, "tbf");
-		put_tbf(nlh, 3000, 0, 0);
-		end(i, nlh);
-		nlh = begin(i, want[3].handle, want[3].parent, 0, "tbf");
-		put_tbf(nlh, ~0U, 8000000000, 0);
-		end(i, nlh);
-		nlh = begin(i, want[4].handle, want[4].parent, 0, "tbf");
-		put_tbf(nlh, 3000, 0, 4);
-		end(i, nlh);
-		nlh = begin(i, want[5].handle, want[5].parent, 0, "pfifo");
-		put_tbf(nlh, 3000, 0, 0);
-		end(i, nlh);
+	for (dump = 0; dump < 2; dump++) {
+		for (i = 0; i < ARRAY_SIZE(list); i++) {
+			const struct qdisc *q = &list[i].is;
+
+			nlh = begin(dump, q->handle, q->parent, 0, q->kind);
+			if (!strcmp(q->kind, "netem"))
+				put_netem(nlh, q->delay ? 5 : 0, list[i].rate, list[i].rate64);
+			else
+				put_tbf(nlh, list[i].rate, list[i].rate64, list[i].cut);
+			if (q->backlog)
+				put_stats(nlh, q->backlog, q->drops);
+			end(dump, nlh);
+		}
 	}
-	assert_int_equal(qdisc_list(&list, &n), EXIT_DONE);
-	/* the first was interrupted: it counts for nothing */
+	assert_int_equal(qdisc_list(&read, &n), EXIT_DONE);
+	/* the first dump was interrupted and is read again */
 	assert_int_equal(dumps, 2);
-	assert_int_equal(n, ARRAY_SIZE(want));
+	assert_int_equal(n, ARRAY_SIZE(list));
 	for (i = 0; i < n; i++) {
-		assert_int_equal(list[i].ifindex, want[i].ifindex);
-		assert_int_equal(list[i].handle, want[i].handle);
-		assert_int_equal(list[i].parent, want[i].parent);
-		assert_string_equal(list[i].kind, want[i].kind);
-		assert_int_equal(list[i].rate, want[i].rate);
-		assert_int_equal(list[i].delay, want[i].delay);
-		assert_int_equal(list[i].bytes, want[i].bytes);
-		assert_int_equal(list[i].backlog, want[i].backlog);
-		assert_int_equal(list[i].drops, want[i].drops);
-		assert_ptr_equal(find_qdisc(list, n, 7, want[i].parent), &list[i]);
+		const struct qdisc *q = &list[i].is;
+
+		assert_int_equal(read[i].ifindex, q->ifindex);
+		assert_int_equal(read[i].handle, q->handle);
+		assert_int_equal(read[i].parent, q->parent);
+		assert_string_equal(read[i].kind, q->kind);
+		assert_int_equal(read[i].rate, q->rate);
+		assert_int_equal(read[i].delay, q->delay);
+		assert_int_equal(read[i].bytes, q->bytes);
+		assert_int_equal(read[i].backlog, q->backlog);
+		assert_int_equal(read[i].drops, q->drops);
+		assert_ptr_equal(find_qdisc(read, n, 7, q->parent), &read[i]);
 	}
-	assert_null(find_qdisc(list, n, 8, TC_H_ROOT));
-	assert_null(find_qdisc(list, n, 7, TC_H_INGRESS));
-	free(list);
+	assert_null(find_qdisc(read, n, 8, TC_H_ROOT));
+	assert_null(find_qdisc(read, n, 7, TC_H_INGRESS));
+	free(read);
 }
 
 static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __u32 ceil)
@@ -203,32 +203,11 @@ static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __
 	end(n, nlh);
 }
 
-/* Of the root class of this htb alone, and the less of its rate and ceiling */
-void rate_of_htb(void **state)
-{
-	struct qdisc q = { .ifindex = 7, .handle = 0x10000 };
-
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 9000);
-	put_class(0, 0x10002, 0x10001, 100, 100);
-	put_class(0, 0x20001, TC_H_ROOT, 300, 300);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
-	assert_int_equal(q.rate, 40000);
-	assert_int_equal(asked[0].tcm_ifindex, 7);
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
-	assert_int_equal(q.rate, 32000);
-	no_answers();
-	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
-	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
-	catch(&stderr);
-	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_SYSTEM);
-	assert_string_equal(caught(), "Error: htb on d0 has 2 root classes: for its rate to be known it must be one.\n");
-}
-
-/* As `show` asks, which says nothing of an htb that it cannot tell a rate of */
-void rate_of_any_qdisc(void **state)
+/*
+ * The rate is the smaller of the rate and the ceiling of the root class of this htb alone.
+ * `show` reports no error if there are several root classes.
+ */
+void rate_of_htb_is_that_of_its_root_class(void **state)
 {
 	struct qdisc q = { .ifindex = 7, .handle = 0x10000, .kind = "tbf", .rate = 24000 };
 
@@ -238,11 +217,26 @@ void rate_of_any_qdisc(void **state)
 	strcpy(q.kind, "htb");
 	q.rate = 0;
 	put_class(0, 0x10001, TC_H_ROOT, 5000, 9000);
+	put_class(0, 0x10002, 0x10001, 100, 100);
+	put_class(0, 0x20001, TC_H_ROOT, 300, 300);
 	assert_int_equal(qdisc_rate(&q), 40000);
+	assert_int_equal(asked[0].tcm_ifindex, 7);
 	no_answers();
 	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
+	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
+	assert_int_equal(q.rate, 32000);
+	q.rate = 0;
 	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
+	dumps = 0;
+	capture();
+	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_SYSTEM);
+	release();
+	assert_has(err, "htb on d0 has 2 root classes");
+	dumps = 0;
+	capture();
 	assert_int_equal(qdisc_rate(&q), 0);
+	release();
+	assert_string_equal(err, "");
 }
 
 void devices_are_read(void **state)
@@ -285,7 +279,7 @@ static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
 	end(n, nlh);
 }
 
-void filters_are_ours_by_their_place(void **state)
+void filters_in_our_place_are_found(void **state)
 {
 	struct filters f;
 
@@ -306,7 +300,7 @@ void filters_are_ours_by_their_place(void **state)
 	assert_int_equal(clsact_filters(7, &f), EXIT_DONE);
 	assert_int_equal(f.count, 1);
 	assert_false(f.taken || f.taken_in);
-	/* beside another eBPF filter of that preference there is room, but not beside u32 */
+	/* another eBPF filter may have that preference, a u32 filter leaves no room there */
 	no_answers();
 	put_filter(0, false, HPCCPP_TC_PRIO, 2, "bpf");
 	put_filter(1, true, HPCCPP_TC_PRIO, 0x80000000, "u32");

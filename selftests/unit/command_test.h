@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of command_test share. */
+/* Shared by the unit tests of the command: captures what it prints, runs command lines. */
 #ifndef HPCCPP_COMMAND_TEST_H
 #define HPCCPP_COMMAND_TEST_H
 
@@ -8,23 +8,107 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <fnmatch.h>
 #include <cmocka.h>
 
 #include "hpccpp.h"
 
-/* cmocka hands every test a state, and few want one */
+/* cmocka passes a state to each test, and few use it; rows of tables may end early */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-/* Catches what is printed to stdout or stderr from here on. */
-void catch(FILE **what);
-/* What was printed since; good until the next call */
-const char *caught(void);
+static char *out, *err;		/* output and messages of the last run */
+static bool discard;		/* output too large to keep: out stays empty */
+static FILE *real_stdout, *real_stderr;
 
+/* Captures stdout and stderr until release(). */
+static inline void capture(void)
+{
+	static size_t out_len, err_len;
+
+	free(out);
+	free(err);
+	out = NULL;
+	real_stdout = stdout;
+	real_stderr = stderr;
+	stdout = discard ? fopen("/dev/null", "w") : open_memstream(&out, &out_len);
+	stderr = open_memstream(&err, &err_len);
+	assert_true(stdout && stderr);
+}
+
+static inline void release(void)
+{
+	fclose(stdout);
+	fclose(stderr);
+	stdout = real_stdout;
+	stderr = real_stderr;
+}
+
+/* Runs a command with the words of a line, '' for an empty one; returns its status. */
+static inline int run(int (*command)(int argc, char **argv), const char *line)
+{
+	static char words[512];
+	char *argv[64], *save = NULL;
+	int argc = 0, status;
+
+	assert_true(strlen(line) < sizeof(words));
+	strcpy(words, line);
+	while ((argv[argc] = strtok_r(argc ? NULL : words, " ", &save))) {
+		if (!strcmp(argv[argc], "''"))
+			*argv[argc] = '\0';
+		argc++;
+	}
+	capture();
+	status = command(argc, argv);
+	release();
+	return status;
+}
+
+/* Fails unless the text matches the pattern: '*' stands for any characters. */
+static inline void assert_like(const char *text, const char *pattern)
+{
+	if (fnmatch(pattern, text, FNM_NOESCAPE))
+		fail_msg("\"%s\" is not like \"%s\"", text, pattern);
+}
+
+/* The same for a part of the text */
+static inline void assert_has(const char *text, const char *pattern)
+{
+	char whole[512];
+
+	snprintf(whole, sizeof(whole), "*%s*", pattern);
+	assert_like(text, whole);
+}
+
+/* Returns an entry of an object as plain JSON, "none" if there is none. */
+static inline const char *entry(struct json_object *of, const char *key)
+{
+	struct json_object *value = json_object_object_get(of, key);
+
+	return value ? json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+						      JSON_C_TO_STRING_NOSLASHESCAPE) : "none";
+}
+
+struct entry {
+	const char *key, *value;	/* the last has no key */
+};
+
+static inline void assert_entries(struct json_object *of, const struct entry *want)
+{
+	for (; want->key; want++) {
+		if (strcmp(entry(of, want->key), want->value))
+			fail_msg("%s is %s, not %s", want->key, entry(of, want->key), want->value);
+	}
+}
+
+#define ENTRIES(...)	((const struct entry[]){ __VA_ARGS__, {} })
+
+/* command_netlink.c */
 void qdiscs_are_read(void **state);
-void rate_of_htb(void **state);
-void rate_of_any_qdisc(void **state);
+void rate_of_htb_is_that_of_its_root_class(void **state);
 void devices_are_read(void **state);
-void filters_are_ours_by_their_place(void **state);
+void filters_in_our_place_are_found(void **state);
 
 #endif /* HPCCPP_COMMAND_TEST_H */

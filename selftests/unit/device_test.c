@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of what the command makes of a port's device: whether a port can be on it, and
- * what is another than it was. The device, with its qdiscs and filters, is the one below.
+ * Unit tests of the checks of a port's device: whether it can have a port, and what has changed
+ * since the port was added. The device, its qdiscs and filters are those below.
  */
 #include <bpf/bpf.h>
 #include <linux/pkt_sched.h>
@@ -10,12 +10,10 @@
 #include "command_test.h"
 #include "port.h"
 
-const struct field cnp_flow_fields[1];
-
 static struct qdisc qdiscs[3];
 static struct device device;
 static struct filters filters;
-static const char *foremost;	/* another's program that comes first on tcx; NULL: none */
+static const char *foremost;	/* program of others that is first on tcx; NULL: none */
 
 int device_read(int ifindex, struct device *d)
 {
@@ -60,31 +58,9 @@ bool find_before(int ifindex, char *names, size_t size)
 	return foremost;
 }
 
-static FILE *real;
-static char *text;
-static size_t text_len;
-
-void catch(FILE **what)
-{
-	real = *what;
-	*what = open_memstream(&text, &text_len);
-}
-
-const char *caught(void)
-{
-	static char said[1024];
-
-	fclose(stderr);
-	stderr = real;
-	snprintf(said, sizeof(said), "%s", text);
-	free(text);
-	return said;
-}
-
 static struct hpccpp_port_cfg cfg;
-static struct port_now now;
 
-/* A tbf of 50 Mbit/s, or two of them under mq, which the port reads */
+/* Adds a port that reads a tbf of 50 Mbit/s, or several of them under mq. */
 static void add(unsigned int queues)
 {
 	unsigned int i;
@@ -101,96 +77,111 @@ static void add(unsigned int queues)
 					.channels = 2, .kind = "tbf" };
 }
 
-static const char *stale(__u32 queue)
+/* Fails unless the queue's port is up to date, or outdated for a reason like the pattern. */
+static void assert_stale(__u32 queue, const char *pattern)
 {
-	static char said[128];
+	struct port_now now;
+	char said[128];
 
 	port_read_now(&now, qdiscs, ARRAY_SIZE(qdiscs), 7, "d0");
 	now.channels = 2;
 	port_stale(&now, &cfg, queue, said, sizeof(said));
-	return said;
+	if (*pattern)
+		assert_has(said, pattern);
+	else
+		assert_string_equal(said, "");
 }
 
-static void what_has_changed(void **state)
+static void changes_are_found(void **state)
 {
 	add(0);
-	assert_string_equal(stale(0), "");
+	assert_stale(0, "");
 	qdiscs[0].rate = 20000000;
-	assert_string_equal(stale(0), "tbf is 20Mbit, stamped 50Mbit");
+	assert_stale(0, "tbf*20Mbit*50Mbit");
 	cfg.rate_given = 1;
-	assert_string_equal(stale(0), "");
+	assert_stale(0, "");
 	strcpy(qdiscs[0].kind, "netem");
-	assert_string_equal(stale(0), "the qdisc is netem, it was tbf");
+	assert_stale(0, "qdisc*netem*tbf");
 	strcpy(qdiscs[0].kind, "mq");
 	qdiscs[1].parent = qdiscs[0].handle | 1;
-	assert_string_equal(stale(0), "the qdisc is mq, it was tbf");
+	assert_stale(0, "qdisc*mq*tbf");
 	memset(qdiscs, 0, sizeof(qdiscs));
-	assert_string_equal(stale(0), "the qdisc is noqueue, it was tbf");
-	/* where the qdisc is not read its kind is nobody's */
+	assert_stale(0, "qdisc*noqueue*tbf");
+	/* the kind does not matter to a port that does not read the qdisc */
 	cfg.queue = HPCCPP_QUEUE_VIRTUAL;
-	assert_string_equal(stale(0), "");
+	assert_stale(0, "");
 	cfg.rate_given = 0;
-	assert_string_equal(stale(0), "ethtool is 1Gbit, stamped 50Mbit");
+	assert_stale(0, "ethtool*1Gbit*50Mbit");
 	cfg.rate = 1000000000;
-	assert_string_equal(stale(0), "");
+	assert_stale(0, "");
 	cfg.ingress = 1;
-	assert_string_equal(stale(0), "the program on ingress is gone");
+	assert_stale(0, "ingress*gone");
 }
 
-static void what_has_changed_under_mq(void **state)
+static void changes_under_mq_are_found(void **state)
 {
 	add(2);
-	assert_string_equal(stale(0), "");
-	assert_string_equal(stale(1), "");
+	assert_stale(0, "");
+	assert_stale(1, "");
 	qdiscs[2].rate = 20000000;
-	assert_string_equal(stale(0), "");
-	assert_string_equal(stale(1), "tbf is 20Mbit, stamped 50Mbit");
+	assert_stale(0, "");
+	assert_stale(1, "tbf*20Mbit*50Mbit");
 	strcpy(qdiscs[2].kind, "fq");
-	assert_string_equal(stale(1), "the qdisc is fq, it was tbf");
+	assert_stale(1, "qdisc*fq*tbf");
 	qdiscs[2].parent = 0;
-	assert_string_equal(stale(0), "mq has 1 queues, it had 2");
+	assert_stale(0, "mq*1 queue*2");
 	add(2);
 	cfg.channels = 4;
-	assert_string_equal(stale(0), "the device sends by 2 queues, it had 4");
+	assert_stale(0, "2 queues*4");
 	strcpy(qdiscs[0].kind, "tbf");
-	assert_string_equal(stale(0), "the qdisc is tbf, it was mq");
-	/* a virtual queue is that of the device, whose rate is that of all */
+	assert_stale(0, "qdisc*tbf*mq");
+	/* a virtual queue is the device's, and its rate that of all queues */
 	add(2);
 	cfg.queue = HPCCPP_QUEUE_VIRTUAL;
 	cfg.mq = 0;
 	cfg.rate = 100000000;
-	assert_string_equal(stale(0), "");
+	assert_stale(0, "");
 }
 
-static void devices_with_a_link(void **state)
+/* Checks a device for a port; messages are in err. */
+static int checked(struct device is, __u32 queue)
 {
-	struct port_plan p = { .dev = "d0", .cfg.queue = HPCCPP_QUEUE_VIRTUAL,
-			       .qdisc.kind = "fq" };
+	struct port_plan p = { .dev = "d0", .cfg.queue = queue, .qdisc.kind = "fq" };
 	struct device d;
+	int ret;
 
-	device = (struct device){ .type = ARPHRD_NONE, .kind = "wireguard" };
-	catch(&stderr);
-	assert_int_equal(port_check_device(&p, &d), EXIT_SYSTEM);
-	assert_string_equal(caught(), "Error: packets of d0 have no Ethernet header, which a port needs, as it is of kind wireguard: stamp the device that they leave by.\n");
-	device = (struct device){ .type = ARPHRD_ETHER, .kind = "bond", .sent = 5 };
-	assert_int_equal(port_check_device(&p, &d), EXIT_DONE);
-	catch(&stderr);
-	port_note_device(&p, &d);
-	assert_string_equal(caught(), "Warning: d0 has no link of its own, as it is of kind bond: stamp its members instead.\n");
-	assert_int_equal(p.cfg.sent, 5);
-	assert_string_equal(p.cfg.kind, "fq");
-	/* with a shaper of its own it has, and a veth is no upper device */
-	p.cfg.queue = HPCCPP_QUEUE_QDISC;
-	catch(&stderr);
-	port_note_device(&p, &d);
-	p.cfg.queue = HPCCPP_QUEUE_VIRTUAL;
-	strcpy(d.kind, "veth");
-	port_note_device(&p, &d);
-	assert_string_equal(caught(), "");
+	device = is;
+	capture();
+	ret = port_check_device(&p, &d);
+	if (!ret)
+		port_note_device(&p, &d);
+	release();
+	if (!ret) {
+		assert_int_equal(p.cfg.sent, is.sent);
+		assert_string_equal(p.cfg.kind, "fq");
+	}
+	return ret;
 }
 
-/* Those that "port add dev all" takes */
-static void links_of_their_own(void **state)
+static void devices_need_ethernet_and_a_link(void **state)
+{
+	struct device bond = { .type = ARPHRD_ETHER, .kind = "bond", .sent = 5 };
+	struct device veth = { .type = ARPHRD_ETHER, .kind = "veth" };
+	struct device wireguard = { .type = ARPHRD_NONE, .kind = "wireguard" };
+
+	assert_int_equal(checked(wireguard, HPCCPP_QUEUE_VIRTUAL), EXIT_SYSTEM);
+	assert_has(err, "d0*Ethernet*wireguard");
+	assert_int_equal(checked(bond, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
+	assert_has(err, "Warning: d0*link*bond*members");
+	/* a shaper is a link, and a veth is no upper device */
+	assert_int_equal(checked(bond, HPCCPP_QUEUE_QDISC), EXIT_DONE);
+	assert_string_equal(err, "");
+	assert_int_equal(checked(veth, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
+	assert_string_equal(err, "");
+}
+
+/* "port add dev all" selects the devices with a link. */
+static void some_devices_have_a_link(void **state)
 {
 	static const struct { unsigned int type; const char *kind; bool has; } list[] = {
 		{ ARPHRD_ETHER, "", true }, { ARPHRD_ETHER, "veth", true },
@@ -208,31 +199,33 @@ static void links_of_their_own(void **state)
 	}
 }
 
-static void who_is_in_front(void **state)
+static void programs_in_front_are_named(void **state)
 {
+	static const struct { bool ours_first; const char *foremost, *named; } rows[] = {
+		{ true, NULL, "XDP" }, { false, NULL, "bpf*preference 1*lo" },
+		{ false, "cil_to_netdev", "tcx*lo*cil_to_netdev (id 5)" },
+	};
 	static const struct qdisc clsact = { .ifindex = 1, .parent = TC_H_INGRESS };
 	char said[256];
+	size_t i;
 
-	filters = (struct filters){ .first = HPCCPP_TC_PRIO, .first_kind = "bpf",
-				     .ours_first = true };
-	port_in_front(&clsact, 1, "lo", said, sizeof(said));
-	assert_non_null(strstr(said, "XDP"));
-	filters.ours_first = false;
-	port_in_front(&clsact, 1, "lo", said, sizeof(said));
-	assert_non_null(strstr(said, "the bpf filter of preference 1 of lo"));
-	foremost = "cil_to_netdev";
-	port_in_front(&clsact, 1, "lo", said, sizeof(said));
-	assert_non_null(strstr(said, "on tcx of lo comes before the agent: cil_to_netdev (id 5);"));
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		filters = (struct filters){ .first = HPCCPP_TC_PRIO, .first_kind = "bpf",
+					    .ours_first = rows[i].ours_first };
+		foremost = rows[i].foremost;
+		port_in_front(&clsact, 1, "lo", said, sizeof(said));
+		assert_has(said, rows[i].named);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_has_changed),
-		cmocka_unit_test(what_has_changed_under_mq),
-		cmocka_unit_test(devices_with_a_link),
-		cmocka_unit_test(links_of_their_own),
-		cmocka_unit_test(who_is_in_front),
+		cmocka_unit_test(changes_are_found),
+		cmocka_unit_test(changes_under_mq_are_found),
+		cmocka_unit_test(devices_need_ethernet_and_a_link),
+		cmocka_unit_test(some_devices_have_a_link),
+		cmocka_unit_test(programs_in_front_are_named),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of `hpccpp monitor`: what it makes of the readings of an interval, in which order
- * it shows what, and how much of it. The file is linked as it is; the objects and the clock
- * are those below.
+ * Unit tests of `hpccpp monitor`: the values of an interval, and which rows it prints in which
+ * order. The objects and the clock are those below.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "command_test.h"
 
-/* --- The clock, which stands still but for the command's sleep ---------------------------- */
+/* --- The clock, which only the command's sleep advances ------------------------------ */
 
 static long long now_ns;
 
@@ -38,7 +36,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct
 static unsigned int reading;		/* of ports, from 0 */
 static unsigned int bad_reading;	/* 0: none */
 static unsigned int n_ports, n_flows;
-static bool added_anew;			/* the port's counters begin again */
+static bool restarted;			/* the port's counters begin again */
 static int flow_ret;
 static __u64 asked, cnps;
 
@@ -83,7 +81,7 @@ int port_rows(const char *dev, struct json_object *rows)
 		put_ratio(row, "U", reading == 4 ? 2 : .1 * reading);
 		put_num(row, "qlen", reading == 7 ? 64000 : 1000);
 		/* 1.25 MB are 100 Mbit/s of 100 ms */
-		put_num(row, "sent", added_anew && reading ? 5 :
+		put_num(row, "sent", restarted && reading ? 5 :
 			1000000 + now_ns / 100000000 * (625000 + 62500 * i));
 		put_num(row, "drops", 100 + reading);
 		json_object_array_add(rows, row);
@@ -154,57 +152,20 @@ int netns_enter(const char *name)
 	return EXIT_DONE;
 }
 
-int prog_map(int prog, const char *name, size_t value_size)
+/* --- The command --------------------------------------------------------------------- */
+
+static struct json_object *lines;	/* output of JSON */
+
+static int monitor(const char *words)
 {
-	return -1;
-}
+	int ret;
 
-int prog_map_error(const char *name)
-{
-	return EXIT_SYSTEM;
-}
-
-int bpf_map_get_next_key(int fd, const void *key, void *next)
-{
-	return -1;
-}
-
-int bpf_map__update_elem(const struct bpf_map *map, const void *key, size_t key_sz,
-			 const void *value, size_t value_sz, __u64 flags)
-{
-	return 0;
-}
-
-/* --- What is printed ------------------------------------------------------------------------ */
-
-static char *said, *error;
-static struct json_object *lines;
-
-/* The command with these words; its status, and what it says in said, error, and as lines */
-static int run(const char *words)
-{
-	FILE *out = stdout, *err = stderr;
-	char copy[128], *argv[16], *save = NULL, *line;
-	size_t len, err_len;
-	int argc = 0, ret;
-
-	snprintf(copy, sizeof(copy), "%s", words);
-	while ((argv[argc] = strtok_r(argc ? NULL : copy, " ", &save)))
-		argc++;
-	free(said);
-	free(error);
 	json_object_put(lines);
 	lines = json_object_new_array();
 	reading = 0;
-	stdout = open_memstream(&said, &len);
-	stderr = open_memstream(&error, &err_len);
-	ret = monitor_main(argc, argv);
-	fclose(stdout);
-	fclose(stderr);
-	stdout = out;
-	stderr = err;
+	ret = run(monitor_main, words);
 	if (opt.output == OUTPUT_JSON) {
-		char *text = strdup(said);
+		char *line, *save, *text = strdup(out);
 
 		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			json_object_array_add(lines, json_tokener_parse(line));
@@ -218,15 +179,10 @@ static size_t n_lines(void)
 	return json_object_array_length(lines);
 }
 
-/* The value of a key in a line, as text; "none" */
-static const char *value(size_t line, const char *key)
+static void assert_line(size_t line, const struct entry *want)
 {
-	struct json_object *row = json_object_array_get_idx(lines, line);
-
-	return json_object_get_string(json_object_object_get(row, key)) ?: "none";
+	assert_entries(json_object_array_get_idx(lines, line), want);
 }
-
-#define assert_value(line, key, want)	assert_string_equal(value(line, key), want)
 
 static int reset(void **state)
 {
@@ -236,39 +192,31 @@ static int reset(void **state)
 	n_ports = 1;
 	n_flows = 0;
 	bad_reading = 0;
-	added_anew = false;
+	restarted = false;
 	flow_ret = 0;
 	asked = 0;
 	cnps = 0;
 	return 0;
 }
 
-static void ports_over_an_interval(void **state)
+static void ports_have_values_of_an_interval(void **state)
 {
-	assert_int_equal(run("what port count 2"), EXIT_DONE);
+	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 2);
-	assert_value(0, "object", "port");
-	assert_value(0, "tx_rate", "50000000");
-	assert_value(0, "load", "0.500");
-	/* readings 1 to 10, the one at the interval's begin is the one before's */
-	assert_value(0, "U_mean", "0.710");
-	assert_value(0, "U_max", "2.000");
-	assert_value(0, "qlen_mean", "7300");
-	assert_value(0, "qlen_max", "64000");
-	assert_value(0, "new_drops", "10");
-	/* as show has them, at the end */
-	assert_value(0, "U", "1.000");
-	assert_value(0, "qlen", "1000");
-	assert_value(0, "drops", "110");
-	assert_value(0, "time", "1001.000000");
-	assert_value(1, "time", "1002.000000");
-	assert_value(1, "U_mean", "1.550");
-	assert_value(1, "qlen_max", "1000");
-	assert_value(1, "new_drops", "10");
+	/* over readings 1 to 10; reading 0, at the start, belongs to the interval before */
+	assert_line(0, ENTRIES({ "object", "\"port\"" }, { "tx_rate", "50000000" },
+			       { "load", "0.500" }, { "U_mean", "0.710" }, { "U_max", "2.000" },
+			       { "qlen_mean", "7300" }, { "qlen_max", "64000" },
+			       { "new_drops", "10" }));
+	/* the values of show at the end */
+	assert_line(0, ENTRIES({ "U", "1.000" }, { "qlen", "1000" }, { "drops", "110" },
+			       { "time", "1001.000000" }));
+	assert_line(1, ENTRIES({ "time", "1002.000000" }, { "U_mean", "1.550" },
+			       { "qlen_max", "1000" }, { "new_drops", "10" }));
 }
 
-/* Ports are read each 100 ms, and at the end of what is shorter. */
-static void readings_in_an_interval(void **state)
+/* Ports are read every 100 ms and at the end of the interval. */
+static void intervals_have_several_readings(void **state)
 {
 	static const struct { const char *words; unsigned int readings; } list[] = {
 		{ "what port count 1 interval 0.01", 2 }, { "what port count 1 interval 0.19", 2 },
@@ -278,162 +226,148 @@ static void readings_in_an_interval(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		assert_int_equal(run(list[i].words), EXIT_DONE);
+		assert_int_equal(monitor(list[i].words), EXIT_DONE);
 		assert_int_equal(reading, list[i].readings);
 	}
 }
 
-static void a_port_that_begins_anew(void **state)
+static void counters_that_restart_give_no_rate(void **state)
 {
-	added_anew = true;
-	assert_int_equal(run("what port count 2"), EXIT_DONE);
-	assert_value(0, "tx_rate", "none");
-	assert_value(0, "load", "none");
-	assert_value(0, "U_mean", "0.710");
-	assert_value(1, "tx_rate", "0");
+	restarted = true;
+	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
+	assert_line(0, ENTRIES({ "tx_rate", "none" }, { "load", "none" }, { "U_mean", "0.710" }));
+	assert_line(1, ENTRIES({ "tx_rate", "0" }));
 }
 
-static void agents_by_the_second(void **state)
+static void agents_have_rates_per_second(void **state)
 {
-	assert_int_equal(run("interval 2 count 2"), EXIT_DONE);
+	assert_int_equal(monitor("interval 2 count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 6);
-	assert_value(0, "object", "port");
-	assert_value(1, "object", "host");
-	assert_value(1, "asked_rate", "25");
-	assert_value(1, "echoed_rate", "100");
-	assert_value(1, "echoes_rate", "0");
-	assert_value(2, "object", "cnp");
-	assert_value(2, "cnp_rate", "10");
-	assert_value(2, "known", "3");
-	assert_value(2, "held", "2");
-	assert_value(4, "asked_rate", "25");
+	assert_line(0, ENTRIES({ "object", "\"port\"" }));
+	assert_line(1, ENTRIES({ "object", "\"host\"" }, { "asked_rate", "25" },
+			       { "echoed_rate", "100" }, { "echoes_rate", "0" }));
+	assert_line(2, ENTRIES({ "object", "\"cnp\"" }, { "cnp_rate", "10" }, { "known", "3" },
+			       { "held", "2" }));
+	assert_line(4, ENTRIES({ "asked_rate", "25" }));
 }
 
-static void what_is_shown(void **state)
+/* A selection of flows excludes the other objects. */
+static void objects_and_flows_are_selected(void **state)
 {
+	static const struct { const char *words; size_t lines; struct entry first[2]; } list[] = {
+		{ "", 9, { { "object", "\"port\"" } } },
+		{ "what all", 9, { { "object", "\"port\"" } } },
+		{ "what flow", 6, { { "object", "\"flow\"" } } },
+		{ "what cnp", 1, { { "object", "\"cnp\"" } } },
+		{ "mode hpccpp-reno", 2, { { "mode", "\"hpccpp-reno\"" } } },
+		{ "mode hpccpp", 4, { { "mode", "\"hpccpp\"" } } },
+		{ "dst 10.0.0.0/8", 3, { { "object", "\"flow\"" } } },
+		{ "dst 10.0.0.5", 1, { { "dst", "\"10.0.0.5\"" } } },
+		{ "dst fd00:0:0::/48 mode hpccpp", 2, { { "mode", "\"hpccpp\"" } } },
+		{ "dst ::/0 what flow", 6, { { "object", "\"flow\"" } } },
+	};
+	char words[64];
+	size_t i;
+
 	n_flows = 6;
-	assert_int_equal(run("count 1"), EXIT_DONE);
-	assert_int_equal(n_lines(), 9);
-	assert_value(1, "object", "flow");
-	run("what all count 1");
-	assert_int_equal(n_lines(), 9);
-	run("what flow count 1");
-	assert_int_equal(n_lines(), 6);
-	run("what cnp count 1");
-	assert_int_equal(n_lines(), 1);
-	/* what chooses among flows leaves the other objects out */
-	run("mode hpccpp-reno count 1");
-	assert_int_equal(n_lines(), 2);
-	assert_value(0, "mode", "hpccpp-reno");
-	run("mode hpccpp count 1");
-	assert_int_equal(n_lines(), 4);
-	run("dst 10.0.0.0/8 count 1");
-	assert_int_equal(n_lines(), 3);
-	run("dst 10.0.0.5 count 1");
-	assert_int_equal(n_lines(), 1);
-	assert_value(0, "dst", "10.0.0.5");
-	run("dst fd00:0:0::/48 mode hpccpp count 1");
-	assert_int_equal(n_lines(), 2);
-	run("dst ::/0 what flow count 1");
-	assert_int_equal(n_lines(), 6);
-	assert_int_equal(run("dst ::/0 what port"), EXIT_USAGE);
-	assert_string_equal(error, "Error: \"dst\" is wrong with what \"port\": it chooses among flows.\n");
-	assert_int_equal(run("mode hpccpp what cnp"), EXIT_USAGE);
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		snprintf(words, sizeof(words), "%s count 1", list[i].words);
+		assert_int_equal(monitor(words), EXIT_DONE);
+		assert_int_equal(n_lines(), list[i].lines);
+		assert_line(0, list[i].first);
+	}
+	assert_int_equal(monitor("dst ::/0 what port"), EXIT_USAGE);
+	assert_has(err, "\"dst\"*\"port\"");
+	assert_int_equal(monitor("mode hpccpp what cnp"), EXIT_USAGE);
 }
 
+/* Flows without U come last, in their order; rows that are equal keep theirs. */
 static void rows_are_sorted(void **state)
 {
+	static const struct { const char *words; size_t line; struct entry has[2]; } list[] = {
+		{ "what flow", 0, { { "R", "8" } } }, { "what flow", 1, { { "R", "7" } } },
+		{ "what flow", 5, { { "R", "1" } } }, { "what flow", 6, { { "R", "0" } } },
+		{ "what flow", 9, { { "R", "3" } } },
+		{ "what flow sort rate", 0, { { "R", "9" } } },
+		{ "what flow sort rate", 9, { { "R", "0" } } },
+		{ "what flow sort queue", 0, { { "srtt", "1000000" } } },
+		{ "what port", 0, { { "dev", "\"d0\"" } } },
+		{ "what port", 2, { { "dev", "\"d2\"" } } },
+		{ "what port sort rate", 0, { { "dev", "\"d2\"" } } },
+		{ "what port sort rate", 2, { { "dev", "\"d0\"" } } },
+	};
+	char words[64];
+	size_t i;
+
 	n_flows = 10;
 	n_ports = 3;
-	run("what flow count 1");
-	assert_value(0, "R", "8");
-	assert_value(1, "R", "7");
-	assert_value(5, "R", "1");
-	/* without U, in the order that they came in */
-	assert_value(6, "R", "0");
-	assert_value(9, "R", "3");
-	run("what flow sort rate count 1");
-	assert_value(0, "R", "9");
-	assert_value(9, "R", "0");
-	run("what flow sort queue count 1");
-	assert_value(0, "srtt", "1000000");
-	/* all are equal in U */
-	run("what port count 1");
-	assert_value(0, "dev", "d0");
-	assert_value(2, "dev", "d2");
-	run("what port sort rate count 1");
-	assert_value(0, "dev", "d2");
-	assert_value(2, "dev", "d0");
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		snprintf(words, sizeof(words), "%s count 1", list[i].words);
+		monitor(words);
+		assert_line(list[i].line, list[i].has);
+	}
 }
 
-static void the_first_of_many(void **state)
+static void rows_are_bounded(void **state)
 {
 	n_flows = 100003;
-	run("what flow sort rate count 1");
+	monitor("what flow sort rate count 1");
 	assert_int_equal(n_lines(), 1000);
-	assert_value(0, "R", "100002");
-	assert_value(999, "R", "99003");
+	assert_line(0, ENTRIES({ "R", "100002" }));
+	assert_line(999, ENTRIES({ "R", "99003" }));
 	opt.output = OUTPUT_TEXT;
-	run("what flow sort rate count 1");
-	assert_non_null(strstr(said, "\nand 99003 more\n"));
+	monitor("what flow sort rate count 1");
+	assert_has(out, "\n*99003 more\n");
 	n_flows = 1000;
-	run("what flow count 1");
-	assert_null(strstr(said, "more"));
+	monitor("what flow count 1");
+	assert_null(strstr(out, "more"));
 }
 
-static void tables_of_all(void **state)
+/* The number of the only queue is omitted. */
+static void text_has_a_table_for_each_object(void **state)
 {
 	opt.output = OUTPUT_TEXT;
 	n_ports = 2;
-	assert_int_equal(run("count 1 sort rate"), EXIT_DONE);
-	/* no queue has a number, as there is one each */
-	assert_string_equal(said, "DEV      TX   Q MAX\n"
+	assert_int_equal(monitor("count 1 sort rate"), EXIT_DONE);
+	assert_string_equal(out, "DEV      TX   Q MAX\n"
 			    "d1   55Mbit  62.5Kb\nd0   50Mbit  62.5Kb\n"
 			    "no flow under hpccpp\n\n\n\n\n");
 }
 
-/* An error is said once in an interval, and the rest is shown. */
-static void what_cannot_be_read(void **state)
+/* An error is printed once in an interval, with the rows that could be read. */
+static void errors_leave_the_other_rows(void **state)
 {
 	bad_reading = 3;
-	assert_int_equal(run("what port count 1"), EXIT_DONE);
-	assert_string_equal(error, "Error: no port.\n");
+	assert_int_equal(monitor("what port count 1"), EXIT_DONE);
+	assert_string_equal(err, "Error: no port.\n");
 	assert_int_equal(reading, 5);
-	assert_value(0, "tx_rate", "50000000");
+	assert_line(0, ENTRIES({ "tx_rate", "50000000" }));
 	bad_reading = 0;
 	flow_ret = 1;
-	assert_int_equal(run("count 1"), EXIT_SYSTEM);
+	assert_int_equal(monitor("count 1"), EXIT_SYSTEM);
 	assert_int_equal(n_lines(), 3);
-	assert_int_equal(run("what flow"), EXIT_SYSTEM);
+	assert_int_equal(monitor("what flow"), EXIT_SYSTEM);
 	assert_int_equal(n_lines(), 0);
-	assert_string_equal(error, "Error: no flows.\n");
+	assert_string_equal(err, "Error: no flows.\n");
 	opt.output = OUTPUT_TEXT;
-	assert_int_equal(run("what flow"), EXIT_SYSTEM);
-	assert_string_equal(said, "");
-}
-
-static int forget(void **state)
-{
-	free(said);
-	free(error);
-	json_object_put(lines);
-	return 0;
+	assert_int_equal(monitor("what flow"), EXIT_SYSTEM);
+	assert_string_equal(out, "");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(ports_over_an_interval, reset),
-		cmocka_unit_test_setup(readings_in_an_interval, reset),
-		cmocka_unit_test_setup(a_port_that_begins_anew, reset),
-		cmocka_unit_test_setup(agents_by_the_second, reset),
-		cmocka_unit_test_setup(what_is_shown, reset),
+		cmocka_unit_test_setup(ports_have_values_of_an_interval, reset),
+		cmocka_unit_test_setup(intervals_have_several_readings, reset),
+		cmocka_unit_test_setup(counters_that_restart_give_no_rate, reset),
+		cmocka_unit_test_setup(agents_have_rates_per_second, reset),
+		cmocka_unit_test_setup(objects_and_flows_are_selected, reset),
 		cmocka_unit_test_setup(rows_are_sorted, reset),
-		cmocka_unit_test_setup(the_first_of_many, reset),
-		cmocka_unit_test_setup(tables_of_all, reset),
-		cmocka_unit_test_setup(what_cannot_be_read, reset),
+		cmocka_unit_test_setup(rows_are_bounded, reset),
+		cmocka_unit_test_setup(text_has_a_table_for_each_object, reset),
+		cmocka_unit_test_setup(errors_leave_the_other_rows, reset),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, forget);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

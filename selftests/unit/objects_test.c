@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of objects of the command, which are linked as they are with their arguments,
- * prefixes and output: what `hpccpp cnp` writes for its agent and shows of it, and what
- * `hpccpp flow` shows. The device with its qdiscs and filters, the agent's maps, the RDMA
- * devices and the iterator are those below.
+ * Unit tests of `hpccpp cnp`: what it writes for its agent, and what it shows. The device with
+ * its qdiscs and filters, the agent's maps and the RDMA devices are those below.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/pkt_sched.h>
-#include <cmocka.h>
 
-#include "hpccpp.h"
+#include "command_test.h"
 #include "hpccpp_cnp.h"
-#include "flow_reason.h"
 #include "cnp.skel.h"
-#include "flow.skel.h"
-
-/* cmocka hands every test a state, and few want one */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* --- The agent's maps and programs ----------------------------------------------- */
 
@@ -228,9 +213,16 @@ int bpf_map_lookup_elem_flags(int fd, const void *key, void *value, __u64 flags)
 	return i < n_flows ? 0 : -1;
 }
 
-/* --- The device -------------------------------------------------------------------- */
+/* --- The clock and the device ------------------------------------------------------ */
 
+#define NOW	1000000000000	/* ns */
 #define IFINDEX	7
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	*t = (struct timespec){ .tv_sec = NOW / 1000000000 };
+	return 0;
+}
 
 static struct qdisc qdiscs[4];
 static size_t n_qdiscs;
@@ -356,30 +348,6 @@ const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lq
 
 /* --- Calls of the command ------------------------------------------------------------ */
 
-/* What it says on stderr, "" for nothing; its status is in "status". */
-static int status;
-
-static const char *cnp(const char *line)
-{
-	static char said[4096];
-	FILE *real = stderr;
-	char words[512], *argv[64], *save = NULL, *text;
-	size_t len;
-	int argc = 0;
-
-	snprintf(words, sizeof(words), "%s", line);
-	for (argv[0] = strtok_r(words, " ", &save); argv[argc];)
-		argv[++argc] = strtok_r(NULL, " ", &save);
-	stderr = open_memstream(&text, &len);
-	assert_non_null(stderr);
-	status = cnp_main(argc, argv);
-	fclose(stderr);
-	stderr = real;
-	snprintf(said, sizeof(said), "%s", text);
-	free(text);
-	return said;
-}
-
 static void has_qdisc(int ifindex, __u32 parent, __u32 handle, const char *kind)
 {
 	struct qdisc *q = &qdiscs[n_qdiscs++];
@@ -412,22 +380,22 @@ static void add(const char *words)
 	there[0] = false;
 	there[1] = false;
 	snprintf(line, sizeof(line), ADD "%s", words);
-	assert_string_equal(cnp(line), "");
-	assert_int_equal(status, EXIT_DONE);
+	assert_int_equal(run(cnp_main, line), EXIT_DONE);
+	assert_string_equal(err, "");
 	assert_true(there[0] && there[1]);
 }
 
 static void refused(const char *line, const char *why)
 {
-	assert_non_null(strstr(cnp(line), why));
-	assert_int_equal(status, EXIT_SYSTEM);
+	assert_int_equal(run(cnp_main, line), EXIT_SYSTEM);
+	assert_has(err, why);
 	assert_false(loaded);
 }
 
 /* --- Parameters ---------------------------------------------------------------------- */
 
 /* In bytes, bytes/s and us; and where these would be out of bounds */
-static void parameters_of_the_rate_and_the_time(void **state)
+static void parameters_follow_rate_and_base_rtt(void **state)
 {
 	static const struct {
 		const char *words;
@@ -467,10 +435,10 @@ static void parameters_of_the_rate_and_the_time(void **state)
 	speed = 0;
 	there[0] = false;
 	there[1] = false;
-	refused(ADD, "no rate known for ha");
+	refused(ADD, "rate*ha");
 }
 
-static void words_as_they_were_given(void **state)
+static void arguments_become_configuration(void **state)
 {
 	static const struct { const char *words; __u8 percent, load; } thresholds[] = {
 		{ "rate 1gbit", 80, 52 }, { "rate 1gbit threshold 50", 50, 32 },
@@ -514,7 +482,7 @@ static void words_as_they_were_given(void **state)
 }
 
 /* Show finds those that no code on egress uses; answers take two that are large. */
-static void maps_of_the_agent(void **state)
+static void maps_are_filled_and_bound(void **state)
 {
 	int i;
 
@@ -535,7 +503,7 @@ static void maps_of_the_agent(void **state)
 
 /* --- The device that it is for ---------------------------------------------------------- */
 
-static void qdiscs_have_to_be_fq(void **state)
+static void qdiscs_must_be_fq(void **state)
 {
 	/* what another device has is of no account */
 	has_qdisc(IFINDEX + 1, TC_H_ROOT, 0x10000, "pfifo");
@@ -544,16 +512,16 @@ static void qdiscs_have_to_be_fq(void **state)
 	there[0] = false;
 	there[1] = false;
 	n_qdiscs = 0;
-	refused(ADD "rate 1gbit", "the qdisc of ha is noqueue");
+	refused(ADD "rate 1gbit", "ha*noqueue");
 	has_qdisc(IFINDEX + 1, TC_H_ROOT, 0x10000, "fq");
 	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "fq_codel");
-	refused(ADD "rate 1gbit", "the qdisc of ha is fq_codel");
+	refused(ADD "rate 1gbit", "ha*fq_codel");
 	/* each queue's */
 	n_qdiscs = 0;
 	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "mq");
 	has_qdisc(IFINDEX, 0x10001, 0x20000, "fq");
 	has_qdisc(IFINDEX, 0x10002, 0x30000, "pfifo");
-	refused(ADD "rate 1gbit", "the qdisc of ha is pfifo");
+	refused(ADD "rate 1gbit", "ha*pfifo");
 	strcpy(qdiscs[2].kind, "fq");
 	add("rate 1gbit");
 	/* by default all have the handle 0 */
@@ -565,7 +533,7 @@ static void qdiscs_have_to_be_fq(void **state)
 	strcpy(qdiscs[2].kind, "fq_codel");
 	there[0] = false;
 	there[1] = false;
-	refused(ADD "rate 1gbit", "the qdisc of ha is fq_codel");
+	refused(ADD "rate 1gbit", "ha*fq_codel");
 	/* one that another is below is not where packets wait */
 	n_qdiscs = 0;
 	has_qdisc(IFINDEX, TC_H_ROOT, 0x10000, "prio");
@@ -575,13 +543,63 @@ static void qdiscs_have_to_be_fq(void **state)
 	there[0] = false;
 	there[1] = false;
 	strcpy(qdiscs[2].kind, "ingress");
-	refused(ADD "rate 1gbit", "ha has a qdisc ingress, which excludes the clsact");
+	refused(ADD "rate 1gbit", "ha*ingress*clsact");
 	clsact = false;
 	add("rate 1gbit");
 	clsact = true;
 }
 
-#include "objects_test_replace.h"
+/* --- Agents that are there already --------------------------------------------------- */
+
+/* Half of an agent is one, to add and to delete. */
+static void a_device_has_one_agent(void **state)
+{
+	int i;
+
+	for (i = 1; i < 4; i++) {
+		there[0] = i & 1;
+		there[1] = i & 2;
+		refused(ADD "rate 1gbit", "exists*ha");
+		assert_int_equal(run(cnp_main, "delete dev ha"), EXIT_DONE);
+		assert_false(there[0] || there[1]);
+	}
+	refused("delete dev ha", "no agent*ha");
+}
+
+/*
+ * Flows go on with the agent that is replaced, unless the line, T or the algorithm are others;
+ * the rest does in any case, with the mark of copies that are on their way.
+ */
+static void replacing_keeps_flows(void **state)
+{
+	static const struct {
+		const char *words;
+		bool flows;
+	} by[] = {
+		{ "rate 1gbit answer cnp threshold 50", true },
+		{ "rate 2gbit answer cnp", false },
+		{ "rate 1gbit answer cnp base-rtt 51us", false },
+		{ "rate 1gbit answer cnp algorithm dcqcn", false },
+	};
+	char line[512];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(by); i++) {
+		add("rate 1gbit answer cnp");
+		cfg.mark = 17;
+		snprintf(line, sizeof(line), "replace dev ha accept fd00:5::/64 %s", by[i].words);
+		assert_int_equal(run(cnp_main, line), EXIT_DONE);
+		assert_true(maps[STATS].kept && maps[HEARD].kept && maps[OTHER].kept);
+		assert_int_equal(maps[FLOW].kept, by[i].flows);
+		assert_false(maps[CNP].kept || maps[ACCEPTS].kept);
+		assert_int_equal(cfg.mark, 17);
+	}
+	there[0] = false;
+	there[1] = false;
+	assert_int_equal(run(cnp_main, "replace dev ha accept fd00:5::/64 rate 1gbit"), EXIT_DONE);
+	assert_false(maps[STATS].kept);
+	assert_true(there[0] && there[1]);
+}
 
 /* --- What is shown ----------------------------------------------------------------------- */
 
@@ -595,63 +613,31 @@ static struct json_object *row(void)
 	return json_object_array_get_idx(rows, 0);
 }
 
-/* An entry as JSON says it; NULL for none */
-static const char *entry(struct json_object *of, const char *key)
-{
-	struct json_object *v = json_object_object_get(of, key);
-
-	return v ? json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
-						  JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
-}
-
-#define assert_entry(of, key, is)	assert_string_equal(entry(of, key) ?: "none", is)
-
-static void agent_as_it_was_set_up(void **state)
+static void agents_are_shown(void **state)
 {
 	struct json_object *r;
 
 	add("rate 40gbit base-rtt 20us");
 	r = row();
-	assert_entry(r, "dev", "\"ha\"");
-	assert_entry(r, "rate", "40000000000");
-	assert_entry(r, "rate_given", "true");
-	assert_entry(r, "base_rtt", "20");
-	assert_entry(r, "algorithm", "\"auto\"");
-	assert_entry(r, "threshold", "80");
-	assert_entry(r, "flows", "64");
-	assert_entry(r, "accept", "[\"fd00:5::/64\"]");
-	assert_entry(r, "trace", "none");
-	assert_entry(r, "to", "none");
-	assert_entry(r, "answer", "none");
-	assert_entry(r, "limit", "none");
-	assert_entry(r, "detour", "none");
-	assert_entry(r, "ioam_namespace", "none");
-	assert_entry(r, "option_type", "[158,157]");
-	assert_entry(r, "queue_pairs", "[]");
-	assert_entry(json_object_object_get(r, "stats"), "detoured", "24");
+	assert_entries(r, ENTRIES(
+		{ "dev", "\"ha\"" }, { "rate", "40000000000" }, { "rate_given", "true" },
+		{ "base_rtt", "20" }, { "algorithm", "\"auto\"" }, { "threshold", "80" },
+		{ "flows", "64" }, { "accept", "[\"fd00:5::/64\"]" }, { "trace", "none" },
+		{ "to", "none" }, { "answer", "none" }, { "limit", "none" }, { "detour", "none" },
+		{ "ioam_namespace", "none" }, { "option_type", "[158,157]" },
+		{ "queue_pairs", "[]" }));
+	assert_entries(json_object_object_get(r, "stats"), ENTRIES({ "detoured", "24" }));
 	add("rate 1gbit algorithm dcqcn trace 3 to fd00:1::/64 detour fd00:6::/80 ioam-namespace 258 ioam-namespace 7 answer fast-cnp limit 20 option-type 0x9b");
 	r = row();
-	assert_entry(r, "algorithm", "\"dcqcn\"");
-	assert_entry(r, "trace", "3");
-	assert_entry(r, "to", "[\"fd00:1::/64\"]");
-	assert_entry(r, "answer", "\"fast-cnp\"");
-	assert_entry(r, "limit", "20");
-	assert_entry(r, "detour", "[\"fd00:6::/80\"]");
-	assert_entry(r, "ioam_namespace", "[258,7]");
-	assert_entry(r, "option_type", "[155,157]");
+	assert_entries(r, ENTRIES(
+		{ "algorithm", "\"dcqcn\"" }, { "trace", "3" }, { "to", "[\"fd00:1::/64\"]" },
+		{ "answer", "\"fast-cnp\"" }, { "limit", "20" }, { "detour", "[\"fd00:6::/80\"]" },
+		{ "ioam_namespace", "[258,7]" }, { "option_type", "[155,157]" }));
 }
 
 static struct json_object *flow_of(struct json_object *r, int i)
 {
 	return json_object_array_get_idx(json_object_object_get(r, "queue_pairs"), i);
-}
-
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
 /* Not held back; by HPCC++ after a switch, elsewhere; by DCQCN after a receiver */
@@ -677,7 +663,7 @@ static void three_flows(void)
 	flow[1].f.port = 50001;
 	flow[1].f.detours = 1;
 	flow[1].f.cnps = 3;
-	flow[1].f.cnp_at = now_ns() - 5000000000;
+	flow[1].f.cnp_at = NOW - 5000000000;
 	flow[2].f.rate = 1250000000;
 	flow[2].f.algorithm = HPCCPP_CNP_DCQCN;
 	flow[2].f.dcqcn.alpha = HPCCPP_ONE / 2;
@@ -685,7 +671,7 @@ static void three_flows(void)
 	flow[2].f.cnps = 1;
 }
 
-static void flows_as_they_are(void **state)
+static void flows_are_shown(void **state)
 {
 	struct json_object *f;
 
@@ -693,43 +679,28 @@ static void flows_as_they_are(void **state)
 	three_flows();
 	f = flow_of(row(), 0);
 	assert_int_equal(asked_rdma, 0);
-	assert_entry(f, "dst", "\"fd00:1::2\"");
-	assert_entry(f, "dqpn", "18");
-	assert_entry(f, "sport", "50000");
-	assert_entry(f, "lqpn", "none");
-	assert_entry(f, "rdma", "none");
-	assert_entry(f, "rate", "40000000000");
-	assert_entry(f, "algorithm", "\"none\"");
-	assert_entry(f, "U", "none");
-	assert_entry(f, "alpha", "none");
-	assert_entry(f, "cause", "\"none\"");
-	assert_entry(f, "switch", "none");
-	assert_entry(f, "cnp_age", "none");
-	assert_entry(f, "packets", "10");
-	assert_entry(f, "bytes", "10240");
+	assert_entries(f, ENTRIES(
+		{ "dst", "\"fd00:1::2\"" }, { "dqpn", "18" }, { "sport", "50000" },
+		{ "lqpn", "none" }, { "rdma", "none" }, { "rate", "40000000000" },
+		{ "algorithm", "\"none\"" }, { "U", "none" }, { "alpha", "none" },
+		{ "cause", "\"none\"" }, { "switch", "none" }, { "cnp_age", "none" },
+		{ "packets", "10" }, { "bytes", "10240" }));
 	f = flow_of(row(), 1);
-	assert_entry(f, "sport", "50001");
-	assert_entry(f, "rate", "20000000000");
-	assert_entry(f, "algorithm", "\"hpccpp\"");
-	assert_entry(f, "U", "1.250");
-	assert_entry(f, "alpha", "none");
-	assert_entry(f, "cause", "\"switch\"");
-	assert_entry(f, "switch", "\"fd00:5::1\"");
-	assert_in_range(json_object_get_int64(json_object_object_get(f, "cnp_age")), 5000000,
-			60000000);
-	assert_entry(f, "cnps", "3");
-	assert_entry(f, "detours", "none");
+	assert_entries(f, ENTRIES(
+		{ "sport", "50001" }, { "rate", "20000000000" }, { "algorithm", "\"hpccpp\"" },
+		{ "U", "1.250" }, { "alpha", "none" }, { "cause", "\"switch\"" },
+		{ "switch", "\"fd00:5::1\"" }, { "cnp_age", "5000000" }, { "cnps", "3" },
+		{ "detours", "none" }));
 	f = flow_of(row(), 2);
-	assert_entry(f, "algorithm", "\"dcqcn\"");
-	assert_entry(f, "U", "none");
-	assert_entry(f, "alpha", "0.500");
-	assert_entry(f, "cause", "\"receiver\"");
+	assert_entries(f, ENTRIES(
+		{ "algorithm", "\"dcqcn\"" }, { "U", "none" }, { "alpha", "0.500" },
+		{ "cause", "\"receiver\"" }));
 	cfg.detours = 1;
-	assert_entry(flow_of(row(), 1), "detours", "1");
+	assert_entries(flow_of(row(), 1), ENTRIES({ "detours", "1" }));
 }
 
 /* The RDMA devices are asked once, for flows whose queue pair is known. */
-static void flows_of_rdma_devices(void **state)
+static void flows_have_rdma_devices(void **state)
 {
 	struct json_object *f;
 
@@ -739,36 +710,25 @@ static void flows_of_rdma_devices(void **state)
 	flow[2].f.lqpn = 19;
 	f = flow_of(row(), 0);
 	assert_int_equal(asked_rdma, 1);
-	assert_entry(f, "lqpn", "17");
-	assert_entry(f, "rdma", "\"rxe0\"");
-	assert_entry(f, "pid", "4711");
-	assert_entry(f, "comm", "\"ib_write_bw\"");
+	assert_entries(f, ENTRIES(
+		{ "lqpn", "17" }, { "rdma", "\"rxe0\"" }, { "pid", "4711" },
+		{ "comm", "\"ib_write_bw\"" }));
 	f = flow_of(row(), 2);
-	assert_entry(f, "lqpn", "19");
-	assert_entry(f, "rdma", "none");
+	assert_entries(f, ENTRIES({ "lqpn", "19" }, { "rdma", "none" }));
 }
-
-/* --- Flows under hpccpp --------------------------------------------------------------------- */
-
-#include "objects_test_flow.h"
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(parameters_of_the_rate_and_the_time, reset),
-		cmocka_unit_test_setup(words_as_they_were_given, reset),
-		cmocka_unit_test_setup(maps_of_the_agent, reset),
-		cmocka_unit_test_setup(qdiscs_have_to_be_fq, reset),
-		cmocka_unit_test_setup(one_agent_of_a_device, reset),
-		cmocka_unit_test_setup(replaced_with_its_flows, reset),
-		cmocka_unit_test_setup(agent_as_it_was_set_up, reset),
-		cmocka_unit_test_setup(flows_as_they_are, reset),
-		cmocka_unit_test_setup(flows_of_rdma_devices, reset),
-		cmocka_unit_test_setup(flows_of_tcp, flow_reset),
-		cmocka_unit_test_setup(flows_that_have_a_reason, flow_reset),
-		cmocka_unit_test(reasons_as_the_agent_knows_them),
-		cmocka_unit_test(reasons_as_the_module_knows_them),
-		cmocka_unit_test_setup(flows_of_another_module, flow_reset),
+		cmocka_unit_test_setup(parameters_follow_rate_and_base_rtt, reset),
+		cmocka_unit_test_setup(arguments_become_configuration, reset),
+		cmocka_unit_test_setup(maps_are_filled_and_bound, reset),
+		cmocka_unit_test_setup(qdiscs_must_be_fq, reset),
+		cmocka_unit_test_setup(a_device_has_one_agent, reset),
+		cmocka_unit_test_setup(replacing_keeps_flows, reset),
+		cmocka_unit_test_setup(agents_are_shown, reset),
+		cmocka_unit_test_setup(flows_are_shown, reset),
+		cmocka_unit_test_setup(flows_have_rdma_devices, reset),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
