@@ -276,9 +276,29 @@ static void objects_and_flows_are_selected(void **state)
 		assert_int_equal(n_lines(), list[i].lines);
 		assert_line(0, list[i].first);
 	}
-	assert_int_equal(monitor("dst ::/0 what port"), EXIT_USAGE);
-	assert_has(err, "\"dst\"*\"port\"");
-	assert_int_equal(monitor("mode hpccpp what cnp"), EXIT_USAGE);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+	static const char *const list[][2] = {
+		{ "interval 0", "0.01 to 3600" }, { "interval -1", "0.01 to 3600" },
+		{ "interval 0.009", "0.01 to 3600" }, { "interval 3601", "0.01 to 3600" },
+		{ "interval x", "0.01 to 3600" }, { "interval 1s", "0.01 to 3600" },
+		{ "interval nan", "0.01 to 3600" }, { "count 0", "1 to 4294967295" },
+		{ "count 4294967296", "1 to 4294967295" },
+		{ "what module", "what \"module\"*all, port, flow, host, cnp" },
+		{ "sort age", "sort \"age\"*U, rate, queue" },
+		{ "dev d0", "\"dev\"*netns, interval, count, what, sort, dst, mode" },
+		{ "dst 10.0.0.1/8", "prefix \"10.0.0.1/8\"" },
+		{ "dst ::/0 what port", "\"dst\"*\"port\"" },
+		{ "mode hpccpp what cnp", "\"mode\"*\"cnp\"" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		assert_int_equal(monitor(list[i][0]), EXIT_USAGE);
+		assert_has(err, list[i][1]);
+	}
 }
 
 /* Flows without U come last, in their order; rows that are equal keep theirs. */
@@ -362,6 +382,7 @@ int main(void)
 		cmocka_unit_test_setup(counters_that_restart_give_no_rate, reset),
 		cmocka_unit_test_setup(agents_have_rates_per_second, reset),
 		cmocka_unit_test_setup(objects_and_flows_are_selected, reset),
+		cmocka_unit_test_setup(wrong_arguments_are_refused, reset),
 		cmocka_unit_test_setup(rows_are_sorted, reset),
 		cmocka_unit_test_setup(rows_are_bounded, reset),
 		cmocka_unit_test_setup(text_has_a_table_for_each_object, reset),

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Parts of the command hpccpp that need no kernel, under the sanitizers: arguments, prefixes,
-# output, and netlink messages in command_test.c; the objects cnp and flow on maps of the test
-# in objects_test.c; a million flows in show_test.c, what monitor computes from its readings in
-# monitor_test.c, and faults of a port's device in device_test.c. show_test also runs without
-# the sanitizers, as it measures the memory that a million flows need.
+# Unit tests of the command hpccpp, under the sanitizers: command_test (arguments, prefixes,
+# output, netlink), objects_test (cnp), show_test (show, flow, check), monitor_test, and
+# device_test (a port's device). show_test also runs without the sanitizers, as it measures the
+# memory that many flows need.
 #
 # check: host
 # usual: 45
