@@ -23,20 +23,9 @@ struct mnl_socket *mnl_socket_open2(int bus, int flags)
 	return (struct mnl_socket *)answer;
 }
 
-int mnl_socket_close(struct mnl_socket *nl)
-{
-	return 0;
-}
-
-int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
-{
-	return 0;
-}
-
-unsigned int mnl_socket_get_portid(const struct mnl_socket *nl)
-{
-	return 1;
-}
+STUB(int mnl_socket_close(struct mnl_socket *nl), 0)
+STUB(int mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid), 0)
+STUB(unsigned int mnl_socket_get_portid(const struct mnl_socket *nl), 1)
 
 ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t len)
 {

@@ -19,6 +19,9 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
+/* A function of another file that a test only has to call */
+#define STUB(function, value)	function { return value; }
+
 static char *out, *err;		/* output and messages of the last run */
 static bool discard;		/* output too large to keep: out stays empty */
 static FILE *real_stdout, *real_stderr;
@@ -80,6 +83,22 @@ static inline void assert_has(const char *text, const char *pattern)
 
 	snprintf(whole, sizeof(whole), "*%s*", pattern);
 	assert_like(text, whole);
+}
+
+/* Returns the object of JSON that the format yields; ' stands for ". */
+static inline __attribute__((format(printf, 1, 2)))
+struct json_object *object(const char *format, ...)
+{
+	struct json_object *value;
+	char text[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	value = json_tokener_parse(text);
+	assert_non_null(value);
+	return value;
 }
 
 /* Returns an entry of an object as plain JSON, "none" if there is none. */

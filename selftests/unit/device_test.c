@@ -21,10 +21,7 @@ int device_read(int ifindex, struct device *d)
 	return 0;
 }
 
-__u64 ethtool_rate(const char *dev)
-{
-	return 1000000000;
-}
+STUB(__u64 ethtool_rate(const char *dev), 1000000000)
 
 const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex, __u32 parent)
 {
@@ -35,10 +32,7 @@ const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex, 
 	return i < n ? &list[i] : NULL;
 }
 
-__u64 qdisc_rate(const struct qdisc *q)
-{
-	return q->rate;
-}
+STUB(__u64 qdisc_rate(const struct qdisc *q), q->rate)
 
 int clsact_filters(int ifindex, struct filters *f)
 {
@@ -46,10 +40,7 @@ int clsact_filters(int ifindex, struct filters *f)
 	return EXIT_DONE;
 }
 
-bool uses_clsact(void)
-{
-	return !foremost;
-}
+STUB(bool uses_clsact(void), !foremost)
 
 bool find_before(int ifindex, char *names, size_t size)
 {

@@ -60,32 +60,23 @@ const struct field cnp_fields[] = { { .word = "no agent for Fast CNPs" } };
 
 const struct field cnp_flow_fields[] = { { } };
 
-/* Port i has i / 10 of the rate more than the first, and another U and queue each time. */
+/* Port i sends i / 10 more than the first one, and has another U and queue in each reading. */
 int port_rows(const char *dev, struct json_object *rows)
 {
+	/* 1.25 MB are 100 Mbit/s in 100 ms */
+	long long periods = now_ns / 100000000;
 	unsigned int i;
 
 	if (bad_reading && reading == bad_reading) {
 		reading++;
 		return system_error("no port");
 	}
-	for (i = 0; i < n_ports; i++) {
-		struct json_object *row = json_object_new_object();
-		char name[16];
-
-		snprintf(name, sizeof(name), "d%u", i);
-		put_str(row, "dev", name);
-		put_num(row, "txq", 0);
-		put_bool(row, "mq", false);
-		put_num(row, "rate", 100000000);
-		put_ratio(row, "U", reading == 4 ? 2 : .1 * reading);
-		put_num(row, "qlen", reading == 7 ? 64000 : 1000);
-		/* 1.25 MB are 100 Mbit/s of 100 ms */
-		put_num(row, "sent", restarted && reading ? 5 :
-			1000000 + now_ns / 100000000 * (625000 + 62500 * i));
-		put_num(row, "drops", 100 + reading);
-		json_object_array_add(rows, row);
-	}
+	for (i = 0; i < n_ports; i++)
+		json_object_array_add(rows, object(
+			"{'dev':'d%u','txq':0,'mq':false,'rate':100000000,'U':%.3f,'qlen':%u,"
+			"'sent':%lld,'drops':%u}", i, reading == 4 ? 2 : .1 * reading,
+			reading == 7 ? 64000 : 1000, restarted && reading ? 5 :
+			1000000 + periods * (625000 + 62500 * i), 100 + reading));
 	reading++;
 	return EXIT_DONE;
 }
@@ -95,16 +86,14 @@ int flow_rows(void (*take)(void *to, struct json_object *row), void *to)
 	unsigned int i;
 
 	for (i = 0; i < n_flows; i++) {
-		struct json_object *row = json_object_new_object();
-		unsigned int at = (i * 7919) % n_flows;	/* in no order */
+		unsigned int at = (i * 7919) % n_flows;	/* not sorted */
+		struct json_object *row;
 		char dst[32];
 
 		snprintf(dst, sizeof(dst), at % 2 ? "10.%u.%u.%u" : "fd00:%u:%u::%u", at >> 16,
 			 at >> 8 & 255, at & 255);
-		put_str(row, "dst", dst);
-		put_str(row, "mode", at % 3 ? "hpccpp" : "hpccpp-reno");
-		put_num(row, "srtt", 1000000 - at);
-		put_num(row, "R", at);
+		row = object("{'dst':'%s','mode':'%s','srtt':%u,'R':%u}", dst,
+			     at % 3 ? "hpccpp" : "hpccpp-reno", 1000000 - at, at);
 		if (at % 3)
 			put_ratio(row, "U", at * .001);
 		take(to, row);
@@ -114,43 +103,23 @@ int flow_rows(void (*take)(void *to, struct json_object *row), void *to)
 
 int host_rows(const char *cgroup, struct json_object *rows)
 {
-	static const char *const counters[] = { "asked", "echoed", "echo_short", "echoes" };
-	__u64 counts[] = { asked, 3 * asked, asked, 0 };
-	struct json_object *row = json_object_new_object();
-
-	put_str(row, "cgroup", "/a");
-	put_counts(row, "stats", counters, counts, ARRAY_SIZE(counts));
-	json_object_array_add(rows, row);
+	json_object_array_add(rows, object("{'cgroup':'/a','stats':{'asked':%llu,'echoed':%llu,"
+					   "'echo_short':%llu,'echoes':0}}",
+					   asked, 3 * asked, asked));
 	asked += 50;
 	return EXIT_DONE;
 }
 
 int cnp_rows(const char *dev, struct json_object *rows)
 {
-	static const char *const counters[] = { "switch", "receiver", "ordinary" };
-	struct json_object *row = json_object_new_object(), *flows = json_object_new_array();
-	__u64 counts[] = { cnps, cnps, 1 };
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		struct json_object *flow = json_object_new_object();
-
-		put_num(flow, "rate", 400 + 100 * i);
-		json_object_array_add(flows, flow);
-	}
-	put_str(row, "dev", "ha");
-	put_num(row, "rate", 600);
-	json_object_object_add(row, "queue_pairs", flows);
-	put_counts(row, "stats", counters, counts, ARRAY_SIZE(counts));
-	json_object_array_add(rows, row);
+	json_object_array_add(rows, object(
+		"{'dev':'ha','rate':600,'queue_pairs':[{'rate':400},{'rate':500},{'rate':600}],"
+		"'stats':{'switch':%llu,'receiver':%llu,'ordinary':1}}", cnps, cnps));
 	cnps += 10;
 	return EXIT_DONE;
 }
 
-int netns_enter(const char *name)
-{
-	return EXIT_DONE;
-}
+STUB(int netns_enter(const char *name), EXIT_DONE)
 
 /* --- The command --------------------------------------------------------------------- */
 

@@ -80,15 +80,8 @@ int bpf_map__set_max_entries(struct bpf_map *map, __u32 n)
 	return 0;
 }
 
-int bpf_map__fd(const struct bpf_map *map)
-{
-	return map - maps;
-}
-
-int bpf_program__fd(const struct bpf_program *prog)
-{
-	return prog->fd;
-}
+STUB(int bpf_map__fd(const struct bpf_map *map), map - maps)
+STUB(int bpf_program__fd(const struct bpf_program *prog), prog->fd)
 
 int bpf_prog_bind_map(int prog, int map, const struct bpf_prog_bind_opts *opts)
 {
@@ -142,24 +135,14 @@ bool prog_keep_map(int prog, struct bpf_map *map)
 	return true;
 }
 
-int prog_map_error(const char *name)
-{
-	return system_error("no map %s", name);
-}
-
-int bind_words(int prog)
-{
-	return 0;
-}
+STUB(int prog_map_error(const char *name), system_error("no map %s", name))
+STUB(int bind_words(int prog), 0)
 
 void put_words(struct json_object *row, int prog)
 {
 }
 
-int parse_kept(int prog, struct argument *args, size_t n, struct words *w)
-{
-	return EXIT_DONE;
-}
+STUB(int parse_kept(int prog, struct argument *args, size_t n, struct words *w), EXIT_DONE)
 
 int prog_entry(int prog, const char *name, void *value, size_t size)
 {
@@ -260,25 +243,10 @@ int draw_mark(__u32 *mark)
 	return EXIT_DONE;
 }
 
-int netns_enter(const char *name)
-{
-	return EXIT_DONE;
-}
-
-int lock_agents(void)
-{
-	return EXIT_DONE;
-}
-
-__u64 ethtool_rate(const char *dev)
-{
-	return speed;
-}
-
-bool uses_clsact(void)
-{
-	return clsact;
-}
+STUB(int netns_enter(const char *name), EXIT_DONE)
+STUB(int lock_agents(void), EXIT_DONE)
+STUB(__u64 ethtool_rate(const char *dev), speed)
+STUB(bool uses_clsact(void), clsact)
 
 int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog)
 {
@@ -288,11 +256,8 @@ int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point poi
 	return EXIT_DONE;
 }
 
-int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
-		     struct json_object *rows)
-{
-	return ret;
-}
+STUB(int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
+     struct json_object *rows), ret)
 
 int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
 		    int out)
@@ -312,24 +277,12 @@ int detach_programs(enum dev_agent agent, const char *dev, int ifindex)
 	return EXIT_DONE;
 }
 
-int load_error(int err, const char *agent)
-{
-	return system_error("cannot load the %s agent", agent);
-}
-
-int dev_rows(const char *dev, struct json_object *rows,
-	     int (*add)(const struct qdisc *list, size_t n, int ifindex,
-			const char *dev, struct json_object *rows))
-{
-	return add(NULL, 0, IFINDEX, "ha", rows);
-}
-
-int show_devs(const struct field *fields,
-	      int (*read)(const char *dev, struct json_object *rows),
-	      int argc, char **argv)
-{
-	return EXIT_DONE;
-}
+STUB(int load_error(int err, const char *agent), system_error("cannot load the %s agent", agent))
+STUB(int dev_rows(const char *dev, struct json_object *rows,
+		  int (*add)(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+			     struct json_object *rows)), add(NULL, 0, IFINDEX, "ha", rows))
+STUB(int show_devs(const struct field *fields, int (*read)(const char *, struct json_object *),
+		   int argc, char **argv), EXIT_DONE)
 
 void read_queue_pairs(int ifindex, struct queue_pairs *all)
 {

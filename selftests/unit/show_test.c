@@ -48,60 +48,21 @@ int port_rows(const char *dev, struct json_object *rows)
 {
 	unsigned int i;
 
-	for (i = 0; i < n_ports; i++) {
-		struct json_object *row = json_object_new_object();
-		char name[16];
-
-		snprintf(name, sizeof(name), "d%u", i);
-		put_str(row, "dev", name);
-		put_num(row, "id", 7);
-		put_str(row, "stale", "");
-		put_fixed(row, "U", HPCCPP_ONE / 2);
-		json_object_array_add(rows, row);
-	}
+	for (i = 0; i < n_ports; i++)
+		json_object_array_add(rows, object("{'dev':'d%u','id':7,'stale':'','U':0.5}", i));
 	return port_ret;
 }
 
-int host_rows(const char *cgroup, struct json_object *rows)
-{
-	return EXIT_DONE;
-}
-
-int cnp_rows(const char *dev, struct json_object *rows)
-{
-	return EXIT_DONE;
-}
-
-int netns_enter(const char *name)
-{
-	return EXIT_DONE;
-}
-
-int untyped_load_error(int err, const char *agent)
-{
-	return EXIT_SYSTEM;
-}
+STUB(int host_rows(const char *cgroup, struct json_object *rows), EXIT_DONE)
+STUB(int cnp_rows(const char *dev, struct json_object *rows), EXIT_DONE)
+STUB(int netns_enter(const char *name), EXIT_DONE)
+STUB(int untyped_load_error(int err, const char *agent), EXIT_SYSTEM)
 
 /* For check: it runs as root, agents can be loaded, and there are no qdiscs. */
-uid_t geteuid(void)
-{
-	return 0;
-}
-
-int port_probe(void)
-{
-	return 0;
-}
-
-int host_probe(void)
-{
-	return 0;
-}
-
-bool find_cgroup2(char *path, size_t size)
-{
-	return false;
-}
+STUB(uid_t geteuid(void), 0)
+STUB(int port_probe(void), 0)
+STUB(int host_probe(void), 0)
+STUB(bool find_cgroup2(char *path, size_t size), false)
 
 int qdisc_list(struct qdisc **list, size_t *n)
 {
@@ -114,15 +75,9 @@ static int leftover;	/* remains of a port on d9: -1 none, 0 a clsact, 1 a filter
 
 int port_leftovers(struct json_object *rows)
 {
-	struct json_object *row = json_object_new_object();
-
-	put_str(row, "dev", "d9");
-	put_str(row, "found", "something");
-	put_bool(row, "sure", leftover > 0);
 	if (leftover >= 0)
-		json_object_array_add(rows, row);
-	else
-		json_object_put(row);
+		json_object_array_add(rows, object("{'dev':'d9','found':'it','sure':%s}",
+						   leftover ? "true" : "false"));
 	return EXIT_DONE;
 }
 
@@ -131,10 +86,7 @@ void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *te
 {
 }
 
-int bpf_link__fd(const struct bpf_link *link)
-{
-	return 0;
-}
+STUB(int bpf_link__fd(const struct bpf_link *link), 0)
 
 static const struct hpccpp_flow_rec a_flow = {
 	.family = AF_INET, .state = 1, .mode = HPCCPP_INT, .links = 3,
