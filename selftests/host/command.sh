@@ -456,7 +456,7 @@ found_of() { jq -r --arg c "$1" '.[] | select(.check == $c) | .found' "$tmp/chec
 checked() # ROLE: leaves $tmp/check, prints the exit status
 {
 	local status=0
-	in_box -j check role "$1" >"$tmp/check" || status=$?
+	"$HPCCPP" -j check netns "$box" role "$1" >"$tmp/check" || status=$?
 	echo "$status"
 }
 
