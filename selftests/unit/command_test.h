@@ -101,8 +101,10 @@ struct json_object *object(const char *format, ...)
 	return value;
 }
 
+#define add_row(rows, ...)	json_object_array_add(rows, object(__VA_ARGS__))
+
 /* Returns an entry of an object as plain JSON, "none" if there is none. */
-static inline const char *entry(struct json_object *of, const char *key)
+static inline char const *entry(struct json_object *of, const char *key)
 {
 	struct json_object *value = json_object_object_get(of, key);
 
@@ -114,7 +116,7 @@ struct entry {
 	const char *key, *value;	/* the last has no key */
 };
 
-static inline void assert_entries(struct json_object *of, const struct entry *want)
+static inline void check_entries(struct json_object *of, const struct entry *want)
 {
 	for (; want->key; want++) {
 		if (strcmp(entry(of, want->key), want->value))
@@ -123,6 +125,7 @@ static inline void assert_entries(struct json_object *of, const struct entry *wa
 }
 
 #define ENTRIES(...)	((const struct entry[]){ __VA_ARGS__, {} })
+#define assert_entries(of, ...)	check_entries(of, ENTRIES(__VA_ARGS__))
 
 /* command_netlink.c */
 void qdiscs_are_read(void **state);

@@ -72,11 +72,10 @@ int port_rows(const char *dev, struct json_object *rows)
 		return system_error("no port");
 	}
 	for (i = 0; i < n_ports; i++)
-		json_object_array_add(rows, object(
-			"{'dev':'d%u','txq':0,'mq':false,'rate':100000000,'U':%.3f,'qlen':%u,"
-			"'sent':%lld,'drops':%u}", i, reading == 4 ? 2 : .1 * reading,
-			reading == 7 ? 64000 : 1000, restarted && reading ? 5 :
-			1000000 + periods * (625000 + 62500 * i), 100 + reading));
+		add_row(rows, "{'dev':'d%u','txq':0,'mq':false,'rate':100000000,'U':%.3f,'qlen':%u,'sent':%lld,'drops':%u}",
+			i, reading == 4 ? 2 : .1 * reading, reading == 7 ? 64000 : 1000,
+			restarted && reading ? 5 : 1000000 + periods * (625000 + 62500 * i),
+			100 + reading);
 	reading++;
 	return EXIT_DONE;
 }
@@ -103,18 +102,16 @@ int flow_rows(void (*take)(void *to, struct json_object *row), void *to)
 
 int host_rows(const char *cgroup, struct json_object *rows)
 {
-	json_object_array_add(rows, object("{'cgroup':'/a','stats':{'asked':%llu,'echoed':%llu,"
-					   "'echo_short':%llu,'echoes':0}}",
-					   asked, 3 * asked, asked));
+	add_row(rows, "{'cgroup':'/a','stats':{'asked':%llu,'echoed':%llu,'echo_short':%llu,'echoes':0}}",
+		asked, 3 * asked, asked);
 	asked += 50;
 	return EXIT_DONE;
 }
 
 int cnp_rows(const char *dev, struct json_object *rows)
 {
-	json_object_array_add(rows, object(
-		"{'dev':'ha','rate':600,'queue_pairs':[{'rate':400},{'rate':500},{'rate':600}],"
-		"'stats':{'switch':%llu,'receiver':%llu,'ordinary':1}}", cnps, cnps));
+	add_row(rows, "{'dev':'ha','rate':600,'queue_pairs':[{'rate':400},{'rate':500},{'rate':600}],'stats':{'switch':%llu,'receiver':%llu,'ordinary':1}}",
+		cnps, cnps);
 	cnps += 10;
 	return EXIT_DONE;
 }
@@ -148,10 +145,12 @@ static size_t n_lines(void)
 	return json_object_array_length(lines);
 }
 
-static void assert_line(size_t line, const struct entry *want)
+static void check_line(size_t line, const struct entry *want)
 {
-	assert_entries(json_object_array_get_idx(lines, line), want);
+	check_entries(json_object_array_get_idx(lines, line), want);
 }
+
+#define assert_line(line, ...)	check_line(line, ENTRIES(__VA_ARGS__))
 
 static int reset(void **state)
 {
@@ -173,15 +172,14 @@ static void ports_have_values_of_an_interval(void **state)
 	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 2);
 	/* over readings 1 to 10; reading 0, at the start, belongs to the interval before */
-	assert_line(0, ENTRIES({ "object", "\"port\"" }, { "tx_rate", "50000000" },
-			       { "load", "0.500" }, { "U_mean", "0.710" }, { "U_max", "2.000" },
-			       { "qlen_mean", "7300" }, { "qlen_max", "64000" },
-			       { "new_drops", "10" }));
+	assert_line(0, { "object", "\"port\"" }, { "tx_rate", "50000000" }, { "load", "0.500" },
+		    { "U_mean", "0.710" }, { "U_max", "2.000" }, { "qlen_mean", "7300" },
+		    { "qlen_max", "64000" }, { "new_drops", "10" });
 	/* the values of show at the end */
-	assert_line(0, ENTRIES({ "U", "1.000" }, { "qlen", "1000" }, { "drops", "110" },
-			       { "time", "1001.000000" }));
-	assert_line(1, ENTRIES({ "time", "1002.000000" }, { "U_mean", "1.550" },
-			       { "qlen_max", "1000" }, { "new_drops", "10" }));
+	assert_line(0, { "U", "1.000" }, { "qlen", "1000" }, { "drops", "110" },
+		    { "time", "1001.000000" });
+	assert_line(1, { "time", "1002.000000" }, { "U_mean", "1.550" }, { "qlen_max", "1000" },
+		    { "new_drops", "10" });
 }
 
 /* Ports are read every 100 ms and at the end of the interval. */
@@ -204,20 +202,20 @@ static void counters_that_restart_give_no_rate(void **state)
 {
 	restarted = true;
 	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
-	assert_line(0, ENTRIES({ "tx_rate", "none" }, { "load", "none" }, { "U_mean", "0.710" }));
-	assert_line(1, ENTRIES({ "tx_rate", "0" }));
+	assert_line(0, { "tx_rate", "none" }, { "load", "none" }, { "U_mean", "0.710" });
+	assert_line(1, { "tx_rate", "0" });
 }
 
 static void agents_have_rates_per_second(void **state)
 {
 	assert_int_equal(monitor("interval 2 count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 6);
-	assert_line(0, ENTRIES({ "object", "\"port\"" }));
-	assert_line(1, ENTRIES({ "object", "\"host\"" }, { "asked_rate", "25" },
-			       { "echoed_rate", "100" }, { "echoes_rate", "0" }));
-	assert_line(2, ENTRIES({ "object", "\"cnp\"" }, { "cnp_rate", "10" }, { "known", "3" },
-			       { "held", "2" }));
-	assert_line(4, ENTRIES({ "asked_rate", "25" }));
+	assert_line(0, { "object", "\"port\"" });
+	assert_line(1, { "object", "\"host\"" }, { "asked_rate", "25" }, { "echoed_rate", "100" },
+		    { "echoes_rate", "0" });
+	assert_line(2, { "object", "\"cnp\"" }, { "cnp_rate", "10" }, { "known", "3" },
+		    { "held", "2" });
+	assert_line(4, { "asked_rate", "25" });
 }
 
 /* A selection of flows excludes the other objects. */
@@ -243,7 +241,7 @@ static void objects_and_flows_are_selected(void **state)
 		snprintf(words, sizeof(words), "%s count 1", list[i].words);
 		assert_int_equal(monitor(words), EXIT_DONE);
 		assert_int_equal(n_lines(), list[i].lines);
-		assert_line(0, list[i].first);
+		check_line(0, list[i].first);
 	}
 }
 
@@ -293,7 +291,7 @@ static void rows_are_sorted(void **state)
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
 		snprintf(words, sizeof(words), "%s count 1", list[i].words);
 		monitor(words);
-		assert_line(list[i].line, list[i].has);
+		check_line(list[i].line, list[i].has);
 	}
 }
 
@@ -302,8 +300,8 @@ static void rows_are_bounded(void **state)
 	n_flows = 100003;
 	monitor("what flow sort rate count 1");
 	assert_int_equal(n_lines(), 1000);
-	assert_line(0, ENTRIES({ "R", "100002" }));
-	assert_line(999, ENTRIES({ "R", "99003" }));
+	assert_line(0, { "R", "100002" });
+	assert_line(999, { "R", "99003" });
 	opt.output = OUTPUT_TEXT;
 	monitor("what flow sort rate count 1");
 	assert_has(out, "\n*99003 more\n");
@@ -313,7 +311,7 @@ static void rows_are_bounded(void **state)
 }
 
 /* The number of the only queue is omitted. */
-static void text_has_a_table_for_each_object(void **state)
+static void text_has_a_table_per_object(void **state)
 {
 	opt.output = OUTPUT_TEXT;
 	n_ports = 2;
@@ -330,7 +328,7 @@ static void errors_leave_the_other_rows(void **state)
 	assert_int_equal(monitor("what port count 1"), EXIT_DONE);
 	assert_string_equal(err, "Error: no port.\n");
 	assert_int_equal(reading, 5);
-	assert_line(0, ENTRIES({ "tx_rate", "50000000" }));
+	assert_line(0, { "tx_rate", "50000000" });
 	bad_reading = 0;
 	flow_ret = 1;
 	assert_int_equal(monitor("count 1"), EXIT_SYSTEM);
@@ -354,7 +352,7 @@ int main(void)
 		cmocka_unit_test_setup(wrong_arguments_are_refused, reset),
 		cmocka_unit_test_setup(rows_are_sorted, reset),
 		cmocka_unit_test_setup(rows_are_bounded, reset),
-		cmocka_unit_test_setup(text_has_a_table_for_each_object, reset),
+		cmocka_unit_test_setup(text_has_a_table_per_object, reset),
 		cmocka_unit_test_setup(errors_leave_the_other_rows, reset),
 	};
 

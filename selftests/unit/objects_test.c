@@ -257,7 +257,7 @@ int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point poi
 }
 
 STUB(int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
-     struct json_object *rows), ret)
+			  struct json_object *rows), ret)
 
 int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
 		    int out)
@@ -432,7 +432,8 @@ static void qdiscs_must_be_fq(void **state)
 {
 	static const struct { struct qdisc list[3]; const char *error; } rows[] = {
 		/* those of another device do not matter */
-		{ { { IFINDEX + 1, 0x10000, TC_H_ROOT, "pfifo" }, { IFINDEX, 0x10000, TC_H_ROOT, "fq" },
+		{ { { IFINDEX + 1, 0x10000, TC_H_ROOT, "pfifo" },
+		    { IFINDEX, 0x10000, TC_H_ROOT, "fq" },
 		    { IFINDEX + 1, 0xffff0000, TC_H_INGRESS, "ingress" } } },
 		{ { }, "ha*noqueue" },
 		{ { { IFINDEX + 1, 0x10000, TC_H_ROOT, "fq" },
@@ -538,20 +539,19 @@ static void agents_are_shown(void **state)
 
 	add("rate 40gbit base-rtt 20us");
 	r = row();
-	assert_entries(r, ENTRIES(
-		{ "dev", "\"ha\"" }, { "rate", "40000000000" }, { "rate_given", "true" },
-		{ "base_rtt", "20" }, { "algorithm", "\"auto\"" }, { "threshold", "80" },
-		{ "flows", "64" }, { "accept", "[\"fd00:5::/64\"]" }, { "trace", "none" },
-		{ "to", "none" }, { "answer", "none" }, { "limit", "none" }, { "detour", "none" },
-		{ "ioam_namespace", "none" }, { "option_type", "[158,157]" },
-		{ "queue_pairs", "[]" }));
-	assert_entries(json_object_object_get(r, "stats"), ENTRIES({ "detoured", "24" }));
+	assert_entries(r, { "dev", "\"ha\"" }, { "rate", "40000000000" }, { "rate_given", "true" },
+		       { "base_rtt", "20" }, { "algorithm", "\"auto\"" }, { "threshold", "80" },
+		       { "flows", "64" }, { "accept", "[\"fd00:5::/64\"]" }, { "trace", "none" },
+		       { "to", "none" }, { "answer", "none" }, { "limit", "none" },
+		       { "detour", "none" }, { "ioam_namespace", "none" },
+		       { "option_type", "[158,157]" }, { "queue_pairs", "[]" });
+	assert_entries(json_object_object_get(r, "stats"), { "detoured", "24" });
 	add("rate 1gbit algorithm dcqcn trace 3 to fd00:1::/64 detour fd00:6::/80 ioam-namespace 258 ioam-namespace 7 answer fast-cnp limit 20 option-type 0x9b");
 	r = row();
-	assert_entries(r, ENTRIES(
-		{ "algorithm", "\"dcqcn\"" }, { "trace", "3" }, { "to", "[\"fd00:1::/64\"]" },
-		{ "answer", "\"fast-cnp\"" }, { "limit", "20" }, { "detour", "[\"fd00:6::/80\"]" },
-		{ "ioam_namespace", "[258,7]" }, { "option_type", "[155,157]" }));
+	assert_entries(r, { "algorithm", "\"dcqcn\"" }, { "trace", "3" },
+		       { "to", "[\"fd00:1::/64\"]" }, { "answer", "\"fast-cnp\"" },
+		       { "limit", "20" }, { "detour", "[\"fd00:6::/80\"]" },
+		       { "ioam_namespace", "[258,7]" }, { "option_type", "[155,157]" });
 }
 
 static struct json_object *flow_of(struct json_object *r, int i)
@@ -598,24 +598,21 @@ static void flows_are_shown(void **state)
 	three_flows();
 	f = flow_of(row(), 0);
 	assert_int_equal(asked_rdma, 0);
-	assert_entries(f, ENTRIES(
-		{ "dst", "\"fd00:1::2\"" }, { "dqpn", "18" }, { "sport", "50000" },
-		{ "lqpn", "none" }, { "rdma", "none" }, { "rate", "40000000000" },
-		{ "algorithm", "\"none\"" }, { "U", "none" }, { "alpha", "none" },
-		{ "cause", "\"none\"" }, { "switch", "none" }, { "cnp_age", "none" },
-		{ "packets", "10" }, { "bytes", "10240" }));
+	assert_entries(f, { "dst", "\"fd00:1::2\"" }, { "dqpn", "18" }, { "sport", "50000" },
+		       { "lqpn", "none" }, { "rdma", "none" }, { "rate", "40000000000" },
+		       { "algorithm", "\"none\"" }, { "U", "none" }, { "alpha", "none" },
+		       { "cause", "\"none\"" }, { "switch", "none" }, { "cnp_age", "none" },
+		       { "packets", "10" }, { "bytes", "10240" });
 	f = flow_of(row(), 1);
-	assert_entries(f, ENTRIES(
-		{ "sport", "50001" }, { "rate", "20000000000" }, { "algorithm", "\"hpccpp\"" },
-		{ "U", "1.250" }, { "alpha", "none" }, { "cause", "\"switch\"" },
-		{ "switch", "\"fd00:5::1\"" }, { "cnp_age", "5000000" }, { "cnps", "3" },
-		{ "detours", "none" }));
+	assert_entries(f, { "sport", "50001" }, { "rate", "20000000000" },
+		       { "algorithm", "\"hpccpp\"" }, { "U", "1.250" }, { "alpha", "none" },
+		       { "cause", "\"switch\"" }, { "switch", "\"fd00:5::1\"" },
+		       { "cnp_age", "5000000" }, { "cnps", "3" }, { "detours", "none" });
 	f = flow_of(row(), 2);
-	assert_entries(f, ENTRIES(
-		{ "algorithm", "\"dcqcn\"" }, { "U", "none" }, { "alpha", "0.500" },
-		{ "cause", "\"receiver\"" }));
+	assert_entries(f, { "algorithm", "\"dcqcn\"" }, { "U", "none" }, { "alpha", "0.500" },
+		       { "cause", "\"receiver\"" });
 	cfg.detours = 1;
-	assert_entries(flow_of(row(), 1), ENTRIES({ "detours", "1" }));
+	assert_entries(flow_of(row(), 1), { "detours", "1" });
 }
 
 /* The RDMA devices are asked once, for flows whose queue pair is known. */
@@ -629,11 +626,10 @@ static void flows_have_rdma_devices(void **state)
 	flow[2].f.lqpn = 19;
 	f = flow_of(row(), 0);
 	assert_int_equal(asked_rdma, 1);
-	assert_entries(f, ENTRIES(
-		{ "lqpn", "17" }, { "rdma", "\"rxe0\"" }, { "pid", "4711" },
-		{ "comm", "\"ib_write_bw\"" }));
+	assert_entries(f, { "lqpn", "17" }, { "rdma", "\"rxe0\"" }, { "pid", "4711" },
+		       { "comm", "\"ib_write_bw\"" });
 	f = flow_of(row(), 2);
-	assert_entries(f, ENTRIES({ "lqpn", "19" }, { "rdma", "none" }));
+	assert_entries(f, { "lqpn", "19" }, { "rdma", "none" });
 }
 
 int main(void)
