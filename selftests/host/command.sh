@@ -287,18 +287,20 @@ while IFS= read -r line; do
 	check "port add ${line%% | *}" port "$dev" "${line#* | }"
 	off "$dev"
 done <<'END'
-d0 | .[0] | .rate == 50000000 and (.rate_given | not) and .queue == "qdisc" and .root == "flat" and .base_rtt == 1000
+d0 | .[0] | [.rate, .rate_given, .queue, .root, .base_rtt] == [50000000, false, "qdisc", "flat", 1000]
 d1 | .[0] | .rate == 30000000 and .root == "flat"
-d3 rate 2.5gbit id 77 base-rtt 250us | .[0] | .rate == 2500000000 and .rate_given and .id == 77 and .queue == "virtual" and .base_rtt == 250
+d3 rate 2.5gbit id 77 base-rtt 250us | .[0] | [.rate, .rate_given, .id, .queue, .base_rtt] == [2500000000, true, 77, "virtual", 250]
 d3 rate 2.5gbit overhead 38 | .[0].overhead == 38
 e0 | .[0] | .rate == 10000000000 and .overhead == 24
 e0 overhead 0 | .[0] | .rate == 10000000000 and (has("overhead") | not)
 d0 above 80 dscp 46 | .[0] | .above == 80 and .dscp == 46
 d0 dscp 0 | .[0].dscp == 0
-d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999 | .[0] | .respond == 120 and .respond_to == "sender" and .limit == 999999 and (.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999
 d0 respond 120 respond-to receiver | .[0] | .respond == 120 and .respond_to == "receiver"
-q0 id 8 | length == 2 and .[1].id == 9 and .[1].txq == 1 and .[0].mq and .[0].rate == 10000000 and all(.[]; has("backlog"))
 END
+on d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999
+check "INT responses as given" port d0 '.[0] | .respond == 120 and .respond_to == "sender" and
+	.limit == 999999 and (.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999'
+off d0
 ip -n "$box" addr del 10.7.0.1/24 dev d0
 on d0
 id=$(in_box -j port show | jq '.[0].id')
@@ -308,9 +310,11 @@ check "the default id is the same again" port d0 ".[0].id == $id"
 check "codepoint 0 has its program" grep -q hpccpp_port_ext <(programs "$box" d0 egress)
 off d0
 
-on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c ioam 9 node 70000 border limit 20
+on d0 cnp 150 source fd00:5::1 ecn mark capable fd00:6::/64 capable fd00:7::7 option-type 0x9c \
+	ioam 9 node 70000 border limit 20
 check "Fast CNP, IOAM and border as given" port d0 '.[0] | .cnp == 150 and .source == "fd00:5::1" and .ecn == "mark" and
-	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_type == [156,157] and .ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
+	(.capable | sort) == ["fd00:6::/64","fd00:7::7/128"] and .option_type == [156,157] and
+	.ioam == 9 and .node == 70000 and .border and .limit == 20 and (has("udp_port") | not)'
 configured() { in_box -j port show d0 | jq -S '.[0] | del(.age, .words)'; }
 before=$(configured | jq -S '.above = 33')
 change() { in_box port change "$@"; }
@@ -334,6 +338,8 @@ says 255 '"dev" is missing' port change above 50
 off d0
 says 2 'no port on d0' port change d0 above 50
 on q0 id 8
+check "each queue of mq has a port" port q0 'length == 2 and .[1].id == 9 and .[1].txq == 1 and
+	.[0].mq and .[0].rate == 10000000 and all(.[]; has("backlog"))'
 check "queues have their numbers in text" grep -q '^q0 txq 1 id 9 ' <(in_box port show q0)
 off q0
 
