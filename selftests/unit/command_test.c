@@ -17,6 +17,8 @@ static unsigned int n_prefixes;
 
 STUB(int prog_map(int prog, const char *name, size_t value_size), prog)
 STUB(int prog_map_error(const char *name), EXIT_SYSTEM)
+STUB(int bpf_map__update_elem(const struct bpf_map *map, const void *key, size_t key_sz,
+			      const void *value, size_t value_sz, __u64 flags), 0)
 
 int bpf_map_get_next_key(int fd, const void *key, void *next)
 {

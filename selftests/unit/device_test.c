@@ -10,6 +10,8 @@
 #include "command_test.h"
 #include "port.h"
 
+const struct field cnp_flow_fields[1];
+
 static struct qdisc qdiscs[3];
 static struct device device;
 static struct filters filters;

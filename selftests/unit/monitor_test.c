@@ -117,6 +117,11 @@ int cnp_rows(const char *dev, struct json_object *rows)
 }
 
 STUB(int netns_enter(const char *name), EXIT_DONE)
+STUB(int prog_map(int prog, const char *name, size_t value_size), -1)
+STUB(int prog_map_error(const char *name), EXIT_SYSTEM)
+STUB(int bpf_map_get_next_key(int fd, const void *key, void *next), -1)
+STUB(int bpf_map__update_elem(const struct bpf_map *map, const void *key, size_t key_sz,
+			      const void *value, size_t value_sz, __u64 flags), 0)
 
 /* --- The command --------------------------------------------------------------------- */
 
