@@ -342,7 +342,7 @@ bare
 there ingress bystander 2
 says 2 'no agent on t0' cnp del
 bare
-# Each line: an object, programs on ingress and egress, and what is left of these when it is deleted
+# Each line: an object, programs on ingress and egress, and the programs left after a delete
 while read -r object in out left_in left_out; do
 	pref=1
 	[[ $object == port ]] || pref=2
@@ -412,7 +412,7 @@ for over in '-t tmpfs none' "--bind '$CGROUP/c'"; do
 		mounting "mkdir -p '$CGROUP/c'; mount $over '$CGROUP/a/b'"
 done
 
-# --- Cgroups by another path than that of their mount -------------------------------
+# --- Cgroups by a path other than their mount's -------------------------------
 
 mkdir "$tmp/bind"
 mounting "mount --bind '$CGROUP/a' '$tmp/bind'" "$tmp/bind/b"

@@ -181,7 +181,7 @@ refused <<END
 255 port add d0 node 1 | "node"*without "ioam"
 255 port add d0 respond-to receiver | "respond-to"*without "respond"
 255 port add d0 limit 1 | "limit"*without "respond" or "cnp"
-# What the device lacks
+# Devices that lack an address, a rate or a qdisc
 2 port add d0 respond 100 | d0*address*INT responses
 2 port add d0 cnp 100 | lo*IPv6 address*Fast CNPs*source
 2 port add d3 | d3*rate RATE
@@ -351,19 +351,19 @@ one_fails() # COMMAND DEV OPTION...: status 2, messages with the words of stdin,
 	[[ $status -eq 2 && $(sed -E 's/^Error: (..): .*(exists|rate).*/\1 \2/' "$tmp/err" | sort | paste -sd,) == "$(cat)" ]]
 }
 on all base-rtt 9us
-is "all: those that have a link of their own" "$(names)" "d0 d1 e0 e1 q0 q1"
+is "all: devices with a link of their own" "$(names)" "d0 d1 e0 e1 q0 q1"
 check "... have the same options" every '.base_rtt == 9'
 is "... and are saved one by one" "$(in_box save | grep ^port | sort)" \
 	"$(printf 'port dev %s base-rtt 9us\n' d0 d1 e0 e1 q0 q1)"
-is "show: those of a pattern" "$(names 'd?')" "d0 d1"
+is "show: devices like a pattern" "$(names 'd?')" "d0 d1"
 is "... all" "$(names all)" "$(names)"
 check "add: an error names the device" one_fails add 'd[0-3]' <<<"d0 exists,d1 exists,d3 rate"
 off 'e*'
-is "delete: those of a pattern" "$(names)" "d0 d1 q0 q1"
+is "delete: devices like a pattern" "$(names)" "d0 d1 q0 q1"
 check "replace: one fails" one_fails replace '[deq]?' base-rtt 8us <<<"d3 rate"
 is "... and the others are replaced" "$(names)" "d0 d1 e0 e1 q0 q1"
 change '[!q]*' above 44
-check "change: those that have a port" every \
+check "change: devices with a port" every \
 	'.base_rtt == 8 and .above == (if .dev[:1] == "q" then null else 44 end)'
 off all
 is "delete: all" "$(names)" ""
@@ -467,8 +467,8 @@ checked() # ROLE: leaves $tmp/check, prints the exit status
 }
 
 is "check of a switch without ports" "$(checked switch) $(state_of 'port agents')" "1 missing"
-is "... not of what it does not need" "$(state_of module)$(state_of default)$(state_of peers)" ""
-check "... what is not ok has advice" jq -e \
+is "... without checks of a sender" "$(state_of module)$(state_of default)$(state_of peers)" ""
+check "... each item that is not ok has advice" jq -e \
 	'all(.[]; (.status == "ok") != has("advice")) and length > 5' "$tmp/check"
 on d0 base-rtt 100us
 nsenter --net="/run/netns/$box" ethtool -K d0 tso on gso on gro off
@@ -525,7 +525,7 @@ refuses() { ! promtool_takes "$1"; }
 check "promtool takes the samples" promtool_takes "$tmp/prom"
 sed 's/_total/_count_s/' "$tmp/prom" >"$tmp/bad"
 check "... and no bad names" refuses "$tmp/bad"
-check "... which include those of hosts" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
+check "... which include host agents" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
 off d0
 "$HPCCPP" host del "$CGROUP"
 

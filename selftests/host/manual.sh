@@ -31,7 +31,7 @@ printf '.Dd x\n.Sh NAME\n' >"$tmp/bad.8"
 lint_refuses() { ! lint "$1"; }
 check "mandoc finds errors of a page" lint_refuses "$tmp/bad.8"
 
-# The keys of JSON with their types; those of show are arrays of objects.
+# The keys of JSON with their types; those of show have no type there.
 for page in "$top"/tools/man/*.8; do
 	sed -n 's/^\.\\" \(keys: .*\)/\1/p' "$page" | while read -r list; do
 		[[ $list == 'keys: show' ]] || key_types "$page" "$list"
@@ -68,13 +68,13 @@ is "... that deps.sh does not name" "of $(packages | grep -vx 'linux-headers-.*'
 
 # sorted: the words of stdin, one a line, in one line
 sorted() { sed '/^$/d' | sort | paste -sd' '; }
-completed() # WORD...: what is offered for the last
+completed() # WORD...: words offered for the last one
 {
 	local COMP_WORDS=(hpccpp "$@") COMP_CWORD=$# COMPREPLY=()
 	_hpccpp
 	printf '%s\n' "${COMPREPLY[@]}" | sorted
 }
-# accepted ARGUMENT... -- MORE...: what the command's message allows there, and more words
+# accepted ARGUMENT... -- MORE...: words that the command's message allows, and more
 accepted()
 {
 	local args=()

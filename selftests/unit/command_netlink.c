@@ -134,7 +134,7 @@ void qdiscs_are_read(void **state)
 		{ { 7, 0x20000, 0x10001, "netem", 80000000000 }, -1, 10000000000 },
 		{ { 7, 0x30000, 0x10002, "tbf", 24000 }, 3000 },
 		{ { 7, 0x40000, 0x10003, "tbf", 64000000000 }, -1, 8000000000 },
-		/* options that are too short, and those of a qdisc without a rate */
+		/* options that are too short, and a qdisc without a rate */
 		{ { 7, 0x50000, 0x10004, "tbf", 0 }, 3000, 0, 4 },
 		{ { 7, 0x60000, 0x10005, "pfifo", 0 }, 3000 },
 	};

@@ -119,7 +119,7 @@ static void refuses(const char *line, const char *pattern)
 	assert_ptr_equal(strchr(err, '\n'), err + strlen(err) - 1);
 }
 
-/* What a row shows, a line, and its values, or after "!" words of the message */
+/* A row's purpose, a command line, and its values, or after "!" words of the message */
 struct row {
 	const char *shows, *line, *want;
 };
@@ -305,7 +305,7 @@ static uid_t uid;
 
 STUB(uid_t geteuid(void), uid)
 
-/* An errno may have either sign; a user who is not root is told so if that may be the cause. */
+/* An errno may have either sign; the message says if the cause may be that the user is not root. */
 static void errors_give_the_cause(void **state)
 {
 	static const struct { uid_t uid; int err; const char *cause; } rows[] = {
@@ -374,7 +374,7 @@ static void wrong_prefixes_are_refused(void **state)
 		{ "... in its mapped form", "six ::ffff:1.2.3.4", "!IPv6" },
 		{ "... all of it", "six 0.0.0.0/0", "!IPv6" },
 		{ "all of IPv6", "six ::/0", "six=0" },
-		{ "96 bits that are not those of IPv4", "six ::ffff:0:0:0/96", "six=96" },
+		{ "a prefix that resembles IPv4's", "six ::ffff:0:0:0/96", "six=96" },
 	};
 
 	check_rows(rows, ARRAY_SIZE(rows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of the checks of a port's device: whether it can have a port, and what has changed
+ * Unit tests of the checks of a port's device: that it can have a port, and that it is unchanged
  * since the port was added. The device, its qdiscs and filters are those below.
  */
 #include <bpf/bpf.h>
@@ -128,7 +128,7 @@ static void changes_under_mq_are_found(void **state)
 	assert_stale(0, "2 queues*4");
 	strcpy(qdiscs[0].kind, "tbf");
 	assert_stale(0, "qdisc*tbf*mq");
-	/* a virtual queue is the device's, and its rate that of all queues */
+	/* a device has one virtual queue, with the rate of all its queues */
 	add(2);
 	cfg.queue = HPCCPP_QUEUE_VIRTUAL;
 	cfg.mq = 0;

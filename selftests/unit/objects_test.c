@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of `hpccpp cnp`: what it writes for its agent, and what it shows. The device with
- * its qdiscs and filters, the agent's maps and the RDMA devices are those below.
+ * Unit tests of `hpccpp cnp`: the configuration that it writes and shows. The device with its
+ * qdiscs and filters, the agent's maps and the RDMA devices are those below.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,7 @@ int bpf_map__update_elem(const struct bpf_map *to, const void *key, size_t key_s
 	return 0;
 }
 
-/* File descriptors that the command may close; of_map[] says what they stand for */
+/* File descriptors that the command may close, and the maps that they refer to */
 static int of_map[1024];
 
 static int descriptor(int map)
@@ -336,7 +336,7 @@ static void refused(const char *line, const char *why)
 
 /* --- Parameters ---------------------------------------------------------------------- */
 
-/* In bytes, bytes/s and us; and where these would be out of bounds */
+/* Windows in bytes, rates in bytes/s, T in us, and their bounds */
 static void parameters_follow_rate_and_base_rtt(void **state)
 {
 	static const struct {
@@ -347,11 +347,11 @@ static void parameters_follow_rate_and_base_rtt(void **state)
 		{ "rate 40gbit", 5000000000, 50, 250000, 195, 250 },
 		{ "rate 40gbit flows 10", 5000000000, 50, 250000, 1250, 250 },
 		{ "rate 100gbit base-rtt 10us flows 1", 12500000000, 10, 125000, 6250, 125 },
-		/* of a packet of 1500 bytes 12/1000 and 1/16 at least */
+		/* at least 12/1000 and 1/16 of a packet of 1500 bytes */
 		{ "rate 1gbit", 125000000, 50, 6250, 18, 93 },
 		{ "rate 10kbit base-rtt 1us", 1250, 1, 93, 18, 93 },
 		{ "rate 1tbit base-rtt 4s", 125000000000, 4000000, 1 << 30, 838860, 500000000 },
-		/* and no more than the algorithm takes */
+		/* at most what the algorithm accepts */
 		{ "rate 4tbit base-rtt 4s", 500000000000, 4000000, 1 << 30, 838860, 1 << 30 },
 	};
 	size_t i;
@@ -368,7 +368,7 @@ static void parameters_follow_rate_and_base_rtt(void **state)
 		assert_int_equal(cfg.hpcc.eta, 95ULL * HPCCPP_ONE / 100);
 		assert_true(cfg.rate_given);
 	}
-	/* by default that of ethtool, and none is no rate */
+	/* the default is the rate of ethtool, which may be missing */
 	speed = 40000000000;
 	add("");
 	assert_int_equal(cfg.dcqcn.line, 5000000000);
@@ -393,7 +393,7 @@ static void arguments_become_configuration(void **state)
 		assert_int_equal(cfg.threshold_percent, thresholds[i].percent);
 		assert_int_equal(cfg.threshold, thresholds[i].load);
 	}
-	/* what is also shown is tested with agents_are_shown() */
+	/* agents_are_shown() tests the values that are also shown */
 	add("rate 1gbit");
 	assert_int_equal(cfg.mark, 0);
 	assert_int_equal(cfg.trace, 0);
@@ -406,7 +406,7 @@ static void arguments_become_configuration(void **state)
 	assert_int_equal(cfg.limit, HPCCPP_LIMIT);
 }
 
-/* Show finds those that no code on egress uses; answers take two that are large. */
+/* "cnp show" needs the maps bound; without answers two large maps have one entry. */
 static void maps_are_filled_and_bound(void **state)
 {
 	int i;
@@ -426,12 +426,12 @@ static void maps_are_filled_and_bound(void **state)
 		assert_int_equal(maps[i].most, 0);
 }
 
-/* --- The device that it is for ---------------------------------------------------------- */
+/* --- The qdiscs of the device ---------------------------------------------------------- */
 
 static void qdiscs_must_be_fq(void **state)
 {
 	static const struct { struct qdisc list[3]; const char *error; } rows[] = {
-		/* those of another device do not matter */
+		/* other devices do not matter */
 		{ { { IFINDEX + 1, 0x10000, TC_H_ROOT, "pfifo" },
 		    { IFINDEX, 0x10000, TC_H_ROOT, "fq" },
 		    { IFINDEX + 1, 0xffff0000, TC_H_INGRESS, "ingress" } } },
@@ -472,7 +472,7 @@ static void qdiscs_must_be_fq(void **state)
 
 /* --- Agents that are there already --------------------------------------------------- */
 
-/* Half of an agent is one, to add and to delete. */
+/* A program in one direction counts as an agent. */
 static void a_device_has_one_agent(void **state)
 {
 	int i;
@@ -488,8 +488,8 @@ static void a_device_has_one_agent(void **state)
 }
 
 /*
- * Flows go on with the agent that is replaced, unless the line, T or the algorithm are others;
- * the rest does in any case, with the mark of copies that are on their way.
+ * Flows are kept if the agent is replaced, unless rate, T or algorithm change. The other maps
+ * and the mark of copies in flight are always kept.
  */
 static void replacing_keeps_flows(void **state)
 {
@@ -521,7 +521,7 @@ static void replacing_keeps_flows(void **state)
 	assert_true(there[0] && there[1]);
 }
 
-/* --- What is shown ----------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------- */
 
 static struct json_object *row(void)
 {
@@ -615,7 +615,7 @@ static void flows_are_shown(void **state)
 	assert_entries(flow_of(row(), 1), { "detours", "1" });
 }
 
-/* The RDMA devices are asked once, for flows whose queue pair is known. */
+/* RDMA devices are read once, if the queue pair of a flow is known. */
 static void flows_have_rdma_devices(void **state)
 {
 	struct json_object *f;
