@@ -91,7 +91,7 @@ static const struct hpccpp_flow_rec a_flow = {
 	.family = AF_INET, .state = 1, .mode = HPCCPP_INT, .links = 3,
 	.sport = 10000, .dport = 5001, .saddr = { 10, 0, 0, 1 }, .daddr = { 10, 0, 0, 2 },
 	.cwnd = 12, .srtt_us = 345, .layout = HPCCPP_FLOW_LAYOUT, .T = 50,
-	.U = HPCCPP_ONE / 2, .W = 20000, .W_c = 19000, .inc_stage = 2,
+	.U = HPCCPP_ONE / 2, .W = 20000, .W_c = 19000, .W_f = 18500, .inc_stage = 2,
 	.acks = 100, .updates = 90, .fallbacks = 1, .R = 400000000, .min_B = 1250000000,
 	.ino = 1234567, .bottleneck = 7, .records = 2,
 	.guards = { 11, 12, 13, 14, 15, 16, 17 },
@@ -332,7 +332,7 @@ static void flows_have_values_of_tcp_and_telemetry(void **state)
 		    { "dst", "\"10.0.0.2\"" }, { "dport", "5001" }, { "state", "\"ESTAB\"" },
 		    { "ino", "1234567" }, { "mode", "\"hpccpp\"" }, { "cwnd", "12" },
 		    { "srtt", "345" }, { "U", "0.500" }, { "W", "20000" }, { "W_c", "19000" },
-		    { "inc_stage", "2" }, { "T", "50" }, { "R", "3200000000" },
+		    { "W_f", "18500" }, { "inc_stage", "2" }, { "T", "50" }, { "R", "3200000000" },
 		    { "B", "10000000000" }, { "bottleneck", "7" }, { "records", "2" },
 		    { "links", "3" }, { "acks", "100" }, { "updates", "90" }, { "fallbacks", "1" },
 		    { "reason", "none" });
