@@ -111,9 +111,10 @@ check "a full /run does not prevent locking" apart 'mount -t tmpfs -o size=4k,mo
 	! cat /dev/zero >/run/full 2>/dev/null' "${add[@]}"
 port del t0
 # both at once, as each waits for 10 s
-apart "umask 77; exec 9>$lock; flock -x 9; echo 4711 >&9" "${add[@]}" 2>"$tmp/waited" &
+apart "umask 77; exec 9>$lock; flock -x 9; echo 4711 >&9" timeout 100 "${add[@]}" 2>"$tmp/waited" &
 waiting=$!
-says 2 'process unknown*10 s' apart "umask 77; exec 9>$lock; flock -x 9; echo nonsense >&9" "${add[@]}"
+says 2 'process unknown*10 s' apart "umask 77; exec 9>$lock; flock -x 9; echo nonsense >&9" \
+	timeout 100 "${add[@]}"
 wait $waiting || true
 check "... a holder that is known is named" grep -q 'process 4711 ' "$tmp/waited"
 says 2 'no port on t0' port del t0
