@@ -5,33 +5,19 @@
 #
 # check-all: host
 # usual: 60
+# shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail
 
-top=$(realpath "${BASH_SOURCE%/*}/../..")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
 vm=$top/scripts/vm/vm.sh
 
-count=0
-check() # NAME COMMAND...: ok when the command succeeds
-{
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@"; then
-		echo "ok $count $name"
-	else
-		echo "not ok $count $name"
-		echo "# false: $*"
-	fi
-}
 run() # COMMAND...: leaves status, seconds, $tmp/out and $tmp/err
 {
 	local start=$SECONDS
 	"$@" >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	seconds=$((SECONDS - start))
-	sed 's/^/# /' "$tmp/err"
 }
 # shellcheck disable=SC2053 # the text is a pattern
 says() { [[ $(<"$tmp/$1") == $2 ]]; }
@@ -127,4 +113,4 @@ kill "$pid"
 read -r -t 60 line <&$output
 check "a killed vm.sh takes QEMU along" [ $? -eq 1 ]
 
-echo "1..$count"
+ktap_finish

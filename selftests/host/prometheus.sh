@@ -17,15 +17,11 @@ check "promtool can be had" "$top/scripts/promtool.sh"
 promtool=$("$top/scripts/promtool.sh")
 cp "$from"/* "$tmp"
 
-refuses() { ! "$@"; }
 check "promtool takes the rules" "$promtool" check rules "$tmp/hpccpp-alerts.yml"
 check "each alert fires when it has to, and not else" "$promtool" test rules "$tmp/hpccpp-alerts.test.yml"
 alerts() { sed -n 's/^ *- alert: //p' "$tmp/hpccpp-alerts.yml" | sort; }
 fired() { grep -oE 'alertname="[A-Za-z]+"' "$tmp/hpccpp-alerts.test.yml" | cut -d'"' -f2 | sort; }
 check "... all $(alerts | wc -l) of them" diff <(alerts) <(fired)
-sed -i.good 's/> 0\.1 \*/> 0.3 */' "$tmp/hpccpp-alerts.yml"
-check "... one that does not is found" refuses "$promtool" test rules "$tmp/hpccpp-alerts.test.yml"
-mv "$tmp/hpccpp-alerts.yml.good" "$tmp/hpccpp-alerts.yml"
 
 # --- The dashboard -----------------------------------------------------------------
 
@@ -49,8 +45,6 @@ exprs()
 exprs "$dashboard" | jq -R -s '{groups: [{name: "all", rules: (split("\n") | map(select(. != "")) | to_entries |
 	map({record: "r\(.key)", expr: .value}))}]}' >"$tmp/exprs.yml"
 check "promtool takes its $(exprs "$dashboard" | wc -l) expressions" "$promtool" check rules "$tmp/exprs.yml"
-sed 's/rate(/rote(/' "$tmp/exprs.yml" >"$tmp/bad.yml"
-check "... a bad one is found" refuses "$promtool" check rules "$tmp/bad.yml"
 
 # --- Names -------------------------------------------------------------------------
 
@@ -77,6 +71,4 @@ for file in hpccpp-alerts.yml hpccpp-dashboard.json; do
 	kinds "$tmp/$file" >"$tmp/named"
 	check "... and its $(wc -l <"$tmp/named") kinds" all_of "$tmp/kinds" "$tmp/named"
 done
-echo hpccpp_port_qlen_bytes >>"$tmp/named"
-check "... one that is not is found" refuses all_of "$tmp/metrics" "$tmp/named"
 ktap_finish

@@ -11,8 +11,8 @@ sends them from SRC to DST, out of DEV, one kind after the other:
 	ns=N type=N	of the trace: namespace, IOAM-Trace-Type
 	n=N		so many of this kind; vary=1: each of another queue pair and source port
 	gap=SECONDS	between two
-	bad=WHAT	makes one thing wrong: sum, nosum, icrc, opcode, udplen, optlen, long,
-			short, port, or both: nosum and icrc, nosumicrc
+	bad=WHAT	makes one thing wrong: sum, nosum, icrc, opcode, or both: nosum and icrc,
+			nosumicrc
 	cut=N		sends only so many bytes of the frame
 """
 import socket
@@ -31,19 +31,14 @@ def frame(dmac, src, dst, qpn, k):
     opcode = 0x82 if bad == 'opcode' else 0x81
     bth = struct.pack('>BBHII', opcode, 0, 0xffff, 0x40000000 | qpn, 0)
     length = 8 + len(bth) + 16 + 4
-    ports = struct.pack('>HH', 0xc000 | qpn & 0x3fff, 4790 if bad == 'port' else 4791)
+    ports = struct.pack('>HH', 0xc000 | qpn & 0x3fff, 4791)
     masked = struct.pack('>BBHII', opcode, 0, 0xffff, 0xff000000 | qpn, 0)
     covered = (b'\xff' * 8 + struct.pack('>IHBB', 0x6fffffff, length, 17, 255) + src + dst +
                ports + struct.pack('>HH', length, 0xffff) + masked + bytes(16))
     crc = zlib.crc32(covered) ^ ('icrc' in bad)
     body = bth + bytes(16) + struct.pack('<I', crc)
-    if bad == 'long':
-        body += bytes(8)
-    if bad == 'short':
-        body = body[:-8]
-    said = 8 + len(body) if bad in ('long', 'short') else length + (bad == 'udplen')
-    udp = ports + struct.pack('>HH', said, 0) + body
-    total = sum(struct.unpack('>%dH' % (len(udp) // 2),  udp)) + sum(struct.unpack('>16H', src + dst)) + said + 17
+    udp = ports + struct.pack('>HH', length, 0) + body
+    total = sum(struct.unpack('>%dH' % (len(udp) // 2),  udp)) + sum(struct.unpack('>16H', src + dst)) + length + 17
     while total >> 16:
         total = (total & 0xffff) + (total >> 16)
     total = (total ^ 0xffff or 0xffff) ^ (bad == 'sum')
@@ -60,9 +55,9 @@ def frame(dmac, src, dst, qpn, k):
                                     speed << 26 | 0x3ffffff)
             data = (struct.pack('>BBHBBI', 0, 0, int(k.get('ns', 0)), 7 << 3, 0,
                                 int(k.get('type', '0xf20c0000'), 0)) + data + orig)
-            option = b'\1\0' + bytes([0x9d, len(data) ^ (bad == 'optlen')]) + data
+            option = b'\1\0' + bytes([0x9d, len(data)]) + data
         else:
-            option = b'\1\2\0\0' + bytes([0x9e, 16 ^ (bad == 'optlen')]) + orig
+            option = b'\1\2\0\0' + b'\x9e\x10' + orig
         option += {0: b'', 4: b'\1\2\0\0'}[-(2 + len(option)) % 8]
         ext = bytes([17, (2 + len(option)) // 8 - 1]) + option
     ip = struct.pack('>IHBB', 6 << 28 | 48 << 22, len(ext + udp), following, 64) + src + dst

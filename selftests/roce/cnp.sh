@@ -32,33 +32,12 @@ says()
 }
 refused() { check "refused: ${*:2}" says "$@"; }
 refused 'the qdisc of hb is netem: rates take fq*' cnp add dev hb accept ::/0
-ip link add many numtxqueues 2 type dummy
-tc qdisc add dev many root handle 1: mq
-tc qdisc add dev many parent 1:1 fq
-tc qdisc add dev many parent 1:2 pfifo
-refused 'the qdisc of many is pfifo: rates take fq*' cnp add dev many accept ::/0 rate 1gbit
-tc qdisc replace dev many parent 1:2 fq
-check "fq in each queue will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gbit
-ip link del many
-# what a NIC has by default: mq and its queues' qdiscs have the handle 0
-default=$(sysctl -n net.core.default_qdisc)
-for kind in fq "$default"; do
-	sysctl -qw net.core.default_qdisc="$kind"
-	ip link add many numtxqueues 2 type ifb
-	ip link set many up
-	if [[ $kind == fq ]]; then
-		check "fq by default will do" "$HPCCPP" cnp add dev many accept ::/0 rate 1gbit
-	else
-		refused "the qdisc of many is $kind: rates take fq*" cnp add dev many accept ::/0 rate 1gbit
-	fi
-	ip link del many
-done
 refused 'cannot find device "none"' cnp add dev none accept ::/0
 refused 'there is no agent on ha' cnp del dev ha
 no_clsact() { [[ -z $(tc qdisc show dev ha clsact) ]]; }
 check "nothing of these is left" no_clsact
 
-# --- Half of an agent, and the clsact beside a port's -------------------------------------
+# --- Half of an agent ----------------------------------------------------------------------
 
 both=(dev ha accept fd00:5::/64)
 for hook in egress ingress; do
@@ -68,18 +47,6 @@ for hook in egress ingress; do
 	check "without its filter on $hook it is deleted" "$HPCCPP" cnp del dev ha
 	check "... with the clsact" no_clsact
 done
-for first in port cnp; do
-	second=cnp
-	[[ $first == port ]] || second=port
-	"$HPCCPP" $first add "${both[@]}" rate 200mbit
-	"$HPCCPP" $second add "${both[@]}" rate 200mbit
-	"$HPCCPP" $first del dev ha
-	check "$first, then $second: the second goes on" \
-		grep -q "hpccpp_$second" <(tc filter show dev ha egress; tc filter show dev ha ingress)
-	"$HPCCPP" $second del dev ha
-	check "... and goes with the clsact" no_clsact
-done
-
 # --- What the agent does with each CNP --------------------------------------------------------
 
 # With a T of 4 s a flow counts as sending for long, and nothing grows meanwhile.
@@ -167,11 +134,7 @@ stack_in() { nstat -az | awk '/^(Udp6|Ip6InHdrErrors|Icmp6OutParmProblems|Icmp6O
 in_before=$(stack_in)
 bad denied 1 fd00:6::2 qpn="$q" orig=$b
 bad unknown 1 fd00:5::2 qpn=$((q + 1)) orig=$b
-bad unknown 1 fd00:5::2 qpn="$q" orig=fd00:b::2
-bad unknown 1 fd00:5::2 qpn="$q" orig=$a
-for what in opcode udplen optlen long short port; do
-	bad malformed 1 fd00:5::2 qpn="$q" orig=$b bad=$what
-done
+bad malformed 1 fd00:5::2 qpn="$q" orig=$b bad=opcode
 bad malformed 1 fd00:5::2 qpn="$q" orig=$b cut=100
 n=$(how_often 400 1000000)
 bad unknown "$n" fd00:5::2 qpn=0x800000 orig=$b n="$n" vary=1
@@ -215,19 +178,6 @@ assert_eq "a trace: heeded by it, algorithm, U" "$(stat traced) $(the algorithm)
 assert_eq "... a second, and two without a trace: repeated" "$(stat repeated) $(stat switch)" "3 1"
 assert_ge "... rate: 0.95 / 2.5 of it" "$(the rate)" 76000000
 assert_le "... and W_ai" "$(the rate)" 76200000
-if [[ -n ${LONG-} ]]; then
-	agent ioam-namespace 7
-	flow
-	inject fd00:5::2 qpn="$q" orig=$b ns=9 nodes=$full
-	assert_eq "of another namespace: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "1 1 dcqcn"
-	flow
-	inject fd00:5::2 qpn="$q" orig=$b ns=7 type=0xf2000000 nodes=1000,0,25000000,0,28
-	assert_eq "a trace without what HPCC++ needs: DCQCN" "$(stat trace_bad) $(stat switch) $(the algorithm)" "2 2 dcqcn"
-	agent algorithm dcqcn
-	flow
-	inject fd00:5::2 qpn="$q" orig=$b nodes=1000,0,25000000,0,28
-	assert_eq "algorithm dcqcn: that" "$(stat trace_bad) $(stat switch) $(the algorithm)" "0 1 dcqcn"
-fi
 agent option-type 0x8a option-type 0x8b
 flow
 send fd00:5::2 qpn="$q" orig=$b
@@ -304,9 +254,8 @@ plain=(qpn=300 -- qpn=301 len=2 tc=1 -- qpn=302 op=0x11 -- qpn=303 -- qpn=304 --
 with=(qpn=300 hdr=trace ns=7 -- qpn=301 len=2 tc=1 hdr=trace ns=7 nodes=2 filled=1 -- qpn=302 op=0x11 hdr=trace ns=7 nodes=4 filled=4 --
 	qpn=303 hdr=trace ns=7 type=0xfffffe00 nodes=1 -- qpn=304 hdr=trace ns=7 nodes=8 -- qpn=305 hdr=trace ns=7 room=0 --
 	qpn=306 hdr=trace ns=7 with=00000000)
-# with wrong lengths; beside another option, another trace, or too much padding
-left=(qpn=400 nodelen=6 -- qpn=401 nodelen=31 -- qpn=402 nodes=3 rem=22 -- qpn=403 nodes=3 rem=127 -- qpn=404 type=0 nodelen=7 --
-	qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
+# longer than its header; beside another option, another trace, or too much padding
+left=(qpn=405 over=2 -- qpn=406 over=100 -- qpn=407 nodes=3 with=1e020000 --
 	qpn=408 nodes=1 with=310e0000000738010000000000000000 -- qpn=409 with=0000000000000000000000000000000000000000)
 left=("${left[@]/#qpn/hdr=trace ns=7 qpn}")
 # shellcheck disable=SC2206 # words
@@ -318,31 +267,24 @@ captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2
 cp "$tmp/packets" "$tmp/untouched"
 captured_in "${plain[@]}" -- "${left[@]}" -- "${strangers[@]}"
 jq -r .raw "$tmp/packets" >"$tmp/plain"
-header="11%02x010031%02x00000007%02x%02xf20c0000%0*d%s"
-for hops in 2 ${LONG:+3}; do
-	agent ioam-namespace 7 trace "$hops" to $b
-	captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
-	check "leave, trace $hops: what is to be untouched is, to the byte" diff \
-		<(jq -r 'select(.qpn < 200).raw' "$tmp/untouched") <(jq -r 'select(.qpn < 200).raw' "$tmp/packets")
-	assert_eq "... of" "$(jq -r 'select(.qpn < 200).qpn' "$tmp/packets" | wc -l)" 11 packets
-	pad=$([[ $hops -eq 2 ]] || echo 01020000)
-	length=$((16 + 28 * hops + ${#pad} / 2))
-	for q in 200 201; do
-		# shellcheck disable=SC2059 # a format
-		assert_eq "... data $q: the header" "$(of $q .headers)" \
-			"$(printf "$header" $((length / 8 - 1)) $((10 + 28 * hops)) 56 $((7 * hops)) $((56 * hops)) 0 "$pad")"
-		check "... all else is as without, and the ICRC as it is without the header" diff \
-			<(of $q '.plen, .next, .icrc_ok, .whole, .tc, .flow, .hops, .udplen, .bth, .payload') \
-			<(jq -r "select(.qpn == $q) | .plen + $length, [0, 17], true, true, .tc, .flow, .hops, .udplen, .bth, .payload" \
-				"$tmp/untouched")
-	done
+agent ioam-namespace 7 trace 2 to $b
+captured "nsenter --net=/run/netns/$s1" ha leave "${others[@]}" -- qpn=200 len=2 -- qpn=201 tc=3
+check "leave: packets that get no trace are unchanged, to the byte" diff \
+	<(jq -r 'select(.qpn < 200).raw' "$tmp/untouched") <(jq -r 'select(.qpn < 200).raw' "$tmp/packets")
+assert_eq "... of" "$(jq -r 'select(.qpn < 200).qpn' "$tmp/packets" | wc -l)" 11 packets
+for q in 200 201; do
+	assert_eq "... data $q: the header" "$(of $q .headers)" "11080100314200000007380ef20c0000$(printf '%0112d' 0)"
+	check "... all else is as without, and the ICRC as it is without the header" diff \
+		<(of $q '.plen, .next, .icrc_ok, .whole, .tc, .flow, .hops, .udplen, .bth, .payload') \
+		<(jq -r "select(.qpn == $q) | .plen + 72, [0, 17], true, true, .tc, .flow, .hops, .udplen, .bth, .payload" \
+			"$tmp/untouched")
 done
 
 agent ioam-namespace 7 trace 1 to $b
 captured_in "${with[@]}" -- "${left[@]}" -- "${strangers[@]}"
 check "arrive: as without the header, to the byte, or as sent" diff "$tmp/plain" <(jq -r .raw "$tmp/packets")
-assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 10 + 6 + 1)) packets
-assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 10 0"
+assert_eq "... of" "$(wc -l <"$tmp/plain")" $((7 + 5 + 6 + 1)) packets
+assert_eq "... taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "7 5 0"
 # packets that are cut short: the agent must not read behind their end
 short=()
 for ((i = 54; i < 190; i += 3)); do
@@ -352,7 +294,7 @@ arrive "${short[@]}" qpn=601 hdr=trace ns=7
 # four of these have UDP and BTH whole, and so are packets of RoCEv2
 taken_off() { [[ $(seen_by ha trace_removed) -ge $1 ]]; }
 busywait 10 taken_off $((7 + 4 + 1))
-assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 10 0"
+assert_eq "cut short: taken off, left, errors" "$(seen_by ha trace_removed trace_left error)" "12 5 0"
 
 # --- Detours -------------------------------------------------------------------------------
 
@@ -367,28 +309,24 @@ moved() { jq -c 'select(.qpn == 800 and .op != 17)' "$1"; }
 stayed() { jq -r 'select(.qpn == 801 or .qpn == 800 and .op == 17).raw' "$1" | sort; }
 # without what has to change: "raw" has all; "payload" stays, as it does not have the ICRC
 rest() { moved "$1" | jq -S -c 'del(.raw, .time, .sport, .check, .sum_ok) + { sum: (.check != 0) }'; }
-for trace in ${LONG:+''} "trace 2 to $b"; do
-	# shellcheck disable=SC2086 # words, or none
-	agent ioam-namespace 7 $trace detour fd00:5::/64
-	captured "nsenter --net=/run/netns/$s1" ha leave_all
-	mv "$tmp/packets" "$tmp/unmoved"
-	name="detour ${trace:-without trace}"
-	assert_eq "$name, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
-	# the second one comes within the flow's timer
-	inject fd00:5::2 qpn=800 orig=$b n=2
-	port=$(stat 800.sport)
-	assert_eq "$name: heeded, repeated, detoured, detours, rate" \
-		"$(stat switch) $(stat repeated) $(stat detoured) $(stat 800.detours) $(stat 800.rate)" "1 1 1 1 100000000"
-	check "... another port of those there are: $port" [ "$port" -ge 49152 -a "$port" -le 65535 -a "$port" -ne 49169 ]
-	captured "nsenter --net=/run/netns/$s1" ha leave_all
-	assert_eq "... all leave with it; ICRC and checksums are right" \
-		"$(moved "$tmp/packets" | jq -r '"\(.sport) \(.icrc_ok and .whole) \(.check == 0 or .sum_ok)"' | sort | uniq -c | awk '{ $1 = $1 } 1')" \
-		"9 $port true true"
-	check "... all else is as before" diff <(rest "$tmp/unmoved") <(rest "$tmp/packets")
-	check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
-	look
-	assert_eq "... errors" "$(stat error)" 0
-done
+agent ioam-namespace 7 trace 2 to $b detour fd00:5::/64
+captured "nsenter --net=/run/netns/$s1" ha leave_all
+mv "$tmp/packets" "$tmp/unmoved"
+assert_eq "detour, before: ports" "$(moved "$tmp/unmoved" | jq .sport | sort -u)" 49169
+# the second one comes within the flow's timer
+inject fd00:5::2 qpn=800 orig=$b n=2
+port=$(stat 800.sport)
+assert_eq "detour: heeded, repeated, detoured, detours, rate" \
+	"$(stat switch) $(stat repeated) $(stat detoured) $(stat 800.detours) $(stat 800.rate)" "1 1 1 1 100000000"
+check "... another port of those there are: $port" [ "$port" -ge 49152 -a "$port" -le 65535 -a "$port" -ne 49169 ]
+captured "nsenter --net=/run/netns/$s1" ha leave_all
+assert_eq "... all leave with it; ICRC and checksums are right" \
+	"$(moved "$tmp/packets" | jq -r '"\(.sport) \(.icrc_ok and .whole) \(.check == 0 or .sum_ok)"' | sort | uniq -c | awk '{ $1 = $1 } 1')" \
+	"9 $port true true"
+check "... all else is as before" diff <(rest "$tmp/unmoved") <(rest "$tmp/packets")
+check "... and ACKs, and other flows, to the byte" diff <(stayed "$tmp/unmoved") <(stayed "$tmp/packets")
+look
+assert_eq "... errors" "$(stat error)" 0
 # A flow with data in both sequences: packets without data move as well, in both
 if [[ -n ${LONG-} ]]; then
 	both=(qpn=820 op=0x10 len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x0a len=64 -- qpn=820 op=0x0c -- qpn=820 op=0x11)
@@ -400,22 +338,6 @@ if [[ -n ${LONG-} ]]; then
 	assert_eq "detour, READ responses and WRITEs: all leave with the other port" \
 		"$(jq 'select(.qpn == 820).sport' "$tmp/packets" | sort | uniq -c | awk '{ $1 = $1 } 1')" \
 		"5 $(stat 820.sport)"
-	agent accept fd00:6::/64 accept $b detour fd00:5::/64 detour $b
-	flow
-	inject fd00:6::2 qpn="$q" orig=$b
-	assert_eq "a switch that is not to be gone around: heeded, detours" "$(stat switch) $(the detours)" "1 0"
-	flow
-	inject $b qpn="$q" orig=$b
-	assert_eq "a receiver's Fast CNP: heeded, detours" "$(stat receiver) $(the detours)" "1 0"
-	"$HPCCPP" cnp del dev ha
-	"$HPCCPP" cnp add dev ha accept fd00:5::/64 rate 200mbit base-rtt 100ms detour fd00:5::/64
-	flow
-	start=$EPOCHREALTIME
-	inject fd00:5::2 qpn="$q" orig=$b n=20 gap=0.2
-	most=$(awk "BEGIN { print int(1 + ($EPOCHREALTIME - $start) / 0.8) }")
-	assert_ge "often told of: heeded" "$(stat switch)" 10
-	assert_ge "... detours" "$(the detours)" 2
-	assert_le "... and no more than one in 8 T" "$(the detours)" "$most"
 fi
 
 # --- Notification point ----------------------------------------------------------------------
@@ -455,20 +377,6 @@ assert_eq "answer cnp: answered once an ACK has named the sender's queue pair, u
 	"$(answers | jq -r .qpn) $(seen_by ha answered unpaired suppressed error)" "2048 1 1 0 0"
 check "... RoCEv2's own CNP, every byte" is_answer 2048 '{ plen: 40, next: [17], headers: "", sport: 49169,
 	bth: "8100ffff4000080000000000" }'
-
-# UD sends no ACKs: a PSN that its data asks an ACK for must not pair it
-answer_rc()
-{
-	arrive qpn=750 tc=2 psn=$((ask | 9)) -- qpn=751 op=0x64 tc=2 psn=$((ask | 9))
-	leave qpn=0x900 op=0x11 psn=9
-	arrive qpn=751 op=0x64 tc=3 psn=10 sport=50751 -- qpn=750 tc=3 psn=10
-}
-look
-unpaired=$(stat unpaired)
-from_ha answer_rc
-look
-assert_eq "RC and UD with one PSN: a CNP to RC's, none to UD's" \
-	"$(answers | jq -r '"\(.qpn) \(.sport)"') $(($(stat unpaired) - unpaired))" "2304 49169 1"
 
 # Two flows of one peer have the same PSNs, and later others; the ACKs come in the other order.
 # All this goes both ways: data to 730 and 731, ACKs to 2096 and 2097.
@@ -527,19 +435,6 @@ assert_eq "... also where the device's own switch says that it does not forward"
 sysctl -qw net.ipv6.conf.all.forwarding=0
 ip -6 route del fd00:d::/64 dev ha
 ip -6 route del unreachable fd00:e::/64
-
-# Each mark is of another queue pair
-if [[ -n ${LONG-} ]]; then
-	agent answer fast-cnp limit 1
-	start=$EPOCHREALTIME
-	arrive "${marks[@]:1}"
-	look
-	assert_eq "limit, as given" "$(stat limit)" 1
-	answered=$(stat answered)
-	assert_ge "limit 1: answered" "$answered" 1
-	assert_le "... and no more than in that time" "$answered" "$(awk "BEGIN { print int(2 + $EPOCHREALTIME - $start) }")"
-	assert_eq "... limited: all others" "$(stat limited)" $((100 - answered))
-fi
 
 agent ioam-namespace 7 trace 1 to $b answer fast-cnp detour fd00:5::/64	# shows all keys that there are
 from_ha arrive "${marked[@]}"

@@ -4,8 +4,6 @@
 
 send DEV SRC_MAC DST_MAC SRC DST KEY=VALUE... [-- KEY=VALUE...]...
 	sends one packet for each group; keys: see packet()
-flood DEV SRC_MAC DST_MAC SRC DST FLOWS SECONDS
-	sends data packets of so many queue pairs as fast as it goes; prints how many
 read FILE...
 	writes a line of JSON into FILE for each IPv6 packet in FILE.pcap; computes
 	the ICRC with zlib, independently of the agent
@@ -167,19 +165,6 @@ def send(dev, *argv):
             time.sleep(float(k.get('gap', 0.003)))
 
 
-def flood(dev, *argv):
-    base, flows, seconds = argv[:4], int(argv[4]), float(argv[5])
-    s = open_socket(dev)
-    frames = [packet(base, qpn=str(100 + i), sport=str(0xc000 + i), len='8') for i in range(flows)]
-    end, n = time.monotonic() + seconds, 0
-    start = time.monotonic()
-    while time.monotonic() < end:
-        for frame in frames:
-            s.send(frame)
-        n += len(frames)
-    print(n, time.monotonic() - start)
-
-
 def read(*names):
     for name in names:
         with open(name, 'w', encoding='ascii') as out:
@@ -251,7 +236,7 @@ def serve(asked, answered):
 
 
 def run(command, *argv):
-    {'send': send, 'flood': flood, 'read': read, 'serve': serve}[command](*argv)
+    {'send': send, 'read': read, 'serve': serve}[command](*argv)
 
 
 if __name__ == '__main__':
