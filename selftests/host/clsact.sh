@@ -22,7 +22,7 @@ port() { "$HPCCPP" port "$1" dev t0 netns "$box" rate 1gbit "${@:2}"; }	# COMMAN
 del_port() { "$HPCCPP" port del dev t0 netns "$box"; }
 del_cnp() { "$HPCCPP" cnp del dev t0 netns "$box"; }
 refused() { ! "$@" 2>"$tmp/said"; }	# COMMAND...
-why() { assert_eq "... in these words" "$(<"$tmp/said")" "Error: $1."; }
+why() { check "... as \"$1\"" grep -qF "$1" "$tmp/said"; }
 filter() # HOOK PROGRAM [PREFERENCE [HANDLE]]
 {
 	tc -n "$box" filter replace dev t0 "$1" pref "${3-1}" protocol all handle "${4-0x4850}" \
@@ -51,30 +51,28 @@ filter ingress bystander 10
 del_port
 check "another's filter keeps a clsact of ours" grep -q bystander <(filters ingress)
 bare
-make
-filter egress bystander
-check "another's filter in a port's place" refused port add
-why "t0 has another's egress filter at preference 1, where a port's goes"
+# taken HOOK PREFERENCE WORDS COMMAND...: fails where another's filter is, which stays
+taken()
+{
+	make
+	filter "$1" bystander "$2"
+	check "another's filter at preference $2 of $1: ${*:4}, refused" refused "${@:4}"
+	why "$3"
+	check "... and it stays" grep -q bystander <(filters "$1")
+}
+taken egress 1 "egress filter at preference 1" port add
 check "... is no port" refused del_port
-why "there is no port on t0"
-check "... and stays" grep -q bystander <(filters egress)
+why "no port on t0"
 bare
-make
-filter ingress bystander
-check "... on ingress" refused port add accept 10.0.0.0/8
-why "t0 has another's ingress filter at preference 1, where a port's goes"
-check "... stays" grep -q bystander <(filters ingress)
+taken ingress 1 "ingress filter at preference 1" port add accept 10.0.0.0/8
 bare
-make
 tc -n "$box" qdisc replace dev t0 root fq
-filter egress bystander 2
-check "... in a cnp agent's" refused "$HPCCPP" cnp add dev t0 netns "$box" rate 1gbit accept ::/0
-why "t0 has another's filter at preference 2, where the agent's goes"
-assert_eq "... of which nothing stays" "$(programs "$box" t0 ingress | wc -l)" 0
+taken egress 2 "filter at preference 2" "$HPCCPP" cnp add dev t0 netns "$box" rate 1gbit accept ::/0
+assert_eq "... and no half of an agent" "$(filters ingress | wc -l)" 0
 bare
 tc -n "$box" qdisc add dev t0 ingress
 check "a qdisc in the clsact's place" refused port add
-why "t0 has a qdisc ingress, which excludes the clsact that a port needs"
+why "qdisc ingress"
 tc -n "$box" qdisc del dev t0 ingress
 
 # --- What is left of an agent, and whose the clsact is ----------------------------------

@@ -47,11 +47,17 @@ static void prop_W_is_exact_to_a_byte(void **state)
 	for (n = 0; n < 1000000; n++) {
 		__u32 W_c = rnd_log(0, HPCCPP_W_LIMIT);
 		__u32 U = rnd_log(1, HPCCPP_U_LIMIT);
-		__u32 stage = rnd_below(8);
 		struct draft d = { 0 };
+		__u32 stage;
 		double W;
 
 		random_params(&p);
+		if (!(n % 4))			/* around eta */
+			U = p.eta - 1 + rnd_below(3);
+		if (!(n % 8))
+			p.max_stage = rnd_log(0, 0xfffe);
+		stage = p.max_stage + rnd_below(3);
+		stage -= !!stage;
 		d.eta = p.eta * STEP;
 		d.W_ai = p.W_ai;
 		d.max_stage = p.max_stage;
@@ -61,6 +67,7 @@ static void prop_W_is_exact_to_a_byte(void **state)
 		W = fmax(p.W_min, fmin(p.W_max, W));
 		assert_near(wind(&s, &p, U, W_c, stage, n & 1), W, 1.001);
 		assert_int_equal(s.inc_stage, d.inc_stage);
+		assert_int_equal(s.W_c, n & 1 ? s.W : W_c);
 	}
 }
 
