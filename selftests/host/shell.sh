@@ -111,33 +111,25 @@ shows "what to try" 300 'Try:'
 shows "... with the words of the topology" 10 's2 \| --1G-- r'
 shows "a prompt" 20 "$prompt"
 ktap_diag "after $((SECONDS - start)) s"
-keys 'stty size\r'
-shows "the window's size" 20 '^33 99'
+types() { keys "$1"; shows "${@:2}"; } # KEYS NAME SECONDS REGEX: the answer to these
+types 'stty size\r' "the window's size" 20 '^33 99'
 stty -F "$(<"$tmp/tty")" rows 40 cols 120
 # keys and sizes come by different ways
-keys 'until stty size | grep "^40 120"; do read -t 0.1; done\r'
-shows "... after it has changed" 20 '^40 120'
-keys 'h1 getent hosts r-v6\r'
-shows "names are known" 20 '^fd00:1:2::2'
-keys "h1 iperf3 -c r -C hpccpp -t 1 -J | jq -r '\"rate \" + (.end.sum_received.bits_per_second / 1e6 | round | tostring)'\r"
-shows "iperf3" 200 '^rate [0-9]+'
+types 'until stty size | grep "^40 120"; do read -t 0.1; done\r' "... after it has changed" 20 '^40 120'
+types 'h1 getent hosts r-v6\r' "names are known" 20 '^fd00:1:2::2'
+types "h1 iperf3 -c r -C hpccpp -t 1 -J | jq -r '\"rate \" + (.end.sum_received.bits_per_second / 1e6 | round | tostring)'\r" \
+	"iperf3" 200 '^rate [0-9]+'
 assert_ge "... its goodput" "${seen#rate }" 165 Mbit/s
 assert_le "... its goodput" "${seen#rate }" 185 Mbit/s
-keys 's1 hpccpp port show\r'
-shows "a port" 20 '^next .* rate 200Mbit'
-keys 'h1 ping r\r'
-shows "ping" 20 'time='
-keys '\003'
-shows "Ctrl-C ends it" 20 'ping statistics'
+types 's1 hpccpp port show\r' "a port" 20 '^next .* rate 200Mbit'
+types 'h1 ping r\r' "ping" 20 'time='
+types '\003' "Ctrl-C ends it" 20 'ping statistics'
 keys 'h1 ping r\r'
 await 20 'time=' || true
-keys '\032'
-shows "Ctrl-Z stops it" 20 '\[1\]\+ +Stopped'
+types '\032' "Ctrl-Z stops it" 20 '\[1\]\+ +Stopped'
 # shellcheck disable=SC2016 # for the other shell
-keys 'kill -9 %1; echo and $((6 * 7))\r'
-shows "... and the shell goes on" 20 'and 42'
-keys 'h1 hpccpp moni\the\t\r'
-shows "the command's words are completed" 20 '^Usage: hpccpp .* monitor'
+types 'kill -9 %1; echo and $((6 * 7))\r' "... and the shell goes on" 20 'and 42'
+types 'h1 hpccpp moni\the\t\r' "the command's words are completed" 20 '^Usage: hpccpp .* monitor'
 keys 'sleep 1000 &\rexit\r'
 ended() { ! kill -0 "$terminal"; }
 slow_wait() { local end=$((SECONDS + $1)); until "${@:2}" 2>/dev/null || [[ $SECONDS -ge $end ]]; do sleep 0.2; done; "${@:2}"; }

@@ -83,55 +83,41 @@ static void assert_works_again(struct guard_case *c)
 	assert_near(c->s.u * STEP, 0.5, 0.05);
 }
 
+/* U of the port is an average up to 255 / 64, where it ends; a queue may say more there. */
 static void guard_first(void **state)
 {
+	static const struct {
+		__u32 T;
+		__u8 id, U;
+		__u16 qlen;
+		double u;	/* 0: the port's U */
+	} cases[] = {
+		{ 100, 8, 64, 10, 0 },
+		/* link id 0 is a link like any other, not an unused entry */
+		{ 100, 0, 32, 10, 0 },
+		{ 20, 8, 254, 65535, 0 },
+		/* 4 MB are 3.2 times what 100 us take at 12.5e9 bytes/s, and 16 times for 20 us */
+		{ 100, 8, 255, 62500, 0 },
+		{ 20, 8, 255, 65535, 65535 * 64 / 250000.0 },
+		{ 1, 8, 255, 65535, HPCCPP_U_LIMIT * STEP },
+	};
 	struct guard_case c;
+	size_t i;
 
-	guard_init(&c, RATE_100G, 100);
-	c.port.id = 8;
-	c.port.U = 64;
-	assert_true(guard_ack(&c));
-	assert_ports_U(&c, HPCCPP_G_FIRST);
-	assert_works_again(&c);
-	/* link id 0 is a link like any other, not an unused entry */
-	guard_init(&c, RATE_100G, 100);
-	c.port.id = 0;
-	assert_true(guard_ack(&c));
-	assert_ports_U(&c, HPCCPP_G_FIRST);
-	assert_works_again(&c);
-	/*
-	 * where the port's U ends, at 255 / 64, a queue says more when it is
-	 * more: 12.5e9 bytes/s are 1250000 bytes in 100 us, of which 62500 (4
-	 * MB) of 64 bytes are 3.2; they are 250000 in 20 us
-	 */
-	guard_init(&c, RATE_100G, 100);
-	c.port.id = 8;
-	c.port.U = 255;
-	c.port.qlen = 62500;
-	assert_true(guard_ack(&c));
-	assert_ports_U(&c, HPCCPP_G_FIRST);
-	guard_init(&c, RATE_100G, 20);
-	c.port.id = 8;
-	c.port.U = 255;
-	c.port.qlen = 65535;
-	assert_true(guard_ack(&c));
-	assert_near(c.s.u * STEP, 65535 * 64 / 250000.0, 2 * STEP);
-	assert_int_equal(c.s.U, c.s.u);
-	/* and where it does not it is right: an average, not a moment */
-	guard_init(&c, RATE_100G, 20);
-	c.port.id = 8;
-	c.port.U = 254;
-	c.port.qlen = 65535;
-	assert_true(guard_ack(&c));
-	assert_ports_U(&c, HPCCPP_G_FIRST);
-	/* and never more than the largest u */
-	guard_init(&c, RATE_100G, 1);
-	c.port.id = 8;
-	c.port.U = 255;
-	c.port.qlen = 65535;
-	assert_true(guard_ack(&c));
-	assert_int_equal(c.s.u, HPCCPP_U_LIMIT);
-	assert_works_again(&c);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		guard_init(&c, RATE_100G, cases[i].T);
+		c.port.id = cases[i].id;
+		c.port.U = cases[i].U;
+		c.port.qlen = cases[i].qlen;
+		assert_true(guard_ack(&c));
+		if (cases[i].u) {
+			assert_near(c.s.u * STEP, cases[i].u, 2 * STEP);
+			assert_int_equal(c.s.U, c.s.u);
+		} else {
+			assert_ports_U(&c, HPCCPP_G_FIRST);
+		}
+		assert_works_again(&c);
+	}
 }
 
 static void guard_not_new(void **state)

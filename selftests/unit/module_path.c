@@ -343,24 +343,6 @@ static void W_c_is_set_once_in_a_round_trip(void **state)
 	assert_int_equal(w.commits, commits + 1);
 }
 
-/* Between two commits W follows each ACK, from the same W_c: line 26. */
-static void W_follows_each_ack(void **state)
-{
-	u32 W_c, W;
-
-	pipe_of_40();
-	one_ack(.95);
-	W_c = flow()->s.W_c;
-	one_ack(1.9);
-	assert_int_equal(flow()->s.W_c, W_c);
-	W = flow()->s.W;
-	assert_near(W, W_c / 2 + flow()->p.W_ai, 50);
-	one_ack(1.9);
-	assert_near(flow()->s.W, W, 50);
-	one_ack(.95);
-	assert_near(flow()->s.W, W_c, 20);
-}
-
 /*
  * With net.hpccpp.hold, n percent of W more have to be acked after a decrease. W counts
  * as no more than twice what is in flight.
@@ -744,7 +726,6 @@ static const struct CMUnitTest tests[] = {
 	MODULE_TEST(W_ai_by_the_rule_of_thumb),
 	MODULE_TEST(W_ai_is_12_thousandths_of_a_packet),
 	MODULE_TEST(W_c_is_set_once_in_a_round_trip),
-	MODULE_TEST(W_follows_each_ack),
 	MODULE_TEST(hold_after_a_decrease),
 	MODULE_TEST(no_hold_without_load),
 	MODULE_TEST(hold_counts_what_is_in_flight),
