@@ -71,10 +71,8 @@ tcx first egress "$pins/bystander"
 assert_eq "one that comes later may be before: the port sees nothing" "$(sent)" 0
 in_ns_bg "$box" bash -c 'exec 9<> <(:); while ! read -rt .001 -u 9; do echo >/dev/udp/10.9.0.2/9; done'
 sender=$!
-assert_eq "... check says so" "$(found "port t0" found | sed 's/[0-9]\+/N/g')" \
-	"bypassed: the device sent N packets, of which the agent saw N"
-assert_eq "... and by whom" "$(found "port t0" advice | sed 's/id [0-9]\+/id N/g')" \
-	"on tcx of t0 comes before the agent: bystander (id N), ends_chain (id N); each has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again"
+check "... check says so" grep -q '^bypassed' <(found "port t0" found)
+check "... and by whom" grep -q 'bystander (id .*), ends_chain (id .*TCX_NEXT.*port replace' <(found "port t0" advice)
 kill $sender
 wait $sender || true
 port replace
@@ -90,16 +88,15 @@ tcx remove egress bystander
 
 # --- Two agents, halves of one, and what a clsact would be in the way of ------------------
 
+both="hpccpp_port hpccpp_cnp_out, hpccpp_port_in hpccpp_cnp_in"
 order() # FIRST: which is added first
 {
 	[[ $1 == port ]] || cnp add accept ::/0 rate 1gbit
 	port add accept 10.0.0.0/8
 	[[ $1 == cnp ]] || cnp add accept ::/0 rate 1gbit
-	assert_eq "$1 first: packets meet the port, then the cnp agent" "$(names egress), $(names ingress)" \
-		"hpccpp_port hpccpp_cnp_out, hpccpp_port_in hpccpp_cnp_in"
+	assert_eq "$1 first: packets meet the port, then the cnp agent" "$(names egress), $(names ingress)" "$both"
 	cnp replace accept fd00::/8 rate 1gbit
-	assert_eq "... also when that is replaced" "$(names egress), $(names ingress)" \
-		"hpccpp_port hpccpp_cnp_out, hpccpp_port_in hpccpp_cnp_in"
+	assert_eq "... also when that is replaced" "$(names egress), $(names ingress)" "$both"
 	del_port
 	assert_eq "... and it stays without the port" "$(names egress)" hpccpp_cnp_out
 	cnp del
@@ -116,8 +113,7 @@ fi
 check "nothing of these is left" [ -z "$(names egress)$(names ingress)" ]
 port add accept 10.0.0.0/8
 tcx remove egress hpccpp_port
-assert_eq "without its program on egress a port is told of" "$(found "port t0" found)" \
-	"its program on egress is gone, that on ingress is there"
+check "without its program on egress a port is told of" grep -q 'egress is gone' <(found "port t0" found)
 check "... and deleted" del_port
 check "... wholly" [ -z "$(names ingress)" ]
 port add

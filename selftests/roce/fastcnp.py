@@ -25,7 +25,7 @@ import zlib
 
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import (HBHOptUnknown, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
-                                IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, IPv6ExtHdrSegmentRouting)
+                                IPv6ExtHdrHopByHop, IPv6ExtHdrSegmentRouting)
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 from scapy.utils import RawPcapReader
@@ -52,28 +52,27 @@ def udp_sum(src, dst, data):
     return total ^ 0xffff
 
 
-def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None, rem=None):
+def trace(namespace, kind, nodes, filled=0, room=None, nodelen=None):
     """The data of a pre-allocated trace option of IOAM: room for "nodes", "filled" of them written (0xa5)"""
     bits = kind >> 8
     length = sum(1 + (i in (8, 9, 10)) for i in range(22) if bits >> (23 - i) & 1)
     words = (length + (bits >> 1 & 1)) * nodes if room is None else room
     used = length * filled
-    left = words - used if rem is None else rem
-    return (b'\0\0' + struct.pack('>HBBI', namespace, (nodelen or length) << 3, left, kind) +
+    return (b'\0\0' + struct.pack('>HBBI', namespace, (nodelen or length) << 3, words - used, kind) +
             b'\0' * 4 * (words - used) + b'\xa5' * 4 * used)
 
 
 def packet(base, **k):
     """Keys: n (how many packets), gap (s, after each), qpn, op (opcode), psn (32 bits, AckReq is the
-    highest), sport, dport, len (payload), tc, hlim, src, dst, v (BTH version), sum (1: a UDP checksum,
+    highest), sport, dport, len (payload), tc, hlim, src, dst, sum (1: a UDP checksum,
     half: of the pseudo-header only, as for a device that finishes it), vlan, qinq, cut (bytes of the
-    frame that are kept), hdr: names joined by +: hbh, trace, dst, rh0, rh4, ah, frag0, frag1, fcnp1,
-    fcnp2, pads; of trace: ns, type, nodes, filled, room, nodelen, rem, over (more in the option's
+    frame that are kept), hdr: names joined by +: hbh, trace, dst, rh4, ah, frag0, frag1, fcnp1,
+    fcnp2, pads; of trace: ns, type, nodes, filled, room, nodelen, over (more in the option's
     length than there is), with (hexadecimal options in place of the padding behind it)"""
     src, dst = k.get('src', base[2]), k.get('dst', base[3])
     payload = bytes(int(k.get('len', 256)))
     bth = struct.pack('>BBHII', int(k.get('op', 4), 0) if isinstance(k.get('op'), str) else 4,
-                      int(k.get('v', 0)), 0xffff, int(k.get('qpn', '0x11'), 0), int(k.get('psn', '1'), 0))
+                      0, 0xffff, int(k.get('qpn', '0x11'), 0), int(k.get('psn', '1'), 0))
     udp = struct.pack('>HHHH', int(k.get('sport', 0xc011)), int(k.get('dport', PORT)),
                       8 + len(bth) + len(payload) + 4, 0) + bth + payload
     raw_src, raw_dst = socket.inet_pton(socket.AF_INET6, src), socket.inet_pton(socket.AF_INET6, dst)
@@ -93,7 +92,7 @@ def packet(base, **k):
         elif name == 'trace':
             data = trace(int(k.get('ns', 123)), int(k.get('type', '0xf20c0000'), 0), int(k.get('nodes', 3)),
                          int(k.get('filled', 0)), int(k['room']) if 'room' in k else None,
-                         int(k.get('nodelen', 0)), int(k['rem']) if 'rem' in k else None)
+                         int(k.get('nodelen', 0)))
             raw = b'\x01\x00\x31' + bytes([len(data) + int(k.get('over', 0))]) + data
             raw += bytes.fromhex(k.get('with', ''))
             pad = -(2 + len(raw)) % 8
@@ -101,9 +100,6 @@ def packet(base, **k):
             headers.append(('raw', 0, bytes([(2 + len(raw)) // 8 - 1]) + raw))
         elif name == 'dst':
             headers.append(IPv6ExtHdrDestOpt(options=[HBHOptUnknown(otype=0x1e, optdata=b'four')]))
-        elif name == 'rh0':
-            headers.append(IPv6ExtHdrRouting(addresses=[dst], segleft=1))
-            ip_dst = k['via']
         elif name == 'rh4':
             headers.append(IPv6ExtHdrSegmentRouting(addresses=[dst, k['via']], segleft=1, lastentry=1))
             ip_dst = k['via']
@@ -124,8 +120,8 @@ def packet(base, **k):
         elif name == 'pads':
             headers.append(('raw', 60, b'\x0f' + b'\0' * 126))
     # set the next header by hand: scapy does not know the type of raw bytes
-    numbers = {IPv6ExtHdrHopByHop: 0, IPv6ExtHdrDestOpt: 60, IPv6ExtHdrRouting: 43,
-               IPv6ExtHdrSegmentRouting: 43, IPv6ExtHdrFragment: 44}
+    numbers = {IPv6ExtHdrHopByHop: 0, IPv6ExtHdrDestOpt: 60, IPv6ExtHdrSegmentRouting: 43,
+               IPv6ExtHdrFragment: 44}
     chain = [h[1] if isinstance(h, tuple) else numbers[type(h)] for h in headers] + [17]
     body = b''
     for i, header in enumerate(headers):
