@@ -311,7 +311,6 @@ static void guard_range(void **state)
 		}
 }
 
-/* One bad record among good ones is left out, the others are used. */
 /* Ports that wrote nothing say what they are below: U is that, up to eta. */
 static void bound_of_quiet_ports(void **state)
 {
@@ -342,6 +341,7 @@ static void bound_of_quiet_ports(void **state)
 	assert_int_equal(s.guards[HPCCPP_G_RANGE], 1);
 }
 
+/* One bad record among good ones is left out, the others are used. */
 static void guard_leaves_other_records(void **state)
 {
 	struct hpccpp_int rec[3];
