@@ -566,6 +566,13 @@ no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "${@:2}") ]]; }
 
 next_port=5000
 
+# start_server NETNS PORT COMMAND...: in the background; returns when it listens, and $! is its process
+start_server()
+{
+	in_ns_bg "$1" "${@:3}"
+	busywait 10 listening "$1" "$2"
+}
+
 # tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer,
 # options as one word each. True when both ends saw what the other sent, unharmed;
 # their JSON is then in $client and $server. The command in $at_listen, if any, is
@@ -575,9 +582,8 @@ tcp_send()
 	local port=$((next_port++)) listener sent received
 	local counts='"sent": ([0-9]+), "received": ([0-9]+), "intact": true,'
 	# shellcheck disable=SC2086 # lists
-	in_ns_bg "$2" "$HPCCPP_BIN/xfer" ${5-} listen "$port" >"$tmp/server"
+	start_server "$2" "$port" "$HPCCPP_BIN/xfer" ${5-} listen "$port" >"$tmp/server" || return
 	listener=$!
-	busywait 10 listening "$2" "$port" || return
 	# shellcheck disable=SC2086
 	${at_listen-} || return
 	# shellcheck disable=SC2086
@@ -595,9 +601,8 @@ tcp_send()
 flow_start()
 {
 	local port=$((next_port++))
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	start_server "$r" "$port" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
 	receiver=$!
-	busywait 10 listening "$r" "$port"
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${flow_to-${addr4[r]}}" "$port" >"$tmp/client"
 	sender=$!
 }
@@ -644,6 +649,21 @@ counter() # NETNS NAME: of the module
 	while read -r name value; do
 		[[ $name != "$2" ]] || echo "$value"
 	done < <(exec nsenter --net="/run/netns/$1" cat /proc/net/hpccpp)
+}
+
+reaches() { [[ $(counter "$1" "$2") -ge $3 ]]; } # NETNS NAME VALUE
+
+# rises NETNS NAME N [SECONDS]: waits until the counter is N more than now
+rises() { busywait "${4-20}" reaches "$1" "$2" $(($(counter "$1" "$2") + $3)); }
+
+# port_stat NETNS DEV JQ: of the counters of the port agent
+port_stat() { "$HPCCPP" -j port show dev "$2" netns "$1" | jq -r ".[0].stats | $3"; }
+
+# set_knob NAME VALUE: the sysctl net.hpccpp.NAME of h1
+set_knob()
+{
+	# shellcheck disable=SC2016 # for sh
+	nsenter --net="/run/netns/$h1" sh -c 'echo "$2" >"/proc/sys/net/hpccpp/$1"' - "$1" "$2"
 }
 
 # --- Measuring ---------------------------------------------------------------
@@ -746,11 +766,8 @@ measure_flows()
 	esac
 	for ((i = 1; i <= flows; i++)); do
 		files+=("$tmp/server$i")
-		in_ns_bg "$r" iperf3 -s -1 -J -i 0.1 -p $((5200 + i)) >"$tmp/server$i"
+		start_server "$r" $((5200 + i)) iperf3 -s -1 -J -i 0.1 -p $((5200 + i)) >"$tmp/server$i"
 		server[i]=$!
-	done
-	for ((i = 1; i <= flows; i++)); do
-		busywait 10 listening "$r" $((5200 + i))
 	done
 	meter_start "$address"
 	read -r up0 idle0 < <(uptime_idle)
@@ -786,6 +803,35 @@ measure_flows()
 		[.[].intervals | map(.sum | select(.start >= $seconds / 2).bytes) | add] |
 		((add | . * .) / (map(. * .) | add) / length) as $jain |
 		"\($all) \($jain * 1e4 | round / 1e4)"' "${files[@]}")
+}
+
+# xfer_flows SECONDS ADDRESS FLOWS: as measure_flows, under hpccpp and by xfer: iperf3 polls for
+# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Goodputs are
+# of the time in which data was sent. Sets what queue_between does, late_drops, goodput_bps, jain.
+xfer_flows()
+{
+	local processes=() i host
+	for ((i = 1; i <= $3; i++)); do
+		start_server "$r" $((5200 + i)) "$HPCCPP_BIN/xfer" listen $((5200 + i)) >"$tmp/server$i"
+		processes+=($!)
+	done
+	meter_start "$2"
+	for ((i = 1; i <= $3; i++)); do
+		host=h$i
+		in_ns_bg "${!host}" "$HPCCPP_BIN/xfer" -c hpccpp -t "$1" connect "$2" $((5200 + i)) >"$tmp/client$i"
+		processes+=($!)
+	done
+	for i in "${processes[@]}"; do
+		wait "$i"
+	done
+	meter_stop
+	since_first_data "$1"
+	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" "$1"
+	late_drops=$drops
+	queue_between 0 "$1"
+	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
+		((add | . * .) / (map(. * .) | add) / length) as $jain |
+		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$3"])
 }
 
 # --- Ends with an agent each -------------------------------------------------
@@ -835,44 +881,6 @@ host_stat() # NETNS NAME...: counters of the host agent, one a line; without jq,
 		[[ $json =~ \"$name\":([0-9]+) ]] || return
 		echo "${BASH_REMATCH[1]}"
 	done
-}
-
-# --- Memory ------------------------------------------------------------------
-
-# kmalloc_objects: how many there are. Slabs that a CPU has in hand count as full,
-# but for those that shrinking frees. Some of what is freed is so a moment later.
-kmalloc_objects()
-{
-	local shrink
-	sleep 1
-	for shrink in /sys/kernel/slab/*kmalloc-*/shrink; do
-		[[ ! -w $shrink ]] || echo 1 >"$shrink"
-	done
-	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
-}
-
-# objects_left BEFORE MOST: sets left to what is more than before. False when that
-# is more than MOST for 400 s: what is freed after a grace period takes its time. An
-# agent's map is freed by a worker of the kernel's that waits for some; there are as
-# many as maps that went meanwhile, of three objects each, and they idle for 300 s.
-objects_left()
-{
-	# shellcheck disable=SC2317 # by busywait
-	few_left() { left=$(($(kmalloc_objects) - $1)) && [[ $left -le $2 ]]; }
-	busywait 400 few_left "$1" "$2"
-}
-
-# objects_in CACHE: how many there are, to the last, of sockets or network namespaces.
-# A namespace may be freed only when the next ones go: after some did here, what is
-# left of them is the same each time.
-objects_in()
-{
-	local i
-	for i in 1 2 3; do
-		[[ $1 != net_namespace ]] || { ip netns add "last-$$" && ip netns del "last-$$"; }
-	done
-	echo 1 >"/sys/kernel/slab/$1/shrink"
-	awk -v cache="$1" '$1 == cache { print $2 }' /proc/slabinfo
 }
 
 # --- What a manual page says -------------------------------------------------

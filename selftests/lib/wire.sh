@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Part of lib.sh: what segments on a link have in them, by tcpdump or by segs.c.
+# Part of lib.sh: what segments on a link have in them, by tcpdump or by segs.c; rules of nft
+# for them; and the module's trace.
 # shellcheck shell=bash
 # What is set here is used by the tests, and namespaces are in variables set by name.
 # shellcheck disable=SC2034,SC2154
@@ -122,5 +123,34 @@ segs_awk()
 		}'"$1" "$tmp/segs"
 }
 
-# segs_count CONDITION: segments for which it holds
-segs_count() { segs_awk "$1"' { c += count } END { print c + 0 }'; }
+# --- Rules and traces --------------------------------------------------------
+
+# nft_s1 COMMAND: by nft at s1
+nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
+
+# forward_rules [RULE...]: what s1 forwards passes these nft rules from now on, and no others
+forward_rules()
+{
+	local rule
+	nft_s1 flush ruleset
+	[[ $# -eq 0 ]] || nft_s1 "add table inet box;" \
+		"add chain inet box forward { type filter hook forward priority 0; }"
+	for rule; do
+		nft_s1 "add rule inet box forward $rule"
+	done
+}
+
+# trace_on, and trace_off: the updates of the module since, as "at=SECONDS NAME=VALUE..." a line
+# in $tmp/updates
+tracing=/sys/kernel/tracing
+trace_on()
+{
+	echo >"$tracing/trace"
+	echo 1 >"$tracing/events/hpccpp/hpccpp_update/enable"
+}
+
+trace_off()
+{
+	echo 0 >"$tracing/events/hpccpp/hpccpp_update/enable"
+	sed -nE 's/.* ([0-9]+\.[0-9]+): hpccpp_update:/at=\1/p' "$tracing/trace" >"$tmp/updates"
+}
