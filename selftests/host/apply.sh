@@ -217,7 +217,8 @@ check "watch tells it what there was when it began" busywait 20 has_rate t0 2000
 check "... says READY=1 to systemd" busywait 10 grep -qx READY=1 "$tmp/ready"
 shaped t0 30mbit
 check "... and what came then" busywait 20 has_rate t0 30000000
-is "... with a line for each" "$(grep -c '^t0: .*: told anew$' "$tmp/watched")" 2
+two_lines() { [[ $(grep -c '^t0: .*: told anew$' "$tmp/watched") -eq 2 ]]; }
+check "... with a line for each" busywait 20 two_lines
 is "... and none for a port that is well" "$(grep -v ^t0: "$tmp/watched")" ""
 in_box port del u0
 is "... and the words are as they were" "$(in_box save)" \

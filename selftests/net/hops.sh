@@ -9,7 +9,7 @@
 # Mbit/s; the first so many of the switches have an agent.
 # check-all: 6.1
 # usual: 60
-# shellcheck disable=SC2154 # set by name in lib.sh
+# shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that busywait calls
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
@@ -38,7 +38,7 @@ expected() # HOPS RECORDS
 
 path() # HOPS RECORDS FAMILY
 {
-	local hops=$1 records=$2 address="addr$3[r]" want in_order=1
+	local hops=$1 records=$2 address="addr$3[r]" want in_order=1 count links right all
 	local name="$1 hops, $2 records, IPv$3"
 
 	want=$(expected "$hops" "$records")
@@ -49,24 +49,13 @@ path() # HOPS RECORDS FAMILY
 	CGROUP=${cgroup_of[want$records]} \
 		tcp_send "$h1" "$r" "${!address}" "-c hpccpp -n 150k"
 	segs_stop
-	# shellcheck disable=SC2016 # for awk
-	read -r right all < <(segs_awk '
-		function sorted(list,  a, n, i, j, t) {
-			n = split(list, a, ",")
-			for (i = 2; i <= n; i++)
-				for (j = i; j > 1 && a[j - 1] + 0 > a[j] + 0; j--) {
-					t = a[j]; a[j] = a[j - 1]; a[j - 1] = t
-				}
-			t = a[1]
-			for (i = 2; i <= n; i++) t = t "," a[i]
-			return t
-		}
-		kind == "data" && opt == "collect" {
-			all += count
-			if ('$in_order' ? links == "'"$want"'" : sorted(links) == "'"$want"'")
-				right += count
-		}
-		END { print right + 0, all + 0 }')
+	right=0 all=0
+	while read -r count links; do
+		[[ $in_order -eq 1 ]] || links=$(tr , '\n' <<<"$links" | sort -n | paste -sd,)
+		all=$((all + count))
+		[[ $links != "$want" ]] || right=$((right + count))
+	done < <(segs_awk 'kind == "data" && opt == "collect" { n[links] += count }
+		END { for (links in n) print n[links], links }')
 	if [[ $in_order -eq 1 ]]; then
 		assert_eq "$name: of $all segments name $want in order" "$right" "$all"
 	else
@@ -80,25 +69,26 @@ goes_by() { [[ $(flow bottleneck) -eq $1 ]]; } # LINK
 # The flow that runs finds its new bottleneck, and is gentle to it.
 moves() # SWITCH
 {
-	local i right=0
+	local i means=()
 
-	busywait 5 goes_by $((10 * ${1#s})) || true
-	for i in 1 2; do
-		! goes_by $((10 * ${1#s})) || : $((++right))
-	done
-	assert_eq "bottleneck moved to $1: what the flow goes by, of 2 looks" $right 2
+	check "bottleneck moved to $1: what the flow goes by" busywait 20 goes_by $((10 * ${1#s}))
 	bottleneck_ns=${!1}
-	meter_start
-	sleep 0.2	# what is measured is this time
-	meter_stop
-	queue_between 0 9e9
-	assert_le "bottleneck moved to $1: queue there, mean" "$mean_packets" 3 packets
-	assert_le "bottleneck moved to $1: queue there, 99 %" "$p99_packets" 10 packets
-	assert_ge "bottleneck moved to $1: it carries" "$(awk "BEGIN { print $sent_bps / 1e6 }")" 25 Mbit/s
+	# Each time is 100 round trips. The median of five, as a VM may stop in one of them.
+	for i in 1 2 3 4 5; do
+		meter_start
+		sleep 0.2
+		meter_stop
+		queue_between 0 9e9
+		means+=("$mean_packets $sent_bps")
+	done
+	assert_le "bottleneck moved to $1: queue there, mean" \
+		"$(printf '%s\n' "${means[@]}" | cut -d' ' -f1 | percentile 50)" 3 packets
+	assert_ge "bottleneck moved to $1: it carries" \
+		"$(printf '%s\n' "${means[@]}" | cut -d' ' -f2 | percentile 50)" 25000000 bit/s
 }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan "$(how_often 26 38)"
+ktap_plan "$(how_often 23 35)"
 topo_line 1 8
 for records in 1 2 3; do
 	host_on want$records records $records every 1
@@ -117,9 +107,8 @@ nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_timestamps=1
 
 # One flow all the time; who is slowest changes.
 slow=
-in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+start_server "$r" 4000 "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
 listener=$!
-busywait 10 listening "$r" 4000
 CGROUP=${cgroup_of[want1]} in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp \
 	connect "${addr4[r]}" 4000 >"$tmp/client"
 sender=$!

@@ -69,7 +69,7 @@ transfers()
 		] | join(" ")' "$tmp/transfers")
 }
 
-# condition NAME TIMES DEVS NETEM-ARGUMENTS...: three tests. With other random numbers
+# condition NAME TIMES DEVS NETEM-ARGUMENTS...: tests. With other random numbers
 # Reno differs by a tenth from itself: the means of up to five rounds, if they have to be.
 condition()
 {
@@ -97,7 +97,10 @@ condition()
 		impair "$dev"
 	done
 	check "$name: data intact" [ "$status" -eq 0 ]
-	assert_le "$name: longest stall, beyond a timeout" "$stall" 0 ms
+	# in virtual time alone, where this machine does not stop
+	if [[ ${PLACE-} == uml ]]; then
+		assert_le "$name: longest stall, beyond a timeout" "$stall" 0 ms
+	fi
 	assert_ge "$name: throughput, .95 of Reno's or what eta leaves" \
 		"$(jq -n "$sum / $round")" "$least" Mbit/s
 }
