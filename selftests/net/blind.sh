@@ -28,7 +28,6 @@ tc -n "$s2" qdisc add dev next root netem limit 1000
 agents_on
 
 count() { counter "$h1" "$1"; }
-above() { [[ $(count "$1") -gt $2 ]]; }
 # blind NAME COMMAND: six tests; the command makes s2 the bottleneck
 blind()
 {
@@ -36,13 +35,13 @@ blind()
 	before=$(count blind)
 	entered=$(count enter)
 	flow_start
-	check "$name: under telemetry" busywait 10 above enter "$entered"
+	check "$name: under telemetry" busywait 10 reaches "$h1" enter $((entered + 1))
 	check "... while a link that is told of is the bottleneck" again 0.5
 	$2
-	check "$name: falls back to Reno" busywait 20 above blind "$before"
+	check "$name: falls back to Reno" busywait 20 reaches "$h1" blind $((before + 1))
 	check "... ss says so" grep -q hpccpp-reno <(ss -N "$h1" -tinH state established)
 	fast
-	check "$name is gone: under telemetry" busywait 30 above enter $((entered + 1))
+	check "$name is gone: under telemetry" busywait 30 reaches "$h1" enter $((entered + 2))
 	flow_end "$name"
 }
 
@@ -92,7 +91,7 @@ short_buffer()
 	check "$name: the link that is told of is full" busywait 10 paced_at 150000000
 	lost=$(count md_loss)
 	shallow
-	check "$name: loss that is not explained" busywait 10 above md_loss "$lost"
+	check "$name: loss that is not explained" busywait 10 reaches "$h1" md_loss $((lost + 1))
 	# what was in flight is lost, and W is found
 	read -rt 0.5 -u "$never" || true
 	assert_le "... segments of 1000 that are sent again" "$(retransmitted 2)" 20

@@ -7,36 +7,27 @@
 #	h1 eth0 ---- h1 s1 next ---- eth0 r	host agents on h1 and r,
 #	  TSO or GSO     GRO or not      GRO	port agents on eth0 and next
 #
+# The receiver's window has room for a whole transfer: one that is nearly closed makes packets
+# of one segment.
+#
 # check: uml
 # check-long: 6.1
 # usual: 15
+# shellcheck disable=SC2154 # set by topo_begin
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
-# Room for all of a transfer, or a window that is nearly shut makes packets of one segment.
 path_up()
 {
-	local ns
-	setup_ns h1 s1 r
-	OFFLOADS=default
-	# shellcheck disable=SC2154 # set by setup_ns
-	{
+	local OFFLOADS=default
+	topo_begin h1 s1 r
 	link 1 "$h1" eth0 "$s1" h1 0.1
 	link 2 "$s1" next "$r" eth0 1.1
 	route "$h1" default default 0.1 2
 	route "$r" default default 1.1 1
-	}
 	addr4[r]=10.1.1.2 addr6[r]=fd00:1:1::2
-	ip -batch "$tmp/links"
-	for ns in "${!ip_batch[@]}"; do
-		nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.ip_forward=1 \
-			net.ipv6.conf.all.forwarding=1 net.ipv4.tcp_no_metrics_save=1 \
-			net.ipv4.tcp_rmem="4096 8388608 8388608" \
-			net.ipv4.tcp_wmem="4096 4194304 4194304"
-		ip -n "$ns" -batch - <<<"link set dev lo up
-${ip_batch[$ns]}"
-	done
+	topo_up
 }
 
 offloads() # NETNS DEV OFFLOADS...
@@ -45,11 +36,7 @@ offloads() # NETNS DEV OFFLOADS...
 }
 
 # written NETNS DEV: packets that the port wrote into, or left to a more loaded hop
-written()
-{
-	"$HPCCPP" -j port show dev "$2" netns "$1" |
-		jq '.[0].stats | .stamped + .replaced + .kept'
-}
+written() { port_stat "$1" "$2" '.stamped + .replaced + .kept'; }
 
 # counts FAMILY: what has happened so far; the last are segments at r, and packets of these
 counts()
@@ -86,6 +73,10 @@ transfer() # NAME FAMILY MERGED: at r, segments of a packet at least
 }
 
 path_up
+for ns in "$h1" "$r"; do
+	nsenter --net="/run/netns/$ns" sysctl -qw net.ipv4.tcp_rmem="4096 8388608 8388608" \
+		net.ipv4.tcp_wmem="4096 4194304 4194304"
+done
 # the lab's kernel has no types of a qdisc
 qdisc=(4 6)
 [[ ${PLACE-} != uml ]] || qdisc=()

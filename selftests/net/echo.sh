@@ -12,6 +12,7 @@
 # check: uml
 # check-long: 6.1
 # usual: 30
+# shellcheck disable=SC2154 # set in lib.sh
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
@@ -37,9 +38,8 @@ transfer()
 		counted[$what]=-${count[$what]}
 	done
 	# shellcheck disable=SC2086 # lists
-	in_ns_bg "$to" "$HPCCPP_BIN/xfer" $7 listen "$port" >"$tmp/server"
+	start_server "$to" "$port" "$HPCCPP_BIN/xfer" $7 listen "$port" >"$tmp/server"
 	listener=$!
-	busywait 10 listening "$to" "$port"
 	# shellcheck disable=SC2086
 	in_ns "$from" "$HPCCPP_BIN/xfer" -c hpccpp -n "$5" $6 connect "$4" "$port" >"$tmp/client"
 	closed=$(counter "$h1" int)
@@ -70,7 +70,6 @@ assert_seen() # NAME LEAST: of at least so many echoes
 
 # How often a packet of a list went by the route of the one before it: these are
 # not looked up early, and have no socket until TCP.
-tracing=/sys/kernel/tracing
 hints() { awk '$1 == "hpccpp_hint" { print $2 }' "$tracing/kprobe_profile"; }
 watch_lists()
 {
@@ -83,8 +82,7 @@ unwatch_lists()
 	echo '-:hpccpp_hint' >>"$tracing/kprobe_events"
 }
 
-families="ipv4 ipv6" tests=35
-ktap_plan $tests
+ktap_plan 35
 load_hpccpp
 topo_line 1 1
 # Room for all of a transfer: the sender is done before the network is.
@@ -94,7 +92,7 @@ host_on "$r" every 1
 ports_on
 "$HPCCPP" port add dev lo netns "$h1" rate 1gbit queue virtual base-rtt 100us
 
-for family in $families; do
+for family in ipv4 ipv6; do
 	declare -n address=addr${family#ipv}
 	transfer "$family" "$h1" "$r" "${address[r]}" 1m "" ""
 	assert_seen "$family" 300

@@ -33,11 +33,8 @@ ports_on
 listeners=()
 clients=()
 for ((i = 1; i <= flows; i++)); do
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" -c hpccpp -n "$bytes" listen $((5000 + i)) >"$tmp/r$i"
+	start_server "$r" $((5000 + i)) "$HPCCPP_BIN/xfer" -c hpccpp -n "$bytes" listen $((5000 + i)) >"$tmp/r$i"
 	listeners+=($!)
-done
-for ((i = 1; i <= flows; i++)); do
-	busywait 30 listening "$r" $((5000 + i))
 done
 for ((i = 1; i <= flows; i++)); do
 	address=${addr4[r]}

@@ -30,9 +30,8 @@ EDGE=200mbit
 flow()
 {
 	local port=$((5201 + ${#flows[@]}))
-	in_ns_bg "$5" iperf3 -s -1 -J -i 0.1 -p $port >"$tmp/$1"
+	start_server "$5" $port iperf3 -s -1 -J -i 0.1 -p $port >"$tmp/$1"
 	processes+=("$!")
-	busywait 10 listening "$5" $port
 	flows+=("$1 $2 $3 $4 $6 $port")
 }
 flows=()

@@ -25,20 +25,12 @@ malformed=40			# of these: fewer in a row than silence a flow
 # is not in TIME_WAIT answers with a reset, which must not end it there.
 RATE=20mbit
 SYSCTLS=net.ipv4.tcp_rfc1337=1
-trace=/sys/kernel/tracing
 
 # What is waited for here are timers of TCP: look less often.
 nap() { read -rt 0.02 -u "$never" || true; }
 
-nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
-
 # hold [MATCH]: of the connection's segments s1 forwards none like this; all without
-hold()
-{
-	nft_s1 flush ruleset
-	[[ $# -eq 0 ]] ||
-		nft_s1 "add table inet box; add chain inet box forward { type filter hook forward priority 0; }; add rule inet box forward $1 drop"
-}
+hold() { forward_rules ${1:+"$1 drop"}; }
 
 # is_in NETNS STATE: the connection's end there is in that state
 is_in()
@@ -162,9 +154,8 @@ injector_start()
 open()
 {
 	# shellcheck disable=SC2086 # lists
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" -c hpccpp ${3-} listen "$port" >"$tmp/server"
+	start_server "$r" "$port" "$HPCCPP_BIN/xfer" -c hpccpp ${3-} listen "$port" >"$tmp/server"
 	receiver=$!
-	busywait 10 listening "$r" "$port"
 	# shellcheck disable=SC2086
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp $2 connect "$1" "$port" >"$tmp/client"
 	sender=$!
@@ -259,8 +250,8 @@ forged=0
 told=0			# times that malformed options were sent
 mkfifo "$tmp/to" "$tmp/from"
 exec {to_injector}<>"$tmp/to" {from_injector}<>"$tmp/from"
-echo 65536 >"$trace/buffer_size_kb"
-echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+echo 65536 >"$tracing/buffer_size_kb"
+echo 1 >"$tracing/events/hpccpp/hpccpp_update/enable"
 echo "TAP version 13"
 if runs_main; then
 	one_closes IPv4 "${addr4[r]}"
@@ -275,17 +266,16 @@ if runs_rest; then
 	both_close IPv4 "${addr4[r]}"
 	both_close IPv6 "${addr6[r]}"
 fi
-echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-cat "$trace/trace" >"$tmp/trace"
-assert_eq "updates that the trace lost" "$(awk '/^overrun:/ { print $2 }' "$trace/per_cpu/cpu0/stats")" 0
+echo 0 >"$tracing/events/hpccpp/hpccpp_update/enable"
+cat "$tracing/trace" >"$tmp/trace"
+assert_eq "updates that the trace lost" "$(awk '/^overrun:/ { print $2 }' "$tracing/per_cpu/cpu0/stats")" 0
 read -r events used bounded outside < <(look_at_W)
 assert_ge "of $events updates used, and with a B to go by" "$bounded" $((count / 10))
 assert_eq "of $used used that left W outside of its bounds" "$outside" 0
 assert_ge "segments forged in all" "$total" "$(how_often 1500 1000000)"
-port_stat() { "$HPCCPP" -j port show dev next netns "$s1" | jq ".[0].stats.$1"; }
 # half of the malformed options are those that ports look at
-assert_ge "malformed options s1 counts" "$(port_stat bad)" $((told * malformed / 2))
-assert_eq "errors s1 counts" "$(port_stat error)" 0
+assert_ge "malformed options s1 counts" "$(port_stat "$s1" next .bad)" $((told * malformed / 2))
+assert_eq "errors s1 counts" "$(port_stat "$s1" next .error)" 0
 ktap_diag "h1's guards: $(nsenter --net="/run/netns/$h1" cat /proc/net/hpccpp | tr '\n' ' ')"
 ktap_diag "h1's agent: $("$HPCCPP" -j host show cgroup "${cgroup_of[$h1]}" | jq -c '.[0].stats')"
 ktap_diag "s1's port: $("$HPCCPP" -j port show dev next netns "$s1" | jq -c '.[0].stats')"

@@ -7,7 +7,7 @@
 #
 # check: uml 6.1 main
 # usual: 60
-# shellcheck disable=SC2317,SC2128 # functions that check calls; of tcp_send
+# shellcheck disable=SC2317,SC2128,SC2154 # functions that check calls; of tcp_send; set in lib.sh
 set -euo pipefail
 
 RATE=50mbit
@@ -19,16 +19,10 @@ echo TAP version 13
 topo_line 1 1
 agents_on
 
-trace=/sys/kernel/tracing
 # shellcheck disable=SC2154 # set by topo_line
 sysctls=(nsenter --net="/run/netns/$h1")
 
 knob() { "${sysctls[@]}" cat "/proc/sys/net/hpccpp/$1"; }	# NAME
-set_knob()							# NAME VALUE
-{
-	# shellcheck disable=SC2016 # for sh
-	"${sysctls[@]}" sh -c 'echo "$2" >"/proc/sys/net/hpccpp/$1"' - "$1" "$2"
-}
 refused() { ! set_knob "$@"; }
 
 # --- Values and ranges -------------------------------------------------------
@@ -82,17 +76,15 @@ effects()
 
 	# events: a piece of the trace under way, as lines of "name=value ...". At 4 packets
 	# a millisecond it is some 25 round trips long.
-	traced() { awk '/^entries:/ { n += $2 } END { exit n < 200 }' "$trace"/per_cpu/cpu*/stats; }
+	traced() { awk '/^entries:/ { n += $2 } END { exit n < 200 }' "$tracing"/per_cpu/cpu*/stats; }
 	events()
 	{
-		echo >"$trace/trace"
-		echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+		trace_on
 		busywait 10 traced
-		echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-		sed -n 's/.*hpccpp_update: //p' "$trace/trace" >"$tmp/events"
+		trace_off
 	}
-	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | tail -n 1; }	# NAME
-	most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/events" | sort -n | tail -n 1; }
+	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | tail -n 1; }	# NAME
+	most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | sort -n | tail -n 1; }
 
 	flow_start
 	flow_tests 1 check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
@@ -115,7 +107,7 @@ effects()
 	{
 		set_knob hold "$1"
 		events
-		awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/events"
+		awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/updates"
 	}
 	drafts=$(updates 0)
 	assert_ge "hold 0: W_c is set" "$drafts" 1 of 1000
@@ -148,14 +140,14 @@ shown()
 	missing=
 	for name in src dest sk link rate ts tx_bytes qlen port_U N records bottleneck used \
 		update_wc u tau U W W_c W_f inc_stage T eta W_ai W_max R cwnd snd_una snd_nxt; do
-		[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/events") == $(wc -l <"$tmp/events") ]] ||
+		[[ $(grep -cE "(^| )$name=[0-9a-fx(]" "$tmp/updates") == $(wc -l <"$tmp/updates") ]] ||
 			missing+=" $name"
 	done
-	check "every one of $(wc -l <"$tmp/events") events has every variable${missing:+, but$missing}" \
+	check "every one of $(wc -l <"$tmp/updates") events has every variable${missing:+, but$missing}" \
 		[ -z "$missing" ]
 	for ((i = 0; i < 60; i++)); do
-		echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
-		echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
+		echo 1 >"$tracing/events/hpccpp/hpccpp_update/enable"
+		echo 0 >"$tracing/events/hpccpp/hpccpp_update/enable"
 	done
 
 	drained() { in_ns "$h1" ss -Htin state established | grep -q hpccpp &&
@@ -225,8 +217,7 @@ ways_to_choose()
 	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k" "-n 100k"
 	assert_eq "by the route, passive open" $(($(any_stood_in) - stood_in)) 1
 	ip -n "$r" route change default via 10.1.1.1
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
-	busywait 10 listening "$r" 4000
+	start_server "$r" 4000 "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
 	check "by setsockopt, as nobody" in_ns "$h1" setpriv --reuid 65534 --regid 65534 --clear-groups \
 		"$HPCCPP_BIN/xfer" -c hpccpp -n 100k connect "${addr4[r]}" 4000
 	check "changed to reno and back 50 times: data intact" \

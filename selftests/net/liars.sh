@@ -18,11 +18,9 @@ set -euo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 seconds=$(how_often 1 10)
-liar='tcp sport 6002'
+liar='tcp sport 5202'
 
-nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
-
-# rewrite OFFSET: the statements in $lie for an echo so many bits into the TCP header
+# rewrite OFFSET: prints a rule for an echo that many bits into the TCP header
 rewrite()
 {
 	local at=$1 statement=
@@ -31,39 +29,23 @@ rewrite()
 	[[ -z $qlen ]] || statement+=" @th,$((at + 88)),8 set $qlen @th,$((at + 120)),2 set $((qlen & 3))"
 	[[ -z $tx ]] || statement+=" @th,$((at + 96)),24 set $tx"
 	[[ -z $N ]] || statement+=" @th,$((at + 122)),6 set $N"
-	nft_s1 "add rule inet box forward $liar @th,$at,32 0xfd104845$statement"
+	echo "$liar @th,$at,32 0xfd104845$statement"
 }
 
 # lie NAME [FIELD=VALUE...]: two flows, such echoes to the second in its ACKs and its
 # SYN-ACK; sets honest and lying (Mbit/s) and what measure_flows does
 lie()
 {
-	local word0='' U='' qlen='' tx='' N='' client=() server=() ns i
+	local word0='' U='' qlen='' tx='' N=''
 	name=$1
 	shift
-	nft_s1 flush ruleset
+	forward_rules
 	if [[ $# -gt 0 ]]; then
 		local "$@"
-		nft_s1 "add table inet box; add chain inet box forward { type filter hook forward priority 0; }"
-		rewrite 256		# behind timestamps
-		rewrite 320		# behind what a SYN-ACK has
+		# after timestamps, and after the options of a SYN-ACK
+		forward_rules "$(rewrite 256)" "$(rewrite 320)"
 	fi
-	meter_start "${addr4[r]}"
-	for i in 1 2; do
-		in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $((6000 + i)) >"$tmp/server$i"
-		server[i]=$!
-		busywait 10 listening "$r" $((6000 + i))
-	done
-	for i in 1 2; do
-		ns=h$i
-		in_ns_bg "${!ns}" "$HPCCPP_BIN/xfer" -c hpccpp -t "$seconds" \
-			connect "${addr4[r]}" $((6000 + i)) >"$tmp/client$i"
-		client[i]=$!
-	done
-	wait "${client[@]}" "${server[@]}"
-	meter_stop
-	since_first_data "$seconds"
-	queue_between 0 "$seconds"
+	xfer_flows "$seconds" "${addr4[r]}" 2
 	# within that time; what was buffered then arrived later
 	honest=$(jq '.received * 8 / .seconds / 1e6 | round' "$tmp/server1")
 	lying=$(jq '.received * 8 / .seconds / 1e6 | round' "$tmp/server2")

@@ -88,8 +88,7 @@ busywait 5 rmdir "$own/child"
 rm "$foreign"
 
 flow_start
-live() { [[ $(counter "$h1" updates) -gt $1 ]]; }
-busywait 10 live "$(counter "$h1" updates)"
+rises "$h1" updates 1
 bpftool struct_ops register "$HPCCPP_BIN/bpf_cc.bpf.o" >"$tmp/said" 2>&1 || ktap_diag "$(<"$tmp/said")"
 beside "a congestion control in eBPF on another flow" "" "-c bpf_cc -n 1m"
 with_telemetry 100

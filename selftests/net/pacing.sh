@@ -14,15 +14,11 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
-trace=/sys/kernel/tracing
-
 # What is waited for here takes many packets: look less often.
 nap() { read -rt 0.02 -u "$never" || true; }
 
 # ns, and bytes that s1 has got of h1
 received() { date +%s%N; ip -s -j -n "$s1" link show dev h1 | jq '.[0].stats64.rx.bytes'; }
-
-has_updated() { [[ $(counter "$h1" updates) -ge $1 ]]; }	# TIMES
 
 # paced MTU FAMILY QDISC
 paced()
@@ -37,14 +33,13 @@ paced()
 	port_off "$h1" eth0
 	tc -n "$h1" qdisc replace dev eth0 root "$3"
 	flow_to=${!address} flow_start
-	busywait 20 has_updated 500	# and settled
-	echo >"$trace/trace"
-	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
+	rises "$h1" updates 500	# and settled
+	trace_on
 	mapfile -t from < <(received)
-	busywait 20 has_updated 3000
+	rises "$h1" updates 2500
 	mapfile -t to < <(received)
-	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-	R=$(sed -nE 's/.* R=([0-9]+).*/\1/p' "$trace/trace" | awk '{ n += $1 } END { print n / NR }')
+	trace_off
+	R=$(sed -nE 's/.* R=([0-9]+).*/\1/p' "$tmp/updates" | awk '{ n += $1 } END { print n / NR }')
 	ratio=$(awk -v b=$((to[1] - from[1])) -v ns=$((to[0] - from[0])) -v R="$R" \
 		'BEGIN { printf "%.4f", b * 1e9 / ns / R }')
 	assert_ge "$name: wire rate over R" "$ratio" 0.98
@@ -56,7 +51,7 @@ paced()
 }
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-echo 20000 >"$trace/buffer_size_kb"
+echo 20000 >"$tracing/buffer_size_kb"
 echo TAP version 13
 if runs_main; then
 	paced 1500 4 fq

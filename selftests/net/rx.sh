@@ -50,46 +50,15 @@ ports_on
 
 # --- Steady state --------------------------------------------------------------
 
-trace=/sys/kernel/tracing
-# flows FAMILY N: as measure_flows, of a second; by xfer, as iperf3 polls for a round trip
-# before it sends, which takes minutes where a poll takes a nanosecond
-flows()
-{
-	local address=${addr4[r]} host processes=() i
-	[[ $1 == ipv4 ]] || address=${addr6[r]}
-	for ((i = 1; i <= $2; i++)); do
-		in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen $((5200 + i)) >"$tmp/server$i"
-		processes+=($!)
-		busywait 10 listening "$r" $((5200 + i))
-	done
-	meter_start "$address"
-	for ((i = 1; i <= $2; i++)); do
-		host=h$i
-		in_ns_bg "${!host}" "$HPCCPP_BIN/xfer" -c hpccpp -t 1 connect "$address" $((5200 + i)) >"$tmp/client$i"
-		processes+=($!)
-	done
-	for i in "${processes[@]}"; do
-		wait "$i"
-	done
-	meter_stop
-	since_first_data 1
-	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" 1
-	late_drops=$drops
-	queue_between 0 1
-	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
-		((add | . * .) / (map(. * .) | add) / length) as $jain |
-		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$2"])
-}
-
 # steady FAMILY FLOWS LEAST-MBIT
 steady()
 {
-	local what="$2 flows, $1" host
-	echo >$trace/trace
-	echo 1 >$trace/events/hpccpp/hpccpp_update/enable
+	local what="$2 flows, $1" address=${addr4[r]} sum=0 host
+	[[ $1 == ipv4 ]] || address=${addr6[r]}
+	trace_on
 	modes receiver receiver
-	flows "$1" "$2"
-	echo 0 >$trace/events/hpccpp/hpccpp_update/enable
+	xfer_flows 1 "$address" "$2"
+	trace_off
 	assert_ge "$what: goodput" "$goodput_bps" "${3}000000" bit/s
 	assert_le "$what: mean queue" "$mean_packets" 5 packets
 	assert_eq "$what: drops after 2 round trips" "$late_drops" 0
@@ -98,17 +67,16 @@ steady()
 	assert_le "$what: echoes, the SYN-ACK's and until windows come" \
 		"$(host_stat "$r" echoed)" $((12 * $2))
 	for ((host = 1; host <= $2; host++)); do
-		dev=h$host
-		sum=$((${sum-0} + $(host_stat "${!dev}" windows)))
+		ns=h$host
+		sum=$((sum + $(host_stat "${!ns}" windows)))
 	done
 	assert_eq "$what: windows that arrived" "$sum" "$(host_stat "$r" computed)"
-	unset sum
 	assert_eq "$what: malformed, and errors" "$(host_stat "$r" bad) $(host_stat "$r" error)" "0 0"
 }
 # Ns: of each update, by W_ai and W_max, 9/8 of W_init
 Ns()
 {
-	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' $trace/trace |
+	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' "$tmp/updates" |
 		awk '{ printf "%.1f\n", $2 * 8 / 9 * .05 / $1 }'
 }
 port() { printf '%s\n' "${ports[@]}" | grep "^$1 $2"; } # NETNS DEV: how it was added
@@ -134,10 +102,9 @@ two_links()
 	modes receiver receiver
 	host_off "$h1"
 	host_on "$h1" mode receiver records 2
-	echo >$trace/trace
-	echo 1 >$trace/events/hpccpp/hpccpp_update/enable
+	trace_on
 	transfer "two links take turns as the bottleneck" "-n 6m"
-	echo 0 >$trace/events/hpccpp/hpccpp_update/enable
+	trace_off
 	assert_ge "two links take turns as the bottleneck: N was 1" "$(Ns | grep -cx '1\..' || true)" 100
 	assert_eq "two links take turns as the bottleneck: N was 2 to 8" \
 		"$(Ns | awk '$1 > 1.5 && $1 < 8.5' | wc -l)" 0
@@ -164,38 +131,31 @@ under_way()
 	# A flow that goes on while the receiver's agent becomes another
 	modes receiver receiver
 	flow_start
-	# shellcheck disable=SC2317 # by busywait
-	more() { [[ $(counter "$h1" "$1") -ge $2 ]]; } # COUNTER THAN
-	check "under way: windows" busywait 10 more windows $(($(counter "$h1" windows) + 20))
+	check "under way: windows" rises "$h1" windows 20
 	host_off "$r"
 	host_on "$r" mode sender
-	check "under way, r in mode sender: echoes again" busywait 10 more int $(($(counter "$h1" int) + 100))
+	check "under way, r in mode sender: echoes again" rises "$h1" int 100
 	host_off "$r"
 	host_on "$r" mode receiver
 	# T or W_ai changes, or there is nothing new to ask for
-	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=90
-	check "under way, r in mode receiver: windows again" \
-		busywait 10 more windows $(($(counter "$h1" windows) + 20))
-	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+	set_knob eta 90
+	check "under way, r in mode receiver: windows again" rises "$h1" windows 20
+	set_knob eta 95
 	host_off "$h1"
 	host_on "$h1" mode sender
-	check "under way, h1 in mode sender: echoes again" busywait 10 more int $(($(counter "$h1" int) + 100))
+	check "under way, h1 in mode sender: echoes again" rises "$h1" int 100
 	host_off "$h1"
 	host_on "$h1" mode receiver
-	check "under way, h1 in mode receiver: windows again" \
-		busywait 10 more windows $(($(counter "$h1" windows) + 20))
+	check "under way, h1 in mode receiver: windows again" rises "$h1" windows 20
 	assert_eq "so far: fallbacks" "$(counter "$h1" fallback)" 0
 
 	# What telemetry tells of has room, and packets are lost: W is no more than Reno's.
-		lost=$(counter "$h1" md_loss)
 	port_off "$s1" next
-	check "under way, bottleneck without its port: loss" busywait 20 more md_loss $((lost + 3))
-	check "under way, bottleneck without its port: windows" \
-		busywait 10 more windows $(($(counter "$h1" windows) + 20))
+	check "under way, bottleneck without its port: loss" rises "$h1" md_loss 3
+	check "under way, bottleneck without its port: windows" rises "$h1" windows 20
 	# shellcheck disable=SC2086 # words
 	port_on $bottleneck
-	check "under way, port back: windows again" \
-		busywait 20 more windows $(($(counter "$h1" windows) + 20))
+	check "under way, port back: windows again" rises "$h1" windows 20
 	flow_end "under way"
 	transfer "from another congestion control and back" "-n 4m -w cubic,hpccpp:4"
 	assert_ge "from another congestion control and back: windows" "$windows" 20
@@ -203,8 +163,7 @@ under_way()
 	# A socket that windows were computed for disconnects, and listens.
 	modes receiver receiver
 	port_on "$r" eth0 rate "$RATE"
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" -c hpccpp -n 1m listen 4000 >"$tmp/server"
-	busywait 10 listening "$r" 4000
+	start_server "$r" 4000 "$HPCCPP_BIN/xfer" -c hpccpp -n 1m listen 4000 >"$tmp/server"
 	# shellcheck disable=SC2016 # perl
 	in_ns_bg "$h1" perl -MSocket -e '
 		socket S, PF_INET, SOCK_STREAM, 0 or die;
@@ -239,8 +198,7 @@ responses()
 	}
 	modes receiver receiver
 	transfer "responses" "-n 3m"
-	port_stat() { "$HPCCPP" -j port show dev eth0 netns "$1" | jq ".[0].stats.$2"; } # NETNS NAME
-	accepted=$(port_stat "$h1" accepted)
+	accepted=$(port_stat "$h1" eth0 .accepted)
 	assert_ge "responses: accepted" "$accepted" 50
 	# with the next ACK, unless that has a window, which four in T have
 	assert_ge "responses: of these, acted upon" "$((updates - windows))" "$((accepted / 4))"
@@ -249,7 +207,7 @@ responses()
 
 	# To the receiver: they pass the data, in a queue that there is with such an eta.
 	bottleneck_queue prio bands 2 priomap 1 1 1 1 1 1 1 0 1 1 1 1 1 1 1 1
-	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=130
+	set_knob eta 130
 	fallbacks=$(counter "$h1" fallback)
 	for mode in receiver sender; do
 		name="responses to the receiver, mode $mode"
@@ -261,9 +219,9 @@ responses()
 		}
 		modes $mode $mode
 		challenges=$(snmp "$r" TcpExtTCPChallengeACK)
-		had=$(port_stat "$r" accepted)
+		had=$(port_stat "$r" eth0 .accepted)
 		transfer "$name" "-n 3m"
-		accepted=$(($(port_stat "$r" accepted) - had))
+		accepted=$(($(port_stat "$r" eth0 .accepted) - had))
 		assert_ge "$name: accepted" "$accepted" 50
 		assert_eq "$name: collects that r got more than h1 sent" \
 			$(($(host_stat "$r" collected) - $(host_stat "$h1" asked))) "$accepted"
@@ -278,7 +236,7 @@ responses()
 			assert_ge "$name: updates by echoes" "$updates" 200
 		fi
 	done
-	nsenter --net="/run/netns/$h1" sysctl -qw net.hpccpp.eta=95
+	set_knob eta 95
 	port_off "$r" eth0
 	# shellcheck disable=SC2086 # words
 	{

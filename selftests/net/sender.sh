@@ -15,8 +15,6 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
-trace=/sys/kernel/tracing
-
 # What is waited for here takes many packets: look less often.
 nap() { read -rt 0.02 -u "$never" || true; }
 
@@ -35,9 +33,8 @@ flow()
 {
 	local port=$((next_port++))
 	# shellcheck disable=SC2086 # a list
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" ${3-} listen "$port" >/dev/null
+	start_server "$r" "$port" "$HPCCPP_BIN/xfer" ${3-} listen "$port" >/dev/null
 	flows+=($!)
-	busywait 10 listening "$r" "$port"
 	# shellcheck disable=SC2086
 	in_ns_bg "$1" "$HPCCPP_BIN/xfer" $2 -t 600 connect "${addr4[r]}" "$port" >/dev/null
 	flows+=($!)
@@ -59,20 +56,8 @@ network_down()
 queue() { tc -s -j -n "$s1" qdisc show dev next root | jq '.[0].backlog'; }
 waits() { [[ $(queue) -ge $1 ]]; }
 
-# trace_on, and trace_off: the updates since, in $tmp/updates
-trace_on()
-{
-	echo >"$trace/trace"
-	echo 1 >"$trace/events/hpccpp/hpccpp_update/enable"
-}
-trace_off()
-{
-	echo 0 >"$trace/events/hpccpp/hpccpp_update/enable"
-	# the seconds come before the event's name
-	sed -nE 's/.* ([0-9]+\.[0-9]+): hpccpp_update:/at=\1/p' "$trace/trace" >"$tmp/updates"
-}
 first() { sed -nE "1s/.*\\<$1=([^ ]*).*/\\1/p" "$tmp/updates"; }	# NAME
-updated() { grep -q hpccpp_update: "$trace/trace"; }
+updated() { grep -q hpccpp_update: "$tracing/trace"; }
 
 # joins BUFFER BYTES: h1's flow begins when so much waits
 joins()
@@ -89,7 +74,7 @@ joins()
 }
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
-echo mono >"$trace/trace_clock"
+echo mono >"$tracing/trace_clock"
 flows=()
 senders=()
 echo "TAP version 13"

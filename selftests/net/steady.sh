@@ -73,9 +73,8 @@ join_and_leave() # FAMILY
 	[[ $1 == ipv4 ]] || address=${addr6[r]}
 
 	for i in 1 2; do
-		in_ns_bg "$r" "$HPCCPP_BIN/xfer" listen "530$i" >"$tmp/server$i"
+		start_server "$r" "530$i" "$HPCCPP_BIN/xfer" listen "530$i" >"$tmp/server$i"
 		listener[i]=$!
-		busywait 10 listening "$r" "530$i"
 	done
 	meter_start
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 0.4 connect "$address" 5301 >"$tmp/stays"

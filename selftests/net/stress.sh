@@ -85,9 +85,8 @@ for ((i = 1; i <= flows; i++)); do
 	# one that is asked all the time takes a part of a CPU
 	ask=()
 	[[ $i -gt 1 ]] || ask=(-i)
-	in_ns_bg "$r" "$HPCCPP_BIN/xfer" -c hpccpp -t 6000 listen $((6000 + i)) >"$tmp/flow$i.r"
+	start_server "$r" $((6000 + i)) "$HPCCPP_BIN/xfer" -c hpccpp -t 6000 listen $((6000 + i)) >"$tmp/flow$i.r"
 	processes+=($!)
-	busywait 30 listening "$r" $((6000 + i))
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" "${ask[@]}" -c hpccpp -t 6000 connect "$address" $((6000 + i)) >"$tmp/flow$i.h1"
 	processes+=($!)
 done
@@ -112,9 +111,7 @@ for name in "${loops[@]}"; do
 	ktap_diag "$(<"$tmp/$name")"
 done
 
-updates=$(counter "$h1" updates)
-more_updates() { [[ $(counter "$h1" updates) -gt $((updates + 20)) ]]; }
-check "telemetry steers in the end" busywait 60 more_updates
+check "flows are under telemetry in the end" rises "$h1" updates 20 60
 kill "${processes[@]}"
 status=0
 wait "${processes[@]}" || status=1
