@@ -79,7 +79,6 @@ Ns()
 	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' "$tmp/updates" |
 		awk '{ printf "%.1f\n", $2 * 8 / 9 * .05 / $1 }'
 }
-port() { printf '%s\n' "${ports[@]}" | grep "^$1 $2"; } # NETNS DEV: how it was added
 # edge RATE: of h1, and its port anew
 edge()
 {
@@ -153,8 +152,7 @@ under_way()
 	port_off "$s1" next
 	check "under way, bottleneck without its port: loss" rises "$h1" md_loss 3
 	check "under way, bottleneck without its port: windows" rises "$h1" windows 20
-	# shellcheck disable=SC2086 # words
-	port_on $bottleneck
+	port_on "$s1" next
 	check "under way, port back: windows again" rises "$h1" windows 20
 	flow_end "under way"
 	transfer "from another congestion control and back" "-n 4m -w cubic,hpccpp:4"
@@ -189,13 +187,10 @@ under_way()
 
 responses()
 {
-	# shellcheck disable=SC2046,SC2086 # words
-	{
-		port_off "$s1" next
-		port_on $bottleneck respond 50
-		port_off "$h1" eth0
-		port_on $(port "$h1" eth0) accept 10.1.0.0/16
-	}
+	port_off "$s1" next
+	port_on "$s1" next respond 50
+	port_off "$h1" eth0
+	port_on "$h1" eth0 accept 10.1.0.0/16
 	modes receiver receiver
 	transfer "responses" "-n 3m"
 	accepted=$(port_stat "$h1" eth0 .accepted)
@@ -211,12 +206,9 @@ responses()
 	fallbacks=$(counter "$h1" fallback)
 	for mode in receiver sender; do
 		name="responses to the receiver, mode $mode"
-		# shellcheck disable=SC2086 # words
-		{
-			port_off "$s1" next
-			port_on $bottleneck respond 50 respond-to receiver
-			[[ $mode == sender ]] || port_on "$r" eth0 rate "$RATE" accept 10.1.0.0/16
-		}
+		port_off "$s1" next
+		port_on "$s1" next respond 50 respond-to receiver
+		[[ $mode == sender ]] || port_on "$r" eth0 rate "$RATE" accept 10.1.0.0/16
 		modes $mode $mode
 		challenges=$(snmp "$r" TcpExtTCPChallengeACK)
 		had=$(port_stat "$r" eth0 .accepted)
@@ -238,11 +230,8 @@ responses()
 	done
 	set_knob eta 95
 	port_off "$r" eth0
-	# shellcheck disable=SC2086 # words
-	{
-		port_off "$s1" next
-		port_on $bottleneck
-	}
+	port_off "$s1" next
+	port_on "$s1" next
 }
 
 # --- Loss ----------------------------------------------------------------------
