@@ -27,31 +27,14 @@ refused() { ! set_knob "$@"; }
 
 # --- Values and ranges -------------------------------------------------------
 
+# That all have their ranges and defaults is a unit test.
 ranges()
 {
-	# knob default min max
-	while read -r name default min max; do
-		assert_eq "$name: default" "$(knob "$name")" "$default"
-		good=0
-		for value in "$min" "$max" "$default"; do
-			set_knob "$name" "$value" && [[ $(knob "$name") == "$value" ]] || good=1
-		done
-		check "$name: $min and $max are taken" [ "$good" -eq 0 ]
-		for value in $((min - 1)) $((max + 1)) x ''; do
-			check "$name: \"$value\" is refused" refused "$name" "$value"
-			[[ $(knob "$name") == "$default" ]] || good=1
-		done
-		check "$name: ... and the value stays" [ "$good" -eq 0 ]
-	done <<'END'
-eta 95 1 200
-max_stage 5 0 1000
-flows 64 0 1000000
-w_ai 0 0 1048576
-base_rtt_us 0 0 4000000
-hold 50 0 100
-probe 0 0 1000
-share 1 0 1
-END
+	local value
+	for value in 0 201 x ''; do
+		check "eta: \"$value\" is refused" refused eta "$value"
+	done
+	assert_eq "eta: ... and stays" "$(knob eta)" 95
 	set_knob eta 50
 	assert_eq "eta of another namespace" \
 		"$(nsenter --net="/run/netns/$r" cat /proc/sys/net/hpccpp/eta)" 95
@@ -74,8 +57,7 @@ effects()
 	assert_le "eta 50: throughput, eta 95's is $full" "$half" "$(jq -n "$full * 0.6")" Mbit/s
 	assert_ge "eta 50: ... and no less than it says" "$half" "$(jq -n "$full * 0.48")" Mbit/s
 
-	# events: a piece of the trace under way, as lines of "name=value ...". At 4 packets
-	# a millisecond it is some 25 round trips long.
+	# a piece of the trace under way; at 4 packets a millisecond it is some 25 round trips long
 	traced() { awk '/^entries:/ { n += $2 } END { exit n < 200 }' "$tracing"/per_cpu/cpu*/stats; }
 	events()
 	{
@@ -84,7 +66,6 @@ effects()
 		trace_off
 	}
 	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | tail -n 1; }	# NAME
-	most() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | sort -n | tail -n 1; }
 
 	flow_start
 	flow_tests 1 check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
@@ -92,36 +73,11 @@ effects()
 	events
 	assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
 	set_knob w_ai 0
-	set_knob flows 1
-	events
-	# W_init is W_max / (1 + 1/8), and both are rounded to bytes
-	assert_le "flows 1: W_ai is W_init * (1 - eta), but for" \
-		"$(jq -n "$(field W_max) / 9 * 8 * 5 / 100 - $(field W_ai) | fabs | floor")" 1 byte
-	set_knob flows 64
-	set_knob w_ai 1
-	events
-	assert_ge "max_stage 5: inc_stage gets above 0" "$(most inc_stage)" 1
-	# W_ai so large that each change of W_c is a decrease, which are held or not
-	set_knob w_ai 10000
-	updates() # PERCENT: of 1000 updates, those that set W_c
-	{
-		set_knob hold "$1"
-		events
-		awk '/ update_wc=1 / { n++ } END { printf "%d\n", NR ? n * 1000 / NR : 0 }' "$tmp/updates"
-	}
-	drafts=$(updates 0)
-	assert_ge "hold 0: W_c is set" "$drafts" 1 of 1000
-	assert_le "hold 100: W_c is set less often than with 0" "$(updates 100)" $((drafts * 7 / 10)) of 1000
-	set_knob hold 50
-	set_knob w_ai 0
 	set_knob flows 1000000
-	set_knob max_stage 0
 	events
 	# 1.2 % of a packet of 1514 bytes
 	assert_eq "flows 1000000: W_ai of an update" "$(field W_ai)" 18
-	assert_eq "max_stage 0: inc_stage" "$(most inc_stage)" 0
 	set_knob flows 64
-	set_knob max_stage 5
 	set_knob base_rtt_us 5000
 	flow_tests 1 check "base_rtt_us 5000 is T" busywait 10 flow_is '.T == 5000'
 	set_knob base_rtt_us 0
