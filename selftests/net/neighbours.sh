@@ -106,41 +106,36 @@ done
 # --- TCP's own -----------------------------------------------------------------
 
 modprobe tls
-# Each over one family, in turn; with LONG=1 over both.
-other_family()
-{
-	if [[ $to == "${addr4[r]}" ]]; then
-		to=${addr6[r]} family=IPv6
-	else
-		to=${addr4[r]} family=IPv4
-	fi
-}
-for _ in once ${LONG:+again}; do
-	other_family
-	stood_in=$(host_stat "$h1" stood_in)
-	beside "MPTCP, $family" "-o mptcp" "-o mptcp"
-	without_telemetry "$stood_in"
-	other_family
-	active=$(snmp "$h1" TcpExtTCPFastOpenActive)
-	tcp_send "$h1" "$r" "$to" "-c hpccpp -n 10k -o tfo" "-o tfo"
-	beside "TCP Fast Open, $family" "-o tfo" "-o tfo"
-	with_telemetry 100
-	assert_ge "$name: data in SYNs" $(($(snmp "$h1" TcpExtTCPFastOpenActive) - active)) 1
-	other_family
-	beside "TCP MD5, $family" "-o md5" "-o md5"
-	with_telemetry 100
-	other_family
-	beside "kTLS, $family" "-o tls" "-o tls"
-	with_telemetry 100
-	other_family
-	beside "sockmap, $family" "-o sockmap" "-o sockmap"
-	with_telemetry 100
-	other_family
-	beside "TCP_REPAIR, $family" "-o repair"
-	with_telemetry 100
-	assert_eq "$name: under telemetry before and after" "$(counted enter)" 2
-	other_family
-done
+# Each row: what is used; options of xfer at either end. Over one family in turn, with LONG=1
+# over both
+rows=0
+while IFS=';' read -r what client_options server_options; do
+	families=(4 6)
+	[[ -n ${LONG-} ]] || families=("${families[rows++ % 2]}")
+	for family in "${families[@]}"; do
+		declare -n addresses=addr$family
+		to=${addresses[r]}
+		stood_in=$(host_stat "$h1" stood_in)
+		active=$(snmp "$h1" TcpExtTCPFastOpenActive)
+		# the first connection gets the cookie
+		[[ $what != "TCP Fast Open" ]] || tcp_send "$h1" "$r" "$to" "-c hpccpp -n 10k -o tfo" "-o tfo"
+		beside "$what, IPv$family" "$client_options" "$server_options"
+		case $what in
+		MPTCP)		without_telemetry "$stood_in"
+				continue ;;
+		"TCP Fast Open") assert_ge "$name: data in SYNs" $(($(snmp "$h1" TcpExtTCPFastOpenActive) - active)) 1 ;;
+		TCP_REPAIR)	assert_eq "$name: under telemetry before and after" "$(counted enter)" 2 ;;
+		esac
+		with_telemetry 100
+	done
+done <<'END'
+MPTCP;-o mptcp;-o mptcp
+TCP Fast Open;-o tfo;-o tfo
+TCP MD5;-o md5;-o md5
+kTLS;-o tls;-o tls
+sockmap;-o sockmap;-o sockmap
+TCP_REPAIR;-o repair;
+END
 
 # --- Users ---------------------------------------------------------------------
 
