@@ -566,12 +566,13 @@ no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "${@:2}") ]]; }
 
 next_port=5000
 
-# start_server NETNS PORT COMMAND...: in the background; returns when it listens, and $! is its process
+# start_server NETNS PORT COMMAND...: in the background; returns when it listens, $! is its process
 start_server()
 {
 	in_ns_bg "$1" "${@:3}"
 	busywait 10 listening "$1" "$2"
 }
+xfer_server() { start_server "$1" "$2" "$HPCCPP_BIN/xfer" "${@:3}" listen "$2"; } # NETNS PORT OPTION...
 
 # tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer,
 # options as one word each. True when both ends saw what the other sent, unharmed;
@@ -582,7 +583,7 @@ tcp_send()
 	local port=$((next_port++)) listener sent received
 	local counts='"sent": ([0-9]+), "received": ([0-9]+), "intact": true,'
 	# shellcheck disable=SC2086 # lists
-	start_server "$2" "$port" "$HPCCPP_BIN/xfer" ${5-} listen "$port" >"$tmp/server" || return
+	xfer_server "$2" "$port" ${5-} >"$tmp/server" || return
 	listener=$!
 	# shellcheck disable=SC2086
 	${at_listen-} || return
@@ -601,7 +602,7 @@ tcp_send()
 flow_start()
 {
 	local port=$((next_port++))
-	start_server "$r" "$port" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	xfer_server "$r" "$port" >"$tmp/server"
 	receiver=$!
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${flow_to-${addr4[r]}}" "$port" >"$tmp/client"
 	sender=$!
@@ -658,13 +659,6 @@ rises() { busywait "${4-20}" reaches "$1" "$2" $(($(counter "$1" "$2") + $3)); }
 
 # port_stat NETNS DEV JQ: of the counters of the port agent
 port_stat() { "$HPCCPP" -j port show dev "$2" netns "$1" | jq -r ".[0].stats | $3"; }
-
-# set_knob NAME VALUE: the sysctl net.hpccpp.NAME of h1
-set_knob()
-{
-	# shellcheck disable=SC2016 # for sh
-	nsenter --net="/run/netns/$h1" sh -c 'echo "$2" >"/proc/sys/net/hpccpp/$1"' - "$1" "$2"
-}
 
 # --- Measuring ---------------------------------------------------------------
 
@@ -756,14 +750,11 @@ uptime_idle()
 #	idle		fraction of the CPUs
 measure_flows()
 {
-	local congctl flows=$3 seconds=$4 address i host server=() client=() files=()
+	local congctl flows=$3 seconds=$4 address=${addr4[r]} i host server=() client=() files=()
 	local up0 idle0 up1 idle1
 	read -ra congctl <<<"$1"
 
-	case $2 in
-	ipv4)	address=${addr4[r]} ;;
-	ipv6)	address=${addr6[r]} ;;
-	esac
+	[[ $2 == ipv4 ]] || address=${addr6[r]}
 	for ((i = 1; i <= flows; i++)); do
 		files+=("$tmp/server$i")
 		start_server "$r" $((5200 + i)) iperf3 -s -1 -J -i 0.1 -p $((5200 + i)) >"$tmp/server$i"
@@ -787,13 +778,9 @@ measure_flows()
 	for ((i = 1; i <= flows; i++)); do
 		wait "${server[i]}"
 	done
-	meter_stop
+	meter_done "$seconds"
 	idle=$(awk "BEGIN { printf \"%.3f\", ($idle1 - $idle0) / ($up1 - $up0) / $(nproc) }")
 
-	since_first_data "$seconds"
-	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" "$seconds"
-	late_drops=$drops
-	queue_between 0 "$seconds"
 	sed 1d "$tmp/rtt.csv" | cut -d, -f2 >"$tmp/rtts"
 	probes_lost=$(grep -c '^-1' "$tmp/rtts" || true)
 	rtt_p50=$(grep -v '^-1' "$tmp/rtts" | percentile 50)
@@ -805,14 +792,24 @@ measure_flows()
 		"\($all) \($jain * 1e4 | round / 1e4)"' "${files[@]}")
 }
 
+# meter_done SECONDS: ends the measurement, and sets what queue_between does, and late_drops
+meter_done()
+{
+	meter_stop
+	since_first_data "$1"
+	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" "$1"
+	late_drops=$drops
+	queue_between 0 "$1"
+}
+
 # xfer_flows SECONDS ADDRESS FLOWS: as measure_flows, under hpccpp and by xfer: iperf3 polls for
-# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Goodputs are
-# of the time in which data was sent. Sets what queue_between does, late_drops, goodput_bps, jain.
+# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Sets what
+# meter_done does, goodput_bps and jain, of the time in which data was sent.
 xfer_flows()
 {
 	local processes=() i host
 	for ((i = 1; i <= $3; i++)); do
-		start_server "$r" $((5200 + i)) "$HPCCPP_BIN/xfer" listen $((5200 + i)) >"$tmp/server$i"
+		xfer_server "$r" $((5200 + i)) >"$tmp/server$i"
 		processes+=($!)
 	done
 	meter_start "$2"
@@ -824,11 +821,7 @@ xfer_flows()
 	for i in "${processes[@]}"; do
 		wait "$i"
 	done
-	meter_stop
-	since_first_data "$1"
-	queue_between "$(awk "BEGIN { print 2 * $RTT_US / 1e6 }")" "$1"
-	late_drops=$drops
-	queue_between 0 "$1"
+	meter_done "$1"
 	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
 		((add | . * .) / (map(. * .) | add) / length) as $jain |
 		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$3"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Part of lib.sh: what segments on a link have in them, by tcpdump or by segs.c; rules of nft
-# for them; and the module's trace.
+# for them; sysctls and the trace of the module.
 # shellcheck shell=bash
 # What is set here is used by the tests, and namespaces are in variables set by name.
 # shellcheck disable=SC2034,SC2154
@@ -123,7 +123,7 @@ segs_awk()
 		}'"$1" "$tmp/segs"
 }
 
-# --- Rules and traces --------------------------------------------------------
+# --- Rules, sysctls and traces ------------------------------------------------
 
 # nft_s1 COMMAND: by nft at s1
 nft_s1() { nsenter --net="/run/netns/$s1" nft "$*"; }
@@ -138,6 +138,13 @@ forward_rules()
 	for rule; do
 		nft_s1 "add rule inet box forward $rule"
 	done
+}
+
+# set_knob NAME VALUE: the sysctl net.hpccpp.NAME of h1
+set_knob()
+{
+	# shellcheck disable=SC2016 # for sh
+	nsenter --net="/run/netns/$h1" sh -c 'echo "$2" >"/proc/sys/net/hpccpp/$1"' - "$1" "$2"
 }
 
 # trace_on, and trace_off: the updates of the module since, as "at=SECONDS NAME=VALUE..." a line

@@ -118,7 +118,7 @@ done
 sender_back
 receiver_back
 
-start_server "$r" 4000 "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+xfer_server "$r" 4000 >"$tmp/server"
 listener=$!
 in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp connect "${addr4[r]}" 4000 >"$tmp/client"
 sender=$!

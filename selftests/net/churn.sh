@@ -86,7 +86,7 @@ cycle() # N
 	local port=4000 under=(-c hpccpp) listener sender
 	[[ $(($1 % 2)) -eq 0 ]] || under=()
 	insmod "$module"
-	start_server "$a" "$port" "$HPCCPP_BIN/xfer" "${under[@]}" listen "$port" >"$tmp/server" || return
+	xfer_server "$a" "$port" "${under[@]}" >"$tmp/server" || return
 	listener=$!
 	if [[ ${#under[@]} -gt 0 ]]; then
 		stays || return
@@ -145,7 +145,7 @@ doomed_pair()
 	ip -n "$a" link set dev eth0 up
 	ip -n "$b" link set dev eth0 up
 	"$HPCCPP" port add dev eth0 netns "$a" rate 50mbit queue virtual base-rtt 1ms
-	start_server "$b" "$port" "$HPCCPP_BIN/xfer" listen "$port" >/dev/null 2>&1 || return
+	xfer_server "$b" "$port" >/dev/null 2>&1 || return
 	processes=$!
 	in_ns_bg "$a" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect 10.9.0.2 "$port" >/dev/null 2>&1
 	if [[ $((i % 2)) -eq 0 ]]; then

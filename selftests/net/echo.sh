@@ -38,7 +38,7 @@ transfer()
 		counted[$what]=-${count[$what]}
 	done
 	# shellcheck disable=SC2086 # lists
-	start_server "$to" "$port" "$HPCCPP_BIN/xfer" $7 listen "$port" >"$tmp/server"
+	xfer_server "$to" "$port" $7 >"$tmp/server"
 	listener=$!
 	# shellcheck disable=SC2086
 	in_ns "$from" "$HPCCPP_BIN/xfer" -c hpccpp -n "$5" $6 connect "$4" "$port" >"$tmp/client"

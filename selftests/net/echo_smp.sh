@@ -33,7 +33,7 @@ ports_on
 listeners=()
 clients=()
 for ((i = 1; i <= flows; i++)); do
-	start_server "$r" $((5000 + i)) "$HPCCPP_BIN/xfer" -c hpccpp -n "$bytes" listen $((5000 + i)) >"$tmp/r$i"
+	xfer_server "$r" $((5000 + i)) -c hpccpp -n "$bytes" >"$tmp/r$i"
 	listeners+=($!)
 done
 for ((i = 1; i <= flows; i++)); do

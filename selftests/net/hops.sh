@@ -107,7 +107,7 @@ nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_timestamps=1
 
 # One flow all the time; who is slowest changes.
 slow=
-start_server "$r" 4000 "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+xfer_server "$r" 4000 >"$tmp/server"
 listener=$!
 CGROUP=${cgroup_of[want1]} in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -t 600 -c hpccpp \
 	connect "${addr4[r]}" 4000 >"$tmp/client"

@@ -121,7 +121,7 @@ injector_start()
 open()
 {
 	# shellcheck disable=SC2086 # lists
-	start_server "$r" "$port" "$HPCCPP_BIN/xfer" -c hpccpp ${3-} listen "$port" >"$tmp/server"
+	xfer_server "$r" "$port" -c hpccpp ${3-} >"$tmp/server"
 	receiver=$!
 	# shellcheck disable=SC2086
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp $2 connect "$1" "$port" >"$tmp/client"

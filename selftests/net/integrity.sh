@@ -204,7 +204,7 @@ open()
 	in_ns_bg "$s1" "$HPCCPP_BIN/inject" "$port" 1 "$tmp/to" >"$tmp/from"
 	injector=$!
 	read -rt 60 -u "$from_injector"		# it watches
-	start_server "$r" "$port" "$HPCCPP_BIN/xfer" listen "$port" >"$tmp/server"
+	xfer_server "$r" "$port" >"$tmp/server"
 	receiver=$!
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "$1" "$port" >"$tmp/client"
 	sender=$!

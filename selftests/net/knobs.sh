@@ -173,7 +173,7 @@ ways_to_choose()
 	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k" "-n 100k"
 	assert_eq "by the route, passive open" $(($(any_stood_in) - stood_in)) 1
 	ip -n "$r" route change default via 10.1.1.1
-	start_server "$r" 4000 "$HPCCPP_BIN/xfer" listen 4000 >"$tmp/server"
+	xfer_server "$r" 4000 >"$tmp/server"
 	check "by setsockopt, as nobody" in_ns "$h1" setpriv --reuid 65534 --regid 65534 --clear-groups \
 		"$HPCCPP_BIN/xfer" -c hpccpp -n 100k connect "${addr4[r]}" 4000
 	check "changed to reno and back 50 times: data intact" \

@@ -73,7 +73,7 @@ join_and_leave() # FAMILY
 	[[ $1 == ipv4 ]] || address=${addr6[r]}
 
 	for i in 1 2; do
-		start_server "$r" "530$i" "$HPCCPP_BIN/xfer" listen "530$i" >"$tmp/server$i"
+		xfer_server "$r" "530$i" >"$tmp/server$i"
 		listener[i]=$!
 	done
 	meter_start

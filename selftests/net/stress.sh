@@ -85,7 +85,7 @@ for ((i = 1; i <= flows; i++)); do
 	# one that is asked all the time takes a part of a CPU
 	ask=()
 	[[ $i -gt 1 ]] || ask=(-i)
-	start_server "$r" $((6000 + i)) "$HPCCPP_BIN/xfer" -c hpccpp -t 6000 listen $((6000 + i)) >"$tmp/flow$i.r"
+	xfer_server "$r" $((6000 + i)) -c hpccpp -t 6000 >"$tmp/flow$i.r"
 	processes+=($!)
 	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" "${ask[@]}" -c hpccpp -t 6000 connect "$address" $((6000 + i)) >"$tmp/flow$i.h1"
 	processes+=($!)
