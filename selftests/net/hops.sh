@@ -54,8 +54,9 @@ path() # HOPS RECORDS FAMILY
 		[[ $in_order -eq 1 ]] || links=$(tr , '\n' <<<"$links" | sort -n | paste -sd,)
 		all=$((all + count))
 		[[ $links != "$want" ]] || right=$((right + count))
-	done < <(segs_awk 'kind == "data" && opt == "collect" { n[links] += count }
-		END { for (links in n) print n[links], links }')
+	done < <(segs_awk 'kind == "data" && opt == "collect" { seen[links] += count }
+		END { for (links in seen) print seen[links], links }')
+	[[ $all -gt 0 ]] || all=1	# that no segment was seen is wrong, too
 	if [[ $in_order -eq 1 ]]; then
 		assert_eq "$name: of $all segments name $want in order" "$right" "$all"
 	else
