@@ -85,6 +85,7 @@ assert_ge "full: goodput, of that with all segments" \
 
 # --- For a codepoint ---------------------------------------------------------------
 
+asking="every 1"
 nft_h1() { nsenter --net="/run/netns/$h1" nft "$*"; }
 
 codepoint() # FAMILY: a transfer past ports of DSCP 46; sets passed to the segments that they left
