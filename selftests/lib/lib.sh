@@ -207,13 +207,12 @@ copy_sources()
 
 # --- Start and end -----------------------------------------------------------
 
-# nap: a millisecond, where time stands still while something is computed.
-nap() { :; }
+# nap: for a millisecond, or for ten where others need this machine's CPUs
 mkfifo "$tmp/never"
 exec {never}<>"$tmp/never"
-if [[ ${PLACE-} == uml ]]; then
-	nap() { read -rt 0.001 -u "$never" || true; }
-fi
+nap=0.01
+[[ ${PLACE-} != @(uml|vm) ]] || nap=0.001
+nap() { read -rt "$nap" -u "$never" || true; }
 
 busywait() # SECONDS COMMAND...: until it succeeds
 {
