@@ -294,7 +294,7 @@ static void begin_receiver(void)
 		memset(packet, 0, sizeof(packet));
 		end_packet(i == 1 ? HPCCPP_REQUEST_LEN : HPCCPP_OPT_LEN(1));
 		put_tcp_option(i == 1 ? HPCCPP_EXID_WINDOW : HPCCPP_EXID_COLLECT,
-			   packet_len - sizeof(struct tcphdr));
+			       packet_len - sizeof(struct tcphdr));
 		call_host(BPF_SOCK_OPS_PARSE_HDR_OPT_CB, 0);
 		room = 40;
 		build_segment(TCPHDR_ACK, 0);
