@@ -801,31 +801,6 @@ meter_done()
 	queue_between 0 "$1"
 }
 
-# xfer_flows SECONDS ADDRESS FLOWS: as measure_flows, under hpccpp and by xfer: iperf3 polls for
-# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Sets what
-# meter_done does, goodput_bps and jain, of the time in which data was sent.
-xfer_flows()
-{
-	local processes=() i host
-	for ((i = 1; i <= $3; i++)); do
-		xfer_server "$r" $((5200 + i)) >"$tmp/server$i"
-		processes+=($!)
-	done
-	meter_start "$2"
-	for ((i = 1; i <= $3; i++)); do
-		host=h$i
-		in_ns_bg "${!host}" "$HPCCPP_BIN/xfer" -c hpccpp -t "$1" connect "$2" $((5200 + i)) >"$tmp/client$i"
-		processes+=($!)
-	done
-	for i in "${processes[@]}"; do
-		wait "$i"
-	done
-	meter_done "$1"
-	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
-		((add | . * .) / (map(. * .) | add) / length) as $jain |
-		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$3"])
-}
-
 # --- Ends with an agent each -------------------------------------------------
 
 # By namespace: the cgroup of its processes instead of $CGROUP, and whether an

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Part of lib.sh: what segments on a link have in them, by tcpdump or by segs.c; rules of nft
-# for them; sysctls and the trace of the module.
+# for them; sysctls and the trace of the module; and measured flows of xfer.
 # shellcheck shell=bash
 # What is set here is used by the tests, and namespaces are in variables set by name.
 # shellcheck disable=SC2034,SC2154
@@ -160,4 +160,31 @@ trace_off()
 {
 	echo 0 >"$tracing/events/hpccpp/hpccpp_update/enable"
 	sed -nE 's/.* ([0-9]+\.[0-9]+): hpccpp_update:/at=\1/p' "$tracing/trace" >"$tmp/updates"
+}
+
+# --- Flows of xfer -----------------------------------------------------------
+
+# xfer_flows SECONDS ADDRESS FLOWS: as measure_flows, under hpccpp and by xfer: iperf3 polls for
+# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Sets what
+# meter_done does, goodput_bps and jain, of the time in which data was sent.
+xfer_flows()
+{
+	local processes=() i host
+	for ((i = 1; i <= $3; i++)); do
+		xfer_server "$r" $((5200 + i)) >"$tmp/server$i"
+		processes+=($!)
+	done
+	meter_start "$2"
+	for ((i = 1; i <= $3; i++)); do
+		host=h$i
+		in_ns_bg "${!host}" "$HPCCPP_BIN/xfer" -c hpccpp -t "$1" connect "$2" $((5200 + i)) >"$tmp/client$i"
+		processes+=($!)
+	done
+	for i in "${processes[@]}"; do
+		wait "$i"
+	done
+	meter_done "$1"
+	read -r goodput_bps jain < <(jq -r -s 'map(.received * 8 / .seconds) |
+		((add | . * .) / (map(. * .) | add) / length) as $jain |
+		"\(add | floor) \($jain * 1e4 | round / 1e4)"' "$tmp"/server[1-"$3"])
 }
