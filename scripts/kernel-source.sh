@@ -9,6 +9,7 @@
 #	name			NAME
 #	configs, patches	arrays: for allnoconfig, and for the source
 #	settings		VARIABLE=VALUE for make
+#	unneeded		array: patterns of files in the source that are not unpacked
 #	suites, package		of Debian; "choose", if there is such a function, sets "package"
 #	targets			of make
 #	product			what is made last, in the cache's directory
@@ -44,7 +45,8 @@ build() # into $src, from $tmp/debs
 	step UNPACK "linux-source-$version"
 	dpkg-deb -x "$tmp"/debs/*.deb "$tmp/unpacked"
 	mkdir -p "$src"
-	tar -C "$src" --strip-components=1 -xf "$tmp"/unpacked/usr/src/linux-source-*.tar.xz
+	tar -C "$src" --strip-components=1 --anchored "${unneeded[@]/#/--exclude=$package/}" \
+		-I 'xz -T0' -xf "$tmp"/unpacked/usr/src/linux-source-*.tar.xz
 	rm -rf "$tmp/unpacked" "$tmp/debs"
 
 	for patch in "${patches[@]}"; do

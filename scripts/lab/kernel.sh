@@ -32,6 +32,9 @@ patches=("$here/uml.patch")
 configs=("$here/uml.config")
 [[ $# -eq 0 ]] || configs+=("$here/uml-debug.config")
 settings=()
+# Three of four files. kconfig reads every Kconfig file, make reads most Makefiles: keep these.
+unneeded=('Documentation/*/*' 'arch/[!ux]*/*.[chSd]*' 'tools/[!il]*' 'sound/*.[ch]'
+	'drivers/net/*/*.[chS]' 'drivers/[!bcnpt]*/*.[chS]')
 suites=(trixie-backports)
 # What the patch was made for; the suite's newest, when it has moved on.
 package=linux-source-7.3

@@ -27,6 +27,7 @@ for file in kernel/sysctl kernel/bpf/bpf_local_storage net/core/{bpf_sk_storage,
 		net/ipv6/tcp_ipv6 net/sched/sch_fq; do
 	settings+=("KCSAN_SANITIZE_${file##*/}.o=y")
 done
+unneeded=()
 suites=(bookworm bookworm-security)
 package=linux-source-6.1
 targets=(vmlinux modules)
