@@ -41,13 +41,13 @@ assert_ge "the pages: keys" "$(wc -l <"$tmp/types")" 100
 is "... without a type" "of $(grep -vE ' (number|string|boolean|array|object)$' "$tmp/types" || true)" "of "
 is "... with two types" "of $(cut -d' ' -f1 "$tmp/types" | uniq -d)" "of "
 
-# knobs.sh compares the same table with the module.
-check "tcp_hpccpp(7): knobs, defaults and ranges are those of knobs.sh" diff <(awk '
+# module_entry.c compares the same table with the module.
+check "tcp_hpccpp(7): knobs, defaults and ranges are those of module_entry.c" diff <(awk '
 	/^\.\\" knobs:/ { on = 1 }
 	on && /^\.El/ { exit }
 	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
 	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
-	<(sed -n "/done <<'END'/,/^END/p" "$top/selftests/net/knobs.sh" | sed '1d;$d')
+	<(sed -n '/^} knobs/,/^}/s/[^a-z_0-9 ]//gp' "$top/selftests/unit/module_entry.c" | sed -n 's/^ \(.*[0-9]\) $/\1/p')
 
 check "hpccpp(8): the reasons of flows are those of the command" diff \
 	<(items "$top/tools/man/hpccpp.8" reasons: | sed 's/^Cm //') \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # scripts/mutants.py on a small tree: its operators, its sample and its exit status.
 #
-# check: host
+# check-all: host
 # usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail

@@ -5,7 +5,7 @@
 # harm. The runs are made up, a few of each scenario. And what judge.sh says of runs
 # and a list of known bounds that differ in one way.
 #
-# check: host
+# check-all: host
 # usual: 30
 # shellcheck disable=SC2317 # functions that check calls
 set -uo pipefail

@@ -8,7 +8,7 @@
 #	h1 eth0 ---- h1 | s | next ==1M== eth0 | r
 #	    Fast CNP  <-----------'
 #
-# check: host
+# check-all: host
 # usual: 60
 # shellcheck disable=SC2154,SC2317 # set by name in lib.sh; functions that check calls
 set -euo pipefail

@@ -648,22 +648,23 @@ static void ss_shows_nothing_of_reno(void **state)
 	assert_int_equal(ops()->get_info(w.sk, ~0, &attr, &info), 0);
 }
 
+/* The test "manual" compares this table with that of tcp_hpccpp(7). */
+static const struct {
+	const char *name;
+	s64 value, least, most;
+} knobs[] = {
+	{ "eta", 95, 1, 200 },
+	{ "max_stage", 5, 0, 1000 },
+	{ "flows", 64, 0, 1000000 },
+	{ "w_ai", 0, 0, 1048576 },
+	{ "base_rtt_us", 0, 0, 4000000 },
+	{ "hold", 50, 0, 100 },
+	{ "probe", 0, 0, 1000 },
+	{ "share", 1, 0, 1 },
+};
+
 static void knobs_have_ranges(void **state)
 {
-	static const struct {
-		const char *name;
-		s64 least, most;
-	} knobs[] = {
-		{ "eta", 1, 200 },
-		{ "max_stage", 0, 1000 },
-		{ "flows", 0, 1000000 },
-		{ "w_ai", 0, 1 << 20 },
-		{ "base_rtt_us", 0, 4000000 },
-		{ "hold", 0, 100 },
-		{ "probe", 0, 1000 },
-		{ "share", 0, 1 },
-	};
-
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
 		assert_int_equal(try_knob(knobs[i].name, knobs[i].least), 0);
@@ -674,25 +675,16 @@ static void knobs_have_ranges(void **state)
 	}
 }
 
-static u64 knob_is(const char *name)
-{
-	const struct ctl_table *table = kernel_knobs->ctl_table_arg;
-
-	while (strcmp(table->procname, name))
-		table++;
-	return table->maxlen == 8 ? *(u64 *)table->data : *(u32 *)table->data;
-}
-
 static void knobs_have_defaults(void **state)
 {
-	assert_int_equal(knob_is("eta"), 95);
-	assert_int_equal(knob_is("max_stage"), 5);
-	assert_int_equal(knob_is("flows"), 64);
-	assert_int_equal(knob_is("w_ai"), 0);
-	assert_int_equal(knob_is("base_rtt_us"), 0);
-	assert_int_equal(knob_is("hold"), 50);
-	assert_int_equal(knob_is("probe"), 0);
-	assert_int_equal(knob_is("share"), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+		const struct ctl_table *table = kernel_knobs->ctl_table_arg;
+
+		while (strcmp(table->procname, knobs[i].name))
+			table++;
+		assert_int_equal(table->maxlen == 8 ? *(u64 *)table->data : *(u32 *)table->data,
+				 knobs[i].value);
+	}
 }
 
 /* Counters are of all CPUs. What each counts is asserted where that happens. */
