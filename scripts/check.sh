@@ -16,12 +16,12 @@
 #	# usual: 30		seconds on two idle cores (default); limit_of() derives the limit
 #
 # Named tests run whole, in their places of check and check-all. PLACE=uml, uml-debug or vm restricts
-# all levels to that place, PLACE=native takes the place of the VM, and KERNEL=6.1 that of all series.
-# After the time UNTIL (seconds since the epoch) no further test is started. With --names, only
-# checks the names.
+# every level to that place. With PLACE=native the kernel of this machine replaces the VM. KERNEL=6.1
+# replaces all other series. No test starts after the time UNTIL (seconds since the epoch). With
+# --names, only checks the names of the tests.
 #
-# The output of a run is in CHECK_DIR (.build/check unless set). The last line is the number of tests that
-# passed, failed and were skipped; it is also in the file "totals" there.
+# The output of a run is in CHECK_DIR (.build/check unless set). The last line is the number of
+# tests that passed, failed and were skipped; the file "totals" there has it, too.
 # shellcheck disable=SC2317 # functions called by traps
 set -euo pipefail
 cd "${BASH_SOURCE%/*}/.."

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # scripts/check.sh with tests made for it: each way to fail is one failure in the totals, with its
-# output, its files and the command that runs it alone, and does not affect the other tests. Levels,
-# places and main cases are those of the head comments.
+# output, its files and the command that runs it alone, and does not affect the other tests. The
+# head comments set levels, places and main cases.
 #
 # check: host main
 # usual: 60
@@ -23,7 +23,7 @@ made() # NAME DIRECTIVE LINE...: a test
 none_of() { ! grep -E "$1" "$tmp/out" "$tmp/err"; }
 cases=${CASES-}
 cd "$tree"
-# Settings of this run are not those of the runs below.
+# The runs below do not inherit the settings of this run.
 unset LONG PLACE KERNEL V CHECK_DIR VM_POOL UNTIL LEVEL CASES MAKEFLAGS MFLAGS MAKELEVEL
 run() # ARGUMENT...: of check.sh; sets status
 {
@@ -112,7 +112,7 @@ wrong_arguments()
 	done
 }
 
-# What a test leaves behind in a VM is a failure of that test only. One that hangs is ended.
+# A test that leaves something behind in a VM fails, and no other test does. A test that hangs is ended.
 leftovers()
 {
 	rm -f selftests/made/*

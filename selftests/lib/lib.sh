@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by the tests and by scripts/demo/demo.sh: TAP, namespaces, the topology, the
-# agents, transfers and what is measured of them.
+# agents, transfers and their measurements.
 #
 # topo_line SENDERS SWITCHES makes this, every box a network namespace (a router):
 #
@@ -10,9 +10,9 @@
 #
 # Senders' eth0 and all "next" run at $EDGE, but the "next" of switch $HOP at $RATE:
 # the bottleneck. The way back has no shaping; the whole round trip's propagation
-# is a netem at the receiver's eth0, which carries ACKs only and is never stamped.
+# is a netem at the receiver's eth0, which carries ACKs only and has no port agent.
 # shellcheck shell=bash
-# What is set here is used there, and namespaces are in variables set by name.
+# The tests use the variables set here; the variables of namespaces are set by name.
 # shellcheck disable=SC2034,SC2154
 
 top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
@@ -26,9 +26,9 @@ EDGE=${EDGE:-1gbit}
 RTT_US=${RTT_US:-2000}		# without queues and serialisation
 MTU=${MTU:-1500}
 BUFFER=${BUFFER:-512kb}		# of the bottleneck
-HOST_AGENT=${HOST_AGENT-}	# what "hpccpp host add" is told besides its cgroup
-PORT_AGENT=${PORT_AGENT-}	# what "hpccpp port add" is told besides DEV and T
-# What eBPF lacks in the lab's kernel: "flow show", and to read a qdisc's counters.
+HOST_AGENT=${HOST_AGENT-}	# arguments of "hpccpp host add" after the cgroup
+PORT_AGENT=${PORT_AGENT-}	# arguments of "hpccpp port add" after DEV and base-rtt
+# In the lab's kernel eBPF programs cannot read a qdisc's counters, nor can "flow show" run.
 flow_show=1
 if [[ ${PLACE-} == uml ]]; then
 	PORT_AGENT="queue virtual"
@@ -90,7 +90,7 @@ ktap_skip_all() # REASON
 	exit 4
 }
 
-# Ends the test; without a plan it is what was run.
+# Ends the test. Without a plan, the plan is the number of results.
 ktap_finish()
 {
 	if [[ -z $ktap_planned ]]; then
@@ -119,8 +119,8 @@ check() # NAME COMMAND...: ok when the command succeeds
 	fi
 }
 
-# value_holds VALUE OP BOUND: true if that is so. Integers are compared by bash, as starting awk takes
-# a tenth of a second where a test is emulated. Words may only be equal.
+# value_holds VALUE OP BOUND: returns the result of the comparison. bash compares integers, because
+# starting awk takes a tenth of a second in an emulated machine. Words can only be equal.
 value_holds()
 {
 	local integer='^(0|-?[1-9][0-9]{0,17})$'
@@ -174,8 +174,8 @@ cmocka()
 	fi
 }
 
-# unit_tests PROGRAM...: builds these programs of selftests/Makefile, and runs them. Without
-# optimisation, as that takes ten times as long as they run.
+# unit_tests PROGRAM...: builds these programs of selftests/Makefile and runs them. They are not
+# optimised, because optimising takes ten times longer than running them.
 unit_tests()
 {
 	local bin program
@@ -263,9 +263,8 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# In the VM one CPU carries the links and those who fill them. Without this the
-# links wait for their turn and lose some percent of their rate, and the meter its
-# ticks. A machine of somebody's own is left as it is.
+# In the VM one CPU runs the links, the senders and the meter. Without these priorities the links
+# lose some percent of their rate, and the meter misses ticks. Other kernels keep their priorities.
 urgent=()
 if [[ ${PLACE-} == vm ]]; then
 	for process in $(pgrep ksoftirqd); do
@@ -295,8 +294,8 @@ machine_free() { exec {machine}>&-; }
 
 # --- Namespaces --------------------------------------------------------------
 
-# programs NS DEV ingress|egress: ids and names of the eBPF programs there, in their order, by
-# tcx where this kernel has it, and of a clsact. Where nobody knows, it is not nothing.
+# programs NS DEV ingress|egress: ids and names of the eBPF programs there in their order: those
+# of tcx, if this kernel has it, then those of a clsact. If they cannot be read, prints "0 error".
 programs()
 {
 	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]] || echo "0 error"
@@ -737,8 +736,8 @@ uptime_idle()
 	echo "$up" "$((idle + iowait))e-2"
 }
 
-# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 from each of so many senders. CC may
-# have a word for each flow; the last is that of all others.
+# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 flow from each of the first FLOWS senders. CC
+# may name a congestion control for each flow; the last one applies to all further flows.
 # Leaves $tmp/queue.csv and rtt.csv with the time since the first data, and sets
 #	mean_bytes mean_packets p99_bytes p99_packets sent_bps drops
 #	late_drops	those after the first two round trips
@@ -850,9 +849,9 @@ host_stat() # NETNS NAME...: counters of the host agent, one a line; without jq,
 	done
 }
 
-# --- What a manual page says -------------------------------------------------
+# --- Manual pages ------------------------------------------------------------
 
-# items PAGE MARK: of the list below that comment, one a line
+# items PAGE MARK: the items of the list after that comment, one a line
 items()
 {
 	mark=".\\\" $2" awk '
@@ -861,7 +860,7 @@ items()
 		on && /^\.It / { sub(/^\.It (Va )?/, ""); print }' "$1"
 }
 
-# key_types PAGE TITLE: keys of such a list, each with the type that the next line begins with
+# key_types PAGE MARK: the keys of such a list, each with its type, the first word of the next line
 key_types()
 {
 	mark=".\\\" $2" awk '
@@ -870,8 +869,8 @@ key_types()
 		on && /^\.It / { key = $3; getline; sub(/[^a-z].*/, ""); print key, $0 }' "$1"
 }
 
-# printed: the words of what a command printed, one a line, with numbers, addresses and what
-# else differs from run to run as N. A backslash at a line's end is not one.
+# printed: the words on stdin, one a line, with N in place of numbers, addresses and anything else
+# that differs from run to run. Drops backslashes at the ends of lines.
 printed()
 {
 	sed -E 's/\\$//; s/[0-9][0-9.]*(e-?[0-9]+)?/N/g; s/N[KMGT]?bit/Nbit/g; s/N[KMG]b\>/Nb/g; s/N(us|ms|s)\>/Ns/g
