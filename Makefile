@@ -76,15 +76,9 @@ shell: deps-shell
 
 # "check" takes minutes, "check-all" the rest, up to an hour, and "check-long" hours.
 check check-all check-long: deps-check
-	$(q)scripts/check.sh --names $(level) $(TESTS)
-	$(q)$(MAKE) -j2 $(sort build-6.1 build-lab $(builds_$(level)) build-$(place))
+	$(q)$(if $(place),)builds=$$(scripts/check.sh --builds $(@:check-%=%) $(TESTS)) && $(MAKE) -j2 $$builds
 	$(q)$(MAKE) build-bin
-	$(q)$(if $(filter check-long,$@),LONG=1) scripts/check.sh $(level) $(TESTS)
-
-level = $(@:check-%=%)
-builds_check =
-builds_all = $(if $(KERNEL)$(PLACE),,build-6.12)
-builds_long = $(builds_all) $(if $(KERNEL)$(PLACE),,build-lab-debug build-race)
+	$(q)scripts/check.sh $(@:check-%=%) $(TESTS)
 
 # Puts faults into the sources and counts those that unit tests notice.
 mutants: deps-mutants
@@ -187,7 +181,7 @@ help:
 	@echo '  install-dkms - the sources of the module to /usr/src, for DKMS'
 	@echo
 	@echo 'Anywhere (Debian 12; installs the packages that are missing, when root):'
-	@echo '  demo        - show it at work, beside three others: about 4 minutes; writes to'
+	@echo '  demo        - show it at work, beside three others: about 2 minutes; writes to'
 	@echo '                results/, and fails where a bound does not hold'
 	@echo '  shell       - a prompt in the network of the demo, where each box is a command;'
 	@echo '                TOPO=FILE: in another (scripts/demo/topo). Runs what is on stdin.'
@@ -197,7 +191,7 @@ help:
 	@echo '  PLACE=uml   - ... in the kernel of the lab only; PLACE=vm: in a VM only;'
 	@echo '                PLACE=native: in this kernel, which loads the module, instead of a VM'
 	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12; race: 6.1 with KCSAN)'
-	@echo '  check-all   - run the remaining tests and cases, on all kernels: about an hour'
+	@echo '  check-all   - run the remaining tests and cases, some also on 6.12: half an hour'
 	@echo '  check-long  - run all tests, repeated often, and in kernels that check themselves'
 	@echo '                (KASAN, lockdep, kmemleak, KCSAN): hours'
 	@echo '  check-debug - check in a kernel of the lab that checks itself; TESTS as above'

@@ -2,23 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs selftests with prove, two at a time.
 #
-#	check.sh [--names] check|all|long [TEST...]
+#	check.sh [--builds] check|all|long [TEST...]
 #
 # A place is where a test runs: "host" is this machine, "uml" the lab's kernel, "uml-debug" the
 # same with KASAN, lockdep and kmemleak, "6.1" and "6.12" are stock kernels in a VM, "race" is
 # 6.1 with KCSAN, and "native" is the kernel of this machine. Lines in the head comment of a test
-# say where each level runs it:
+# set its places:
 #
-#	# check: uml main	make check; "main" in the last position: its main cases only
-#	# check-all: 6.1 6.12	make check-all; the other cases of "main" run in its places, too
-#	# check-long: 6.1	make check-long: with LONG=1 in all three, and without in other kernels
+#	# check: uml 6.1 main	make check runs it there; "main": only its main cases
+#	# check-all: 6.12	make check-all runs it there, and its other cases in the places of "main"
+#	# check-long: 6.1	make check-long runs it there
 #	# cpus: 2		number of CPUs in a VM (default: 1)
 #	# usual: 30		seconds on two idle cores (default); limit_of() derives the limit
 #
-# Named tests run whole, in their places of check and check-all. PLACE=uml, uml-debug or vm restricts
-# every level to that place. With PLACE=native the kernel of this machine replaces the VM. KERNEL=6.1
-# replaces all other series. No test starts after the time UNTIL (seconds since the epoch). With
-# --names, only checks the names of the tests.
+# make check-long runs each test with LONG=1 in the places of all three lines, and without LONG=1
+# in uml-debug, 6.12 and race. Named tests run whole, in their places of check and check-all.
+# PLACE=uml, uml-debug or vm restricts every level to that place. With PLACE=native the kernel of
+# this machine replaces the VM. KERNEL=6.1 replaces all other series. No test starts after the
+# time UNTIL (seconds since the epoch). With --builds, prints what make has to build for the tests,
+# and runs none.
 #
 # The output of a run is in CHECK_DIR (.build/check unless set). The last line is the number of
 # tests that passed, failed and were skipped; the file "totals" there has it, too.
@@ -28,15 +30,15 @@ cd "${BASH_SOURCE%/*}/.."
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . scripts/common.sh
 
-names_only=
-if [[ ${1-} == --names ]]; then
-	names_only=1
+builds_only=
+if [[ ${1-} == --builds ]]; then
+	builds_only=1
 	shift
 fi
 LEVEL=${1-}
 shift || true
-[[ $LEVEL == check || $LEVEL == all || $LEVEL == long ]] ||
-	bad "level '$LEVEL' (levels: check all long)"
+[[ $LEVEL == @(check|all|long) ]] || bad "level '$LEVEL' (levels: check all long)"
+[[ $LEVEL != long ]] || export LONG=1
 [[ ${UNTIL-} =~ ^[0-9]*$ ]] || bad "UNTIL '$UNTIL': seconds since the epoch"
 known=()
 while read -r file; do
@@ -45,26 +47,33 @@ done < <(test_files "*")
 for name; do
 	[[ " ${known[*]} " == *" $name "* ]] || bad "no test '$name' (tests: ${known[*]})"
 done
-[[ -z $names_only ]] || exit 0
 scripts/place.sh --print >/dev/null	# PLACE and KERNEL are valid
 
 # --- Which runs ------------------------------------------------------------------
 
-# places TEST-FILE: those that the level has, one a line
+# has PLACE LIST: whether the list of places has it
+has() { [[ " $2 " == *" $1 "* ]]; }
+
+# places TEST-FILE: the places where the level runs it, one a line
 places()
 {
-	local check all long place
+	local check all long place whole=''
 	check=$(directive "$1" check) all=$(directive "$1" check-all) long=$(directive "$1" check-long)
+	[[ -n $check$all$long ]] || bad "$1: no line check, check-all or check-long"
 	case $LEVEL in
 	check)	all='' long='' ;;
-	all)	[[ $check == *main ]] || check=''
+	all)	[[ $check == *main ]] || whole=$check check=''
 		long='' ;;
-	named)	[[ ${PLACE-} == vm ]] || long='' ;;
-	long)	[[ $check$all != *uml* ]] || long+=' uml-debug'
-		[[ $all$long != *6.1* ]] || long+=' 6.12'
-		[[ $all$long != *6.1* || $(directive "$1" cpus) != 2 ]] || long+=' race' ;;
+	named)	[[ ${PLACE-} == vm || -z $check$all ]] || long='' ;;
+	long)	place="$check $all $long"
+		! has uml "$place" || long+=' uml-debug'
+		! has 6.1 "$place" || long+=' 6.12'
+		! has 6.1 "$place" || [[ $(directive "$1" cpus) != 2 ]] || long+=' race' ;;
 	esac
 	for place in ${check% main} $all $long; do
+		has "$place" "host uml uml-debug $series_list race" || bad "$1: place '$place'"
+		# KERNEL may be that of make check
+		! has "${KERNEL:-$place}" "$whole" || continue
 		case ${PLACE-}:$place in
 		:host | native:host)	echo host ;;
 		uml:uml | uml-debug:uml*)	echo "$PLACE" ;;
@@ -75,35 +84,46 @@ places()
 	done | sort -u
 }
 
-[[ $# -eq 0 ]] || LEVEL=named
-[[ -z ${LONG-} || $LEVEL != named ]] || LEVEL=long
+# runs_of TEST...: a line "ORDER NAME@PLACE" for each run. Without a time to end, the long ones are
+# first, so that none of them ends alone; with one, those of TCP.
+runs_of()
+{
+	local name file usual order
+	for name; do
+		file=$(test_files "$name")
+		usual=$(directive "$file" usual)
+		[[ ${usual:-30} =~ ^[1-9][0-9]*$ ]] || bad "$file: usual '$usual': seconds"
+		[[ $(directive "$file" cpus) == @(|2) ]] || bad "$file: cpus: 2 is possible"
+		order=$((1000 - ${usual:-30}))
+		[[ -z ${UNTIL-} ]] || case $file in
+		selftests/net/*)	order=1$order ;;
+		selftests/host/*)	order=2$order ;;
+		selftests/roce/*)	order=3$order ;;
+		*)			order=4$order ;;
+		esac
+		places "$file" | sed "s/^/$order $name@/" || exit
+	done
+}
+
+[[ $# -eq 0 || $LEVEL == long ]] || LEVEL=named
 export LEVEL
 [[ $# -gt 0 ]] || set -- "${known[@]}"
-runs=()
+list=$(runs_of "$@") || exit
+mapfile -t runs < <(sort -s -n -k1,1 <<<"$list" | cut -d' ' -f2)
+[[ -n $list ]] || die "make check${LONG:+-long} does not run these tests${PLACE:+ with PLACE=$PLACE}"
+if [[ -n $builds_only ]]; then
+	# host tests use these two
+	printf '%s\n' build-6.1 build-lab "${runs[@]/#*@/build-}" |
+		sed 's/^build-uml/build-lab/; /^build-host$/d' | sort -u
+	exit
+fi
 declare -A in_vm=()
-while read -r _ run; do
-	runs+=("$run")
-	place=${run#*@}
-	[[ $place != [6r]* ]] || {
-		kind=$place
-		[[ $(directive "$(test_files "${run%@*}")" cpus) != 2 ]] || kind+=-smp
-		in_vm[$kind]=$((${in_vm[$kind]-0} + 1))
-	}
-# Until a time: by value, TCP on stock kernels first. Else the long ones first, so that
-# none of these ends alone.
-done < <(for name; do
-	file=$(test_files "$name")
-	usual=$(directive "$file" usual)
-	order=$((1000 - ${usual:-30}))
-	[[ -z ${UNTIL-} ]] || case $file in
-	selftests/net/*)	order=1$order ;;
-	selftests/host/*)	order=2$order ;;
-	selftests/roce/*)	order=3$order ;;
-	*)			order=4$order ;;
-	esac
-	places "$file" | sed "s/^/$order $name@/"
-done | sort -s -n -k1,1)
-[[ ${#runs[@]} -gt 0 ]] || die "none of these tests runs at level '$LEVEL'${PLACE:+ with PLACE=$PLACE}"
+for run in "${runs[@]}"; do
+	kind=${run#*@}
+	[[ $kind == [6r]* ]] || continue
+	[[ $(directive "$(test_files "${run%@*}")" cpus) != 2 ]] || kind+=-smp
+	in_vm[$kind]=$((${in_vm[$kind]-0} + 1))
+done
 
 dir=${CHECK_DIR:-.build/check}
 [[ -z ${CHECK_DIR-} || ! -e $dir || -e $dir/.check ]] ||
@@ -160,6 +180,7 @@ alone()
 	uml | uml-debug | native)	arguments=("PLACE=${1#*@}") ;;
 	*)		arguments=(PLACE=vm "KERNEL=${1#*@}") ;;
 	esac
+	[[ -n ${KERNEL-} || ${1#*@} != 6.12 ]] || local LONG=
 	echo make "check${LONG:+-long}" "TESTS=${1%@*}" "${arguments[@]}" V=1
 }
 
@@ -186,7 +207,8 @@ fits_plan()
 		END { exit !(plans == 1 && n == ran + 0) }' "$dir/$1.tap"
 }
 
-# ended NAME@PLACE: prints why the run failed although no test of it did; false if that is not so
+# ended NAME@PLACE: prints why the run failed although no test of it did. Returns false if it ended
+# as planned, or a test of it failed.
 ended()
 {
 	local left
@@ -218,12 +240,14 @@ failures()
 # slowest: the ten runs that took longest, and the CPU time of all
 slowest()
 {
-	local cpu
+	local cpu run
 	stop_vms
 	times >"$dir/times"
 	cpu=$(awk -F'[ms ]' '{ s += 60 * ($1 + $4) + $2 + $5 } END { printf "%.0f", s }' "$dir/times")
 	echo "CPU time: $cpu s; wall time: $SECONDS s; the slowest:"
-	( cd "$dir" && grep -H . ./*.seconds ) | sed 's#^\./\(.*\)\.seconds:#\1 #' | sort -rn -k2,2 |
+	for run in "${runs[@]}"; do
+		[[ ! -e $dir/$run.seconds ]] || echo "$run $(<"$dir/$run.seconds")"
+	done | sort -rn -k2,2 |
 		awk 'NR <= 10 { printf "%6d s  %s\n", $2, $1 }'
 }
 

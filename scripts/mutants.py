@@ -37,7 +37,7 @@ STOP = threading.Event()        # the sample is complete
 # Tests run unoptimised, as most of the time is the compiler's. Whether a fault
 # changes the code is seen with optimisation, in unused inline functions too.
 RUN = '-O0 -Werror=return-type -Werror=uninitialized'
-COMPARE = RUN.replace('-O0', '-O2 -fkeep-inline-functions')
+COMPARE = '-O2 -fkeep-inline-functions'
 
 # --- Faults ------------------------------------------------------------------
 
@@ -129,7 +129,10 @@ def functions_of(tokens: list[Token], mates: dict[int, int]
 
 def statements_of(tokens: list[Token], mates: dict[int, int], i: int, end: int
                   ) -> Iterator[tuple[bool, int, int]]:
-    """Yields is it a condition, first and last token; no declarations."""
+    """Yields if it is a condition, its first and its last token.
+
+    Skips declarations.
+    """
     while i < end:
         first, text, after = i, tokens[i].text, tokens[i + 1].text
         call = tokens[i].kind == 'word' and after == '('
@@ -316,8 +319,8 @@ class Program:
             if not old.exists():
                 self.make(self.pristine, source, COMPARE, new)
                 (self.pristine / new).replace(old)
-            self.make(tree, source, COMPARE, new)
-            if (tree / new).read_bytes() != old.read_bytes():
+            if not self.make(tree, source, COMPARE, new) or \
+                    (tree / new).read_bytes() != old.read_bytes():
                 return True
         return False
 
@@ -451,6 +454,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory(prefix='mutants.') as tmp:
+            if args.n is not None and args.n < 1:
+                raise SetupError(f'-n {args.n}: at least 1')
             wanted = args.n or (100 if args.FILE else 400)
             return not mutate(top, files, wanted, args.s, Path(tmp))
     except SetupError as error:

@@ -37,8 +37,14 @@ esac
 [[ $(directive "$test" cpus) != 2 || $place == host ]] || command+=(--smp)
 [[ $place == host ]] || command+=(--)
 
+# The line names the place, or the one that this place replaces.
+case $place in
+uml*)		lined=uml ;;
+6.* | race | native)	lined=6 ;;
+*)		lined=$place ;;
+esac
 unset CASES
-if [[ " $(directive "$test" check)" == *" $place "*main ]]; then
+if [[ " $(directive "$test" check)" == *" $lined"*main ]]; then
 	case ${LEVEL-} in
 	check)	export CASES=main ;;
 	all)	export CASES=rest ;;

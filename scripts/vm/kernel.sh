@@ -120,15 +120,16 @@ if ! complete; then
 	fi
 	if [[ -n $image && -z $fetch && ! -e $dir/vmlinux.h ]]; then
 		step UNPACK "linux-image-$release"
-		rm -f "$dir/image/lib/modules/$release"/{build,source}
-		depmod -b "$dir/image" "$release"
-		extract_vmlinux "$dir/image/boot/vmlinuz-$release" "$tmp/vmlinux" ||
+		# If this is interrupted, the next call fetches the package again.
+		mv "$dir/image" "$tmp/image"
+		rm -f "$tmp/image/lib/modules/$release"/{build,source}
+		depmod -b "$tmp/image" "$release"
+		extract_vmlinux "$tmp/image/boot/vmlinuz-$release" "$tmp/vmlinux" ||
 			die "no kernel found in vmlinuz-$release"
 		bpftool btf dump file "$tmp/vmlinux" format c >"$tmp/vmlinux.h"
 		rm -rf "${dir:?}/lib"
-		mv "$dir/image/boot/config-$release" "$dir/config"
-		mv "$dir/image/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
-		rm -rf "$dir/image"
+		mv "$tmp/image/boot/config-$release" "$dir/config"
+		mv "$tmp/image/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
 	fi
 	ln -sfn "linux-$release" "$link"
 fi

@@ -125,8 +125,8 @@ boot()
 	ready_in 900
 }
 
-# kvm_works: true if guests run with KVM. They may hang although /dev/kvm opens, so the
-# first VM after this machine's boot tries it. The cache keeps the result.
+# kvm_works: returns true if a guest boots with KVM. Guests may hang although /dev/kvm opens, so
+# the first VM after this machine's boot tries it. The cache keeps the result.
 kvm_works()
 {
 	local lock id known works=no
@@ -139,7 +139,7 @@ kvm_works()
 		works=${known#* }
 	else
 		start kvm 2>/dev/null
-		! ready_in 10 || works=yes
+		! ready_in 30 || works=yes
 		kill -KILL "$qemu" 2>/dev/null || true
 		{ wait "$qemu" || true; } 2>/dev/null
 		echo "$id $works" >"$cache/kvm"

@@ -71,6 +71,7 @@ failures()
 	assert_eq "none fails: the last line" "$(tail -n 1 "$tmp/out")" "1 passed, 0 failed, 1 skipped"
 	UNTIL=1 run check passes
 	check "after UNTIL no test is started" has 'Skipped: 1 in passes@host: not started: .*'
+	assert_eq "... the last line" "$(tail -n 1 "$tmp/out")" "0 passed, 0 failed, 1 skipped"
 }
 
 levels()
@@ -98,6 +99,17 @@ wrong_arguments()
 	run check whole nonsense
 	assert_eq "no such test: status" "$status" 2
 	check "... names it" grep -qF "no test 'nonsense' (tests: " "$tmp/err"
+	while IFS=, read -r line what; do
+		made wrong "$line" 'echo 1..0'
+		run check whole wrong
+		assert_eq "a head with only \"$line\": status" "$status" 2
+		check "... names it" grep -qF "$what" "$tmp/err"
+	done <<-'END'
+		check: moon,place 'moon'
+		usual: soon,usual 'soon'
+		check-none: host,no line check
+	END
+	rm selftests/made/wrong.sh
 	mkdir "$tmp/dear"
 	echo dear >"$tmp/dear/file"
 	CHECK_DIR=$tmp/dear run check whole

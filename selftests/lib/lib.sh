@@ -129,6 +129,10 @@ value_holds()
 		'<=')	[[ $1 -le $3 ]] ;;
 		'>=')	[[ $1 -ge $3 ]] ;;
 		'==')	[[ $1 -eq $3 ]] ;;
+		'<')	[[ $1 -lt $3 ]] ;;
+		'>')	[[ $1 -gt $3 ]] ;;
+		'!=')	[[ $1 -ne $3 ]] ;;
+		*)	false ;;
 		esac
 		return
 	fi
@@ -207,7 +211,7 @@ copy_sources()
 
 # --- Start and end -----------------------------------------------------------
 
-# nap: for a millisecond, or for ten where others need this machine's CPUs
+# nap: sleeps for 1 ms in a guest, and for 10 ms on this machine, whose CPUs other tests need
 mkfifo "$tmp/never"
 exec {never}<>"$tmp/never"
 nap=0.01

@@ -164,9 +164,9 @@ trace_off()
 
 # --- Flows of xfer -----------------------------------------------------------
 
-# xfer_flows SECONDS ADDRESS FLOWS: as measure_flows, under hpccpp and by xfer: iperf3 polls for
-# a round trip before it sends, which takes minutes where a poll takes a nanosecond. Sets what
-# meter_done does, goodput_bps and jain, of the time in which data was sent.
+# xfer_flows SECONDS ADDRESS FLOWS: runs flows of hpccpp with xfer. iperf3 polls for a round trip
+# before it sends, which takes minutes if a poll takes a nanosecond. Sets the variables of
+# meter_done, and goodput_bps and jain for the time in which data was sent.
 xfer_flows()
 {
 	local processes=() i host

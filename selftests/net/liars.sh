@@ -10,7 +10,7 @@
 #	h2 eth0 --1G-- h2 '----'
 #	                  nft: rewrites ACKs to h2
 #
-# check: uml main
+# check: uml
 # usual: 30
 # shellcheck disable=SC2154 # set in lib.sh
 set -euo pipefail

@@ -121,6 +121,7 @@ peers()
 	}
 	default_cc() { nsenter --net="/run/netns/$h1" sysctl -qw net.ipv4.tcp_congestion_control="$1"; }
 	was=$(nsenter --net="/run/netns/$h1" sysctl -n net.ipv4.tcp_congestion_control)
+	own_cgroup "$h1"
 	begin "default reno"
 	default_cc reno
 	agent_of[$h1]=on

@@ -3,8 +3,8 @@
 # All that reads and changes what belongs to a flow, while flows run on two CPUs: ss,
 # TCP_CC_INFO, flow show, /proc/net/hpccpp; sysctls; agents that go and come, in either
 # mode; flows that are new, and those that change their congestion control. Data arrives
-# unharmed, and telemetry steers in the end. With KCSAN (selftests/host/races.sh) each of
-# them is seen to race or not.
+# unharmed, and telemetry steers in the end. make check-long also
+# runs this with KCSAN, which reports data races.
 #
 #	h1 eth0 --1G-- h1 | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
 #
