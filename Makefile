@@ -74,7 +74,7 @@ shell: deps-shell
 	$(q)$(MAKE) -j2 build-$(place) build-bin
 	$(q)scripts/demo/shell.sh $(TOPO)
 
-# "check" takes minutes, "check-all" the rest, up to an hour, and "check-long" hours.
+# "check" takes minutes, "check-all" runs the rest in half an hour, and "check-long" takes hours.
 check check-all check-long: deps-check
 	$(q)$(if $(place),)builds=$$(scripts/check.sh --builds $(@:check-%=%) $(TESTS)) && $(MAKE) -j2 $$builds
 	$(q)$(MAKE) build-bin
