@@ -28,10 +28,10 @@ fi
 
 here=$(realpath "${BASH_SOURCE%/*}")
 name=uml
-patches=("$here/uml.patch")
+patches=("$here/uml.patch" "$here/pch.patch")
 configs=("$here/uml.config")
 [[ $# -eq 0 ]] || configs+=("$here/uml-debug.config")
-settings=()
+settings=(PCH=y KCFLAGS=-w)
 # Three of four files. kconfig reads every Kconfig file, make reads most Makefiles: keep these.
 unneeded=('Documentation/*/*' 'arch/[!ux]*/*.[chSd]*' 'tools/[!il]*' 'sound/*.[ch]'
 	'drivers/net/*/*.[chS]' 'drivers/[!bcnpt]*/*.[chS]')
@@ -64,6 +64,7 @@ kernel_make() # ARGUMENT...
 
 finish()
 {
+	rm -f "$src"/include/pch/*.gch
 	cp "$src/linux" "$dir/linux.tmp"
 	strip "$dir/linux.tmp"
 	mv "$dir/linux.tmp" "$dir/linux"
