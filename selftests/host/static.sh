@@ -44,7 +44,7 @@ copy_sources "$src"
 #			command, the agents and the tests do not have
 #   ALLOC_WITH_SIZEOF	kzalloc_obj() is not in 6.1, nor does it take a constant table of
 #   CONST_STRUCT	sysctls
-#   COMPLEX_MACRO ...	STUB() of command_test.h defines a function
+#   COMPLEX_MACRO ...	STUB() of command_test.h and TEST() of test.h define functions
 #   MACRO_ARG_UNUSED	what one kernel's interface has, and another's has not
 ignored() # FILE: types that do not apply to it
 {
@@ -53,6 +53,7 @@ ignored() # FILE: types that do not apply to it
 		echo MACRO_ARG_UNUSED
 	[[ $1 != *.bpf.c && $1 != tools/bpf/host_flow.h ]] || echo VOLATILE
 	[[ $1 != */cnp_maps.h ]] || echo MACRO_ARG_REUSE
+	[[ $1 != */unit/test.h ]] || echo MACRO_ARG_REUSE MACRO_WITH_FLOW_CONTROL
 	[[ $1 != */command_test.h ]] || echo COMPLEX_MACRO MACRO_WITH_FLOW_CONTROL
 	[[ $1 != */module_kernel.h ]] || echo VOLATILE MEMORY_BARRIER TRAILING_SEMICOLON \
 		COMPLEX_MACRO MACRO_ARG_REUSE

@@ -84,7 +84,7 @@ static void assert_works_again(struct guard_case *c)
 }
 
 /* U of the port is an average up to 255 / 64, where it ends; a queue may say more there. */
-static void guard_first(void **state)
+TEST(guard_first)
 {
 	static const struct {
 		__u32 T;
@@ -120,7 +120,7 @@ static void guard_first(void **state)
 	}
 }
 
-static void guard_not_new(void **state)
+TEST(guard_not_new)
 {
 	struct guard_case c;
 
@@ -154,7 +154,7 @@ static void guard_not_new(void **state)
 }
 
 /* An advance of over half a wrap is an advance when our clock agrees */
-static void guard_not_new_is_not_half_a_wrap(void **state)
+TEST(guard_not_new_is_not_half_a_wrap)
 {
 	struct guard_case c;
 	__u32 dts;
@@ -171,7 +171,7 @@ static void guard_not_new_is_not_half_a_wrap(void **state)
 	}
 }
 
-static void guard_wrap_of_ts(void **state)
+TEST(guard_wrap_of_ts)
 {
 	struct guard_case c;
 	__u64 ms;
@@ -193,7 +193,7 @@ static void guard_wrap_of_ts(void **state)
 	assert_works_again(&c);
 }
 
-static void guard_wrap_of_tx_bytes(void **state)
+TEST(guard_wrap_of_tx_bytes)
 {
 	struct guard_case c;
 	__u64 ns;
@@ -221,7 +221,7 @@ static void guard_wrap_of_tx_bytes(void **state)
 	assert_ports_U(&c, HPCCPP_G_WRAP);
 }
 
-static void guard_stale(void **state)
+TEST(guard_stale)
 {
 	struct guard_case c;
 
@@ -239,7 +239,7 @@ static void guard_stale(void **state)
 	assert_works_again(&c);
 }
 
-static void guard_rate(void **state)
+TEST(guard_rate)
 {
 	struct guard_case c;
 
@@ -265,7 +265,7 @@ static void guard_rate(void **state)
 	assert_works_again(&c);
 }
 
-static void guard_changed(void **state)
+TEST(guard_changed)
 {
 	struct guard_case c;
 
@@ -278,7 +278,7 @@ static void guard_changed(void **state)
 	assert_works_again(&c);
 }
 
-static void guard_range(void **state)
+TEST(guard_range)
 {
 	static const struct { __u16 code; bool good; } rates[] = {
 		{ CODE(0, 0), false }, { CODE(255, 0), false },
@@ -312,7 +312,7 @@ static void guard_range(void **state)
 }
 
 /* Ports that wrote nothing say what they are below: U is that, up to eta. */
-static void bound_of_quiet_ports(void **state)
+TEST(bound_of_quiet_ports)
 {
 	static const struct { __u8 bound; __u32 U; } bounds[] = {
 		{ 1, HPCCPP_ONE / 64 }, { 52, HPCCPP_ONE / 64 * 52 },
@@ -342,7 +342,7 @@ static void bound_of_quiet_ports(void **state)
 }
 
 /* One bad record among good ones is left out, the others are used. */
-static void guard_leaves_other_records(void **state)
+TEST(guard_leaves_other_records)
 {
 	struct hpccpp_int rec[3];
 	struct pair x;
@@ -362,7 +362,7 @@ static void guard_leaves_other_records(void **state)
 	}
 }
 
-static void names_of_guards(void **state)
+TEST(names_of_guards)
 {
 	static const char * const names[] = HPCCPP_GUARD_NAMES;
 
@@ -373,7 +373,7 @@ static void names_of_guards(void **state)
 
 /* The link cache */
 
-static void cache_of_8_holds_8_links(void **state)
+TEST(cache_of_8_holds_8_links)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 };
@@ -392,7 +392,7 @@ static void cache_of_8_holds_8_links(void **state)
 	assert_int_equal(s.guards[HPCCPP_G_FIRST], 8);
 }
 
-static void cache_of_8_with_12_links(void **state)
+TEST(cache_of_8_with_12_links)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 };
@@ -431,7 +431,7 @@ static void cache_of_8_with_12_links(void **state)
 }
 
 /* A record that is left out takes no entry from a link that is in use. */
-static void cache_is_not_spoilt_by_garbage(void **state)
+TEST(cache_is_not_spoilt_by_garbage)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 }, before;
@@ -452,7 +452,7 @@ static void cache_is_not_spoilt_by_garbage(void **state)
 	assert_memory_equal(before.L, s.L, sizeof(s.L));
 }
 
-static void min_B_of_fresh_links(void **state)
+TEST(min_B_of_fresh_links)
 {
 	struct hpccpp_params p = params_95;	/* T 10 us: stale after 80 */
 	struct hpccpp_state s = { 0 };
@@ -486,7 +486,7 @@ static void min_B_of_fresh_links(void **state)
 }
 
 /* Those of a first ACK are all there is; what is out of range never counts. */
-static void min_B_of_records(void **state)
+TEST(min_B_of_records)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 };
@@ -513,7 +513,7 @@ static void min_B_of_records(void **state)
 }
 
 /* One record that lies, of a link of its own or of the path's, is not believed. */
-static void min_B_of_a_lie(void **state)
+TEST(min_B_of_a_lie)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 };
@@ -544,7 +544,7 @@ static void min_B_of_a_lie(void **state)
 }
 
 /* A link is known by its id and rate, once a record of it was used. */
-static void known_by_id_and_rate(void **state)
+TEST(known_by_id_and_rate)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = { 0 };
@@ -564,27 +564,3 @@ static void known_by_id_and_rate(void **state)
 	rec.rate = hpccpp_rate_encode(10000000000ULL);
 	assert_int_equal(hpccpp_known_B(&s, &rec), 0);
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(guard_first),
-	cmocka_unit_test(guard_not_new),
-	cmocka_unit_test(guard_not_new_is_not_half_a_wrap),
-	cmocka_unit_test(guard_wrap_of_ts),
-	cmocka_unit_test(guard_wrap_of_tx_bytes),
-	cmocka_unit_test(guard_stale),
-	cmocka_unit_test(guard_rate),
-	cmocka_unit_test(guard_changed),
-	cmocka_unit_test(guard_range),
-	cmocka_unit_test(guard_leaves_other_records),
-	cmocka_unit_test(bound_of_quiet_ports),
-	cmocka_unit_test(names_of_guards),
-	cmocka_unit_test(cache_of_8_holds_8_links),
-	cmocka_unit_test(cache_of_8_with_12_links),
-	cmocka_unit_test(cache_is_not_spoilt_by_garbage),
-	cmocka_unit_test(min_B_of_fresh_links),
-	cmocka_unit_test(min_B_of_records),
-	cmocka_unit_test(min_B_of_a_lie),
-	cmocka_unit_test(known_by_id_and_rate),
-};
-
-const struct tests guards_tests = { tests, ARRAY_SIZE(tests) };

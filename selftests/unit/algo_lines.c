@@ -2,7 +2,7 @@
 /* The draft's lines 1-27 in lockstep with the reference, and the bounds of each. */
 #include "algo_test.h"
 
-static void line_02_u_starts_at_0(void **state)
+TEST(line_02_u_starts_at_0)
 {
 	struct pair x;
 
@@ -18,7 +18,7 @@ static void line_02_u_starts_at_0(void **state)
 	assert_int_equal(x.s.bottleneck, 100);
 }
 
-static void line_06_max_over_links(void **state)
+TEST(line_06_max_over_links)
 {
 	struct pair x;
 
@@ -39,7 +39,7 @@ static void line_06_max_over_links(void **state)
 	assert_pair(&x);
 }
 
-static void line_07_tau_of_that_link(void **state)
+TEST(line_07_tau_of_that_link)
 {
 	struct pair x;
 
@@ -55,7 +55,7 @@ static void line_07_tau_of_that_link(void **state)
 	assert_pair(&x);
 }
 
-static void line_08_tau_at_most_T(void **state)
+TEST(line_08_tau_at_most_T)
 {
 	struct pair x;
 
@@ -75,7 +75,7 @@ static void line_08_tau_at_most_T(void **state)
 	assert_int_equal(x.s.U, 2 * HPCCPP_ONE);
 }
 
-static void line_09_ewma_does_not_lock_away(void **state)
+TEST(line_09_ewma_does_not_lock_away)
 {
 	static const __u32 T[] = { 8, 20, 100, 1000, 4000, HPCCPP_T_MAX };
 	static const __u32 parts[] = { 1, 3, 10, 100, 500, 2000 };
@@ -103,7 +103,7 @@ static void line_09_ewma_does_not_lock_away(void **state)
 			}
 }
 
-static void line_10_nothing_usable_returns_false(void **state)
+TEST(line_10_nothing_usable_returns_false)
 {
 	struct pair x;
 	struct hpccpp_state before;
@@ -118,7 +118,7 @@ static void line_10_nothing_usable_returns_false(void **state)
 }
 
 /* W_c as a part of the link's bdp, 125000 bytes, joins the U of others */
-static void resume_counts_its_own_load(void **state)
+TEST(resume_counts_its_own_load)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = {
@@ -157,7 +157,7 @@ static void resume_counts_its_own_load(void **state)
 	assert_int_equal(s.U, HPCCPP_U_LIMIT);
 }
 
-static void line_20_W_is_bounded(void **state)
+TEST(line_20_W_is_bounded)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s;
@@ -176,7 +176,7 @@ static void line_20_W_is_bounded(void **state)
 }
 
 /* Small windows move both ways: no dead zone by rounding, whatever W_ai. */
-static void line_20_small_W_moves(void **state)
+TEST(line_20_small_W_moves)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s;
@@ -207,7 +207,7 @@ static void line_20_small_W_moves(void **state)
 	assert_int_equal(s.W, 124);
 }
 
-static void line_27_R_and_L(void **state)
+TEST(line_27_R_and_L)
 {
 	struct pair x;
 	int i;
@@ -235,7 +235,7 @@ static void line_27_R_and_L(void **state)
 }
 
 /* Both run freely for thousands of ACKs: errors must not add up. */
-static void lines_01_27_in_lockstep(void **state)
+TEST(lines_01_27_in_lockstep)
 {
 	static const __u32 T[] = { 8, 20, 100, 1000 };
 	size_t t;
@@ -269,19 +269,3 @@ static void lines_01_27_in_lockstep(void **state)
 		}
 	}
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(line_02_u_starts_at_0),
-	cmocka_unit_test(line_06_max_over_links),
-	cmocka_unit_test(line_07_tau_of_that_link),
-	cmocka_unit_test(line_08_tau_at_most_T),
-	cmocka_unit_test(line_09_ewma_does_not_lock_away),
-	cmocka_unit_test(line_10_nothing_usable_returns_false),
-	cmocka_unit_test(line_20_W_is_bounded),
-	cmocka_unit_test(resume_counts_its_own_load),
-	cmocka_unit_test(line_20_small_W_moves),
-	cmocka_unit_test(line_27_R_and_L),
-	cmocka_unit_test(lines_01_27_in_lockstep),
-};
-
-const struct tests lines_tests = { tests, ARRAY_SIZE(tests) };

@@ -13,7 +13,7 @@ static void random_params(struct hpccpp_params *p)
 	p->share = rnd_below(2);
 }
 
-static void prop_W_does_not_grow_with_U(void **state)
+TEST(prop_W_does_not_grow_with_U)
 {
 	struct hpccpp_params p;
 	struct hpccpp_state s;
@@ -38,7 +38,7 @@ static void prop_W_does_not_grow_with_U(void **state)
 	}
 }
 
-static void prop_W_is_exact_to_a_byte(void **state)
+TEST(prop_W_is_exact_to_a_byte)
 {
 	struct hpccpp_params p;
 	struct hpccpp_state s;
@@ -72,7 +72,7 @@ static void prop_W_is_exact_to_a_byte(void **state)
 }
 
 /* hpccpp_link_u() over its whole range, against 128 bits and the true value */
-static void prop_u_never_overflows(void **state)
+TEST(prop_u_never_overflows)
 {
 	static const int n_cases = 1000000;
 	int n, measured = 0;
@@ -136,7 +136,7 @@ static void prop_u_never_overflows(void **state)
 	assert_true(measured > n_cases / 8);
 }
 
-static void prop_ewma_rounds_to_nearest(void **state)
+TEST(prop_ewma_rounds_to_nearest)
 {
 	int n;
 
@@ -156,7 +156,7 @@ static void prop_ewma_rounds_to_nearest(void **state)
 }
 
 /* Counters that wrap anywhere give what counters from 0 give. */
-static void prop_wraps_do_not_show(void **state)
+TEST(prop_wraps_do_not_show)
 {
 	int n, i, k;
 
@@ -204,7 +204,7 @@ static void prop_wraps_do_not_show(void **state)
 }
 
 /* Records in any order give the same, unless two links are equally full. */
-static void prop_order_does_not_matter(void **state)
+TEST(prop_order_does_not_matter)
 {
 	int n, i, k, ties = 0;
 
@@ -250,7 +250,7 @@ static void prop_order_does_not_matter(void **state)
 	assert_true(ties < 50000 / 4);
 }
 
-static void prop_garbage_stays_in_bounds(void **state)
+TEST(prop_garbage_stays_in_bounds)
 {
 	struct hpccpp_params p = { 0 };
 	struct hpccpp_state s = { 0 };
@@ -394,7 +394,7 @@ static double model_jain(const struct model *m)
 }
 
 /* Section 5: near eta, next to no queue, within a few round trips */
-static void model_incast_settles(void **state)
+TEST(model_incast_settles)
 {
 	static const struct { int flows; __u64 gbit; __u32 T; } cases[] = {
 		{ 1, 10, 20 }, { 1, 100, 8 }, { 2, 100, 8 }, { 4, 10, 50 },
@@ -427,7 +427,7 @@ static void model_incast_settles(void **state)
 	}
 }
 
-static void model_two_flows_share_fairly(void **state)
+TEST(model_two_flows_share_fairly)
 {
 	struct model m;
 
@@ -443,7 +443,7 @@ static void model_two_flows_share_fairly(void **state)
 }
 
 /* Difference 8: one flow has half the link, 15 the rest of it unevenly. */
-static void model_shares_are_had_soon(void **state)
+TEST(model_shares_are_had_soon)
 {
 	static const struct { __u64 gbit; __u32 T; } cases[] = {
 		{ 100, 8 }, { 25, 20 }, { 10, 50 },
@@ -471,7 +471,7 @@ static void model_shares_are_had_soon(void **state)
 	}
 }
 
-static void model_room_is_taken(void **state)
+TEST(model_room_is_taken)
 {
 	struct model m;
 	double tx;
@@ -484,19 +484,3 @@ static void model_room_is_taken(void **state)
 	model_run(&m, 10);
 	assert_true((m.tx - tx) / (10 * 100000.0) > 0.9);
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(prop_W_does_not_grow_with_U),
-	cmocka_unit_test(prop_W_is_exact_to_a_byte),
-	cmocka_unit_test(prop_u_never_overflows),
-	cmocka_unit_test(prop_ewma_rounds_to_nearest),
-	cmocka_unit_test(prop_wraps_do_not_show),
-	cmocka_unit_test(prop_order_does_not_matter),
-	cmocka_unit_test(prop_garbage_stays_in_bounds),
-	cmocka_unit_test(model_incast_settles),
-	cmocka_unit_test(model_two_flows_share_fairly),
-	cmocka_unit_test(model_shares_are_had_soon),
-	cmocka_unit_test(model_room_is_taken),
-};
-
-const struct tests props_tests = { tests, ARRAY_SIZE(tests) };

@@ -25,7 +25,7 @@ static __u32 share_of(const struct hpccpp_params *p, __u32 N)
 	return s.W_f;
 }
 
-static void share_of_told_flows(void **state)
+TEST(share_of_told_flows)
 {
 	struct hpccpp_params p = shared;
 
@@ -42,7 +42,7 @@ static void share_of_told_flows(void **state)
 	assert_int_equal(share_of(&p, 2), HPCCPP_W_LIMIT);
 }
 
-static void share_of_none_and_one(void **state)
+TEST(share_of_none_and_one)
 {
 	struct hpccpp_params p = shared;
 
@@ -52,7 +52,7 @@ static void share_of_none_and_one(void **state)
 	assert_int_equal(share_of(&p, 16), 0);
 }
 
-static void share_is_of_the_most_loaded_link(void **state)
+TEST(share_is_of_the_most_loaded_link)
 {
 	struct hpccpp_int rec[2] = { told(4), told(16) };
 	struct hpccpp_state s = { 0 };
@@ -72,7 +72,7 @@ static void share_is_of_the_most_loaded_link(void **state)
 }
 
 /* A bound names no link, and a record that is left out changes nothing. */
-static void share_without_a_record(void **state)
+TEST(share_without_a_record)
 {
 	struct hpccpp_int rec = told(16), bound = { .U = 40 };
 	struct hpccpp_state s = { 0 };
@@ -95,7 +95,7 @@ static __u32 pulled(__u32 W_c, __u32 W_f, __u32 U)
 	return s.W;
 }
 
-static void pull_up_a_quarter_of_the_way(void **state)
+TEST(pull_up_a_quarter_of_the_way)
 {
 	assert_int_equal(pulled(80000, 100000, ETA_95), 85000);
 	assert_int_equal(pulled(100000, 100000, ETA_95), 100000);
@@ -105,7 +105,7 @@ static void pull_up_a_quarter_of_the_way(void **state)
 	assert_int_equal(pulled(1000, 100000, ETA_95), 1500);
 }
 
-static void pull_up_not_into_a_queue(void **state)
+TEST(pull_up_not_into_a_queue)
 {
 	__u32 loaded = ETA_95 + ETA_95 / 32;
 
@@ -114,7 +114,7 @@ static void pull_up_not_into_a_queue(void **state)
 	assert_in_range(pulled(66000, 100000, loaded), 63999, 64001);
 }
 
-static void pull_down_half_of_the_way(void **state)
+TEST(pull_down_half_of_the_way)
 {
 	/* to 9/8 of W_f */
 	assert_int_equal(pulled(212500, 100000, ETA_95), 162500);
@@ -132,7 +132,7 @@ static __u32 next_W(struct hpccpp_state *s, __u32 W_c, __u32 U)
 }
 
 /* Nobody takes what the flow gives: it takes that back, and gives less each time. */
-static void pull_down_in_vain(void **state)
+TEST(pull_down_in_vain)
 {
 	static const __u32 W[] = { 162500, 187500, 200000, 206250, 209375, 210938, 210938, 210938 };
 	struct hpccpp_state s = { .W_f = 100000 };
@@ -159,7 +159,7 @@ static void pull_down_in_vain(void **state)
 }
 
 /* Room that others leave says nothing. */
-static void room_without_a_pull(void **state)
+TEST(room_without_a_pull)
 {
 	struct hpccpp_state s = { .W_f = 100000 };
 
@@ -169,7 +169,7 @@ static void room_without_a_pull(void **state)
 }
 
 /* A flow that resumes has idled since its last pull. */
-static void resumed_is_not_pulled(void **state)
+TEST(resumed_is_not_pulled)
 {
 	struct hpccpp_state s = { .W_f = 100000, .W_c = 100000, .pulled = 1 };
 
@@ -178,7 +178,7 @@ static void resumed_is_not_pulled(void **state)
 }
 
 /* Where the bounds of W leave nothing of a pull, there was none. */
-static void bounded_is_not_pulled(void **state)
+TEST(bounded_is_not_pulled)
 {
 	struct hpccpp_params p = shared;
 	struct hpccpp_state s = { .U = ETA_95, .W_c = 90000, .W_f = 85000 };
@@ -197,7 +197,7 @@ static void bounded_is_not_pulled(void **state)
 }
 
 /* Another link is the most loaded now: its U says nothing of the pull. */
-static void pull_of_another_link(void **state)
+TEST(pull_of_another_link)
 {
 	struct hpccpp_state s = { .bottleneck = 8, .pulled = 1 };
 	struct hpccpp_int rec = told(16);
@@ -211,7 +211,7 @@ static void pull_of_another_link(void **state)
 	assert_int_equal(s.pulled, 1);
 }
 
-static void pull_down_only_where_the_link_is_full(void **state)
+TEST(pull_down_only_where_the_link_is_full)
 {
 	__u32 room = ETA_95 - ETA_95 / 32;
 
@@ -239,7 +239,7 @@ static __u32 first_W(__u32 U, __u32 N)
 	return s.W;
 }
 
-static void first_W_is_a_part_of_the_link(void **state)
+TEST(first_W_is_a_part_of_the_link)
 {
 	assert_in_range(first_W(0, 0), 118829, 118830);		/* eta, and W_ai */
 	assert_in_range(first_W(32, 0), 79246, 79247);		/* 1 + 1/2 */
@@ -248,7 +248,7 @@ static void first_W_is_a_part_of_the_link(void **state)
 }
 
 /* The share of one of them, unless the load leaves less */
-static void first_W_in_a_crowd(void **state)
+TEST(first_W_in_a_crowd)
 {
 	assert_in_range(first_W(0, 4), 29687, 29688);
 	assert_in_range(first_W(32, 64), 1855, 1856);
@@ -257,7 +257,7 @@ static void first_W_in_a_crowd(void **state)
 }
 
 /* A flow that comes with less than W_init has no more in a crowd than alone. */
-static void first_W_of_few_packets(void **state)
+TEST(first_W_of_few_packets)
 {
 	static const __u32 crowds[] = { 2, 4, 8, 16, 64 };
 	struct hpccpp_params p = shared;
@@ -283,7 +283,7 @@ static void first_W_of_few_packets(void **state)
 	}
 }
 
-static void late_stage_is_two_round_trips_early(void **state)
+TEST(late_stage_is_two_round_trips_early)
 {
 	struct hpccpp_params p = { .max_stage = 5 };
 
@@ -294,7 +294,7 @@ static void late_stage_is_two_round_trips_early(void **state)
 		assert_int_equal(hpccpp_late_stage(&p), 0);
 }
 
-static void first_W_is_bounded(void **state)
+TEST(first_W_is_bounded)
 {
 	struct hpccpp_params p = shared;
 	struct hpccpp_state s = { .W = 125000, .W_c = 125000 };
@@ -306,14 +306,14 @@ static void first_W_is_bounded(void **state)
 	assert_int_equal(s.W, 5000);
 }
 
-static void pull_of_none(void **state)
+TEST(pull_of_none)
 {
 	assert_int_equal(pulled(80000, 0, ETA_95), 80000);
 	assert_int_equal(pulled(900000, 0, ETA_95), 900000);
 }
 
 /* Between two W_c each ACK's W is of the same W_c: one pull in a round trip. */
-static void pull_once_in_a_round_trip(void **state)
+TEST(pull_once_in_a_round_trip)
 {
 	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000 };
 	int i;
@@ -324,7 +324,7 @@ static void pull_once_in_a_round_trip(void **state)
 	assert_int_equal(s.W_c, 80000);
 }
 
-static void pull_stays_in_bounds(void **state)
+TEST(pull_stays_in_bounds)
 {
 	int n;
 
@@ -344,29 +344,3 @@ static void pull_stays_in_bounds(void **state)
 		assert_true(a.W >= b.W);
 	}
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(share_of_told_flows),
-	cmocka_unit_test(share_of_none_and_one),
-	cmocka_unit_test(share_is_of_the_most_loaded_link),
-	cmocka_unit_test(share_without_a_record),
-	cmocka_unit_test(pull_up_a_quarter_of_the_way),
-	cmocka_unit_test(pull_up_not_into_a_queue),
-	cmocka_unit_test(pull_down_half_of_the_way),
-	cmocka_unit_test(pull_down_only_where_the_link_is_full),
-	cmocka_unit_test(pull_down_in_vain),
-	cmocka_unit_test(room_without_a_pull),
-	cmocka_unit_test(resumed_is_not_pulled),
-	cmocka_unit_test(first_W_is_a_part_of_the_link),
-	cmocka_unit_test(first_W_in_a_crowd),
-	cmocka_unit_test(first_W_of_few_packets),
-	cmocka_unit_test(late_stage_is_two_round_trips_early),
-	cmocka_unit_test(first_W_is_bounded),
-	cmocka_unit_test(bounded_is_not_pulled),
-	cmocka_unit_test(pull_of_another_link),
-	cmocka_unit_test(pull_of_none),
-	cmocka_unit_test(pull_once_in_a_round_trip),
-	cmocka_unit_test(pull_stays_in_bounds),
-};
-
-const struct tests share_tests = { tests, ARRAY_SIZE(tests) };

@@ -239,20 +239,4 @@ const struct hpccpp_params params_95 = {
 	.W_min = 64, .W_max = 1000000,
 };
 
-int main(void)
-{
-	static const struct tests * const files[] = {
-		&lines_tests, &share_tests, &guards_tests, &props_tests, &wire_tests,
-	};
-	struct CMUnitTest all[100];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		if (n + files[i]->n > ARRAY_SIZE(all))
-			abort();
-		memcpy(all + n, files[i]->test, files[i]->n * sizeof(all[0]));
-		n += files[i]->n;
-	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("algo", all, n, NULL, NULL);
-}
+TEST_MAIN("algo", NULL, NULL)

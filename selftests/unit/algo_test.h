@@ -3,21 +3,11 @@
 #ifndef HPCCPP_ALGO_TEST_H
 #define HPCCPP_ALGO_TEST_H
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "hpccpp_algo.h"
 #include "hpccpp_roce.h"
-
-/* cmocka hands every test a state, and few want one */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define STEP		(1.0 / HPCCPP_ONE)	/* one step of u, U, eta */
@@ -87,13 +77,5 @@ void assert_pair(const struct pair *x);
 __u32 wind(struct hpccpp_state *s, const struct hpccpp_params *p, __u32 U,
 	   __u32 W_c, __u32 stage, bool update_wc);
 extern const struct hpccpp_params params_95;
-
-/* Tests of each file */
-struct tests {
-	const struct CMUnitTest *test;
-	size_t n;
-};
-
-extern const struct tests lines_tests, share_tests, guards_tests, props_tests, wire_tests;
 
 #endif /* HPCCPP_ALGO_TEST_H */

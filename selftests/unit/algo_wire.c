@@ -2,7 +2,7 @@
 /* The codes and records of hpccpp_wire.h, and the ICRC of RoCEv2. */
 #include "algo_test.h"
 
-static void wire_rate_of_every_code(void **state)
+TEST(wire_rate_of_every_code)
 {
 	int code;
 
@@ -26,7 +26,7 @@ static __u64 recoded(__u64 bps)
 	return hpccpp_rate_decode(hpccpp_rate_encode(bps));
 }
 
-static void wire_rate_of_ports_is_exact(void **state)
+TEST(wire_rate_of_ports_is_exact)
 {
 	__u64 bps, pow;
 
@@ -35,7 +35,7 @@ static void wire_rate_of_ports_is_exact(void **state)
 			assert_int_equal(recoded(bps), bps);
 }
 
-static void wire_rate_error(void **state)
+TEST(wire_rate_error)
 {
 	double worst = 0;
 	__u64 bps;
@@ -52,7 +52,7 @@ static void wire_rate_error(void **state)
 }
 
 /* The tie rule compares codes: they must order as the rates do. */
-static void wire_rate_codes_are_ordered(void **state)
+TEST(wire_rate_codes_are_ordered)
 {
 	int n;
 
@@ -70,7 +70,7 @@ static void wire_rate_codes_are_ordered(void **state)
 }
 
 /* Exact up to 2047, rounded down by less than 1/1024 from there */
-static void wire_num_error(void **state)
+TEST(wire_num_error)
 {
 	for (int i = 0; i < 100000; i++) {
 		__u32 num = rnd_log(0, ~0U);
@@ -82,7 +82,7 @@ static void wire_num_error(void **state)
 	}
 }
 
-static void wire_qlen_of_every_code(void **state)
+TEST(wire_qlen_of_every_code)
 {
 	__u32 code, before = 0;
 
@@ -105,7 +105,7 @@ static void wire_qlen_of_every_code(void **state)
 	assert_int_equal(hpccpp_qlen_encode(~0U), 0x3ff);
 }
 
-static void wire_N_of_every_code(void **state)
+TEST(wire_N_of_every_code)
 {
 	__u32 code;
 
@@ -121,7 +121,7 @@ static void wire_N_of_every_code(void **state)
 	assert_int_equal(hpccpp_N_encode(~0U), HPCCPP_N_MAX);
 }
 
-static void wire_N_error(void **state)
+TEST(wire_N_error)
 {
 	__u32 flows;
 
@@ -134,7 +134,7 @@ static void wire_N_error(void **state)
 	}
 }
 
-static void wire_record_round_trip(void **state)
+TEST(wire_record_round_trip)
 {
 	int n;
 
@@ -152,7 +152,7 @@ static void wire_record_round_trip(void **state)
 	}
 }
 
-static void wire_record_layout(void **state)
+TEST(wire_record_layout)
 {
 	struct hpccpp_int r = { .link = 0xabc, .rate = 0x1a2, .U = 0x9d,
 				.ts = 0x123456, .tx_bytes = 0x789abc,
@@ -174,7 +174,7 @@ static void wire_record_layout(void **state)
 }
 
 /* Crowds that a SYN has found, and what they are taken for */
-static void wire_found_crowd(void **state)
+TEST(wire_found_crowd)
 {
 	static const struct { __u32 N, taken; } cases[] = {
 		{ 0, 0 }, { 1, 0 }, { 3, 0 }, { 4, 4 }, { 10, 4 }, { 11, 16 }, { 12, 16 },
@@ -223,7 +223,7 @@ static void icrc_change(__u32 before, __u32 len)
 	assert_int_equal(hpccpp_icrc_change(bits, len), HPCCPP_LE32(crc));
 }
 
-static void icrc_changes_as_a_crc_of_all(void **state)
+TEST(icrc_changes_as_a_crc_of_all)
 {
 	__u32 len;
 
@@ -240,7 +240,7 @@ static void icrc_changes_as_a_crc_of_all(void **state)
 }
 
 /* Of a CNP, by the bits: eight bytes of ones in front, and ones for what may change */
-static void icrc_of_a_cnp(void **state)
+TEST(icrc_of_a_cnp)
 {
 	struct hpccpp_cnp cnp;
 	__u8 src[16], dst[16], over[8 + 40 + sizeof(cnp)];
@@ -272,7 +272,7 @@ static void icrc_of_a_cnp(void **state)
 
 /* --- RoCEv2 and IOAM --- */
 
-static void roce_opcodes_of_data(void **state)
+TEST(roce_opcodes_of_data)
 {
 	/* RC, UC, RD, UD, XRC; SEND and WRITE, READ responses, SEND with Invalidate */
 	static const char services[] = "dddd-d--";
@@ -284,7 +284,7 @@ static void roce_opcodes_of_data(void **state)
 				 operations[i % 32] == 'd');
 }
 
-static void ioam_lengths(void **state)
+TEST(ioam_lengths)
 {
 	int i;
 
@@ -298,7 +298,7 @@ static void ioam_lengths(void **state)
 	assert_int_equal(hpccpp_ioam_nodelen(0x3ff), 0);
 }
 
-static void ioam_speeds(void **state)
+TEST(ioam_speeds)
 {
 	static const __u64 of[] = { 10, 16, 20, 25, 40, 50, 80 };
 	__u64 bps, decade = 1000;
@@ -317,24 +317,3 @@ static void ioam_speeds(void **state)
 	for (; code < 70; code++)
 		assert_int_equal(hpccpp_ioam_speed(code), 0);
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(wire_rate_of_every_code),
-	cmocka_unit_test(wire_rate_of_ports_is_exact),
-	cmocka_unit_test(wire_rate_error),
-	cmocka_unit_test(wire_rate_codes_are_ordered),
-	cmocka_unit_test(wire_num_error),
-	cmocka_unit_test(wire_qlen_of_every_code),
-	cmocka_unit_test(wire_N_of_every_code),
-	cmocka_unit_test(wire_N_error),
-	cmocka_unit_test(wire_record_round_trip),
-	cmocka_unit_test(wire_record_layout),
-	cmocka_unit_test(wire_found_crowd),
-	cmocka_unit_test(icrc_changes_as_a_crc_of_all),
-	cmocka_unit_test(icrc_of_a_cnp),
-	cmocka_unit_test(roce_opcodes_of_data),
-	cmocka_unit_test(ioam_lengths),
-	cmocka_unit_test(ioam_speeds),
-};
-
-const struct tests wire_tests = { tests, ARRAY_SIZE(tests) };

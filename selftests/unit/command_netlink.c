@@ -122,7 +122,7 @@ static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
 	mnl_attr_nest_end(nlh, nest);
 }
 
-void qdiscs_are_read(void **state)
+TEST(qdiscs_are_read)
 {
 	static const struct {
 		struct qdisc is;
@@ -196,7 +196,7 @@ static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __
  * The rate is the smaller of the rate and the ceiling of the root class of this htb alone.
  * `show` reports no error if there are several root classes.
  */
-void rate_of_htb_is_that_of_its_root_class(void **state)
+TEST(rate_of_htb_is_that_of_its_root_class)
 {
 	struct qdisc q = { .ifindex = 7, .handle = 0x10000, .kind = "tbf", .rate = 24000 };
 
@@ -228,7 +228,7 @@ void rate_of_htb_is_that_of_its_root_class(void **state)
 	assert_string_equal(err, "");
 }
 
-void devices_are_read(void **state)
+TEST(devices_are_read)
 {
 	struct rtnl_link_stats64 stats = { .rx_packets = 3, .tx_packets = 1ULL << 33 };
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(answer[0]);
@@ -268,7 +268,7 @@ static void put_filter(unsigned int n, bool egress, __u32 prio, __u32 handle,
 	end(n, nlh);
 }
 
-void filters_in_our_place_are_found(void **state)
+TEST(filters_in_our_place_are_found)
 {
 	struct filters f;
 

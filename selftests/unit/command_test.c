@@ -135,7 +135,7 @@ static void check_rows(const struct row *rows, size_t n)
 	}
 }
 
-static void keywords_and_values(void **state)
+TEST(keywords_and_values)
 {
 	static const struct row rows[] = {
 		{ "words may be abbreviated", "num 5 te x fl colo gree",
@@ -159,7 +159,7 @@ static void keywords_and_values(void **state)
 }
 
 /* As in iproute2, the first word that is no keyword is the value of the first keyword. */
-static void first_keyword_may_be_omitted(void **state)
+TEST(first_keyword_may_be_omitted)
 {
 	static const struct row rows[] = {
 		{ "the value alone", "swp1", "text=swp1" },
@@ -180,7 +180,7 @@ static void first_keyword_may_be_omitted(void **state)
 }
 
 /* A guess differs by one letter more, less, changed or swapped. */
-static void typos_are_recognised(void **state)
+TEST(typos_are_recognised)
 {
 	static const char *const near[] = { "reed", "rd", "rad", "erd", "redd", "ed" };
 	static const char *const far[] = { "reedd", "blue", "der", "de", "''", "gre" };
@@ -198,7 +198,7 @@ static void typos_are_recognised(void **state)
 	}
 }
 
-static void numbers_have_ranges(void **state)
+TEST(numbers_have_ranges)
 {
 	static const struct row rows[] = {
 		{ "the lowest", "number 3", "number=3" },
@@ -226,7 +226,7 @@ static void numbers_have_ranges(void **state)
 }
 
 /* Rates and times have the units of tc, and bounds. */
-static void rates_and_times_have_units(void **state)
+TEST(rates_and_times_have_units)
 {
 	static const struct { const char *text; __u64 bps; } rates[] = {
 		{ "10kbit", 10000 }, { "10000", 10000 }, { "10000bit", 10000 },
@@ -283,7 +283,7 @@ static int thing(int argc, char **argv)
 	return run_command(cmds, 3, "thing", "Usage\n", argc, argv);
 }
 
-static void commands_run(void **state)
+TEST(commands_run)
 {
 	assert_int_equal(run(thing, "sh dev x"), EXIT_MISSING);
 	assert_int_equal(ran, 102);
@@ -306,7 +306,7 @@ static uid_t uid;
 STUB(uid_t geteuid(void), uid)
 
 /* An errno may have either sign; the message says if the cause may be that the user is not root. */
-static void errors_give_the_cause(void **state)
+TEST(errors_give_the_cause)
 {
 	static const struct { uid_t uid; int err; const char *cause; } rows[] = {
 		{ 0, EPERM, "Operation not permitted.\n" },
@@ -329,7 +329,7 @@ static void errors_give_the_cause(void **state)
 
 /* --- Prefixes ---------------------------------------------------------------------- */
 
-static void prefixes_are_parsed_and_shown(void **state)
+TEST(prefixes_are_parsed_and_shown)
 {
 	static const struct { const char *in, *shown; unsigned int len; } rows[] = {
 		{ "10.0.0.0/8", "10.0.0.0/8", 104 }, { "10.1.2.3", "10.1.2.3/32", 128 },
@@ -356,7 +356,7 @@ static void prefixes_are_parsed_and_shown(void **state)
 	}
 }
 
-static void wrong_prefixes_are_refused(void **state)
+TEST(wrong_prefixes_are_refused)
 {
 	static const struct row rows[] = {
 		{ "no address", "prefix 10.0.0.300", "!\"10.0.0.300\"*IPv4 and IPv6" },
@@ -380,7 +380,7 @@ static void wrong_prefixes_are_refused(void **state)
 	check_rows(rows, ARRAY_SIZE(rows));
 }
 
-static void addresses_match_prefixes(void **state)
+TEST(addresses_match_prefixes)
 {
 	static const struct { unsigned int prefix; const char *address; bool in; } rows[] = {
 		{ 0, "10.1.255.255", true }, { 0, "10.2.0.0", false },
@@ -464,7 +464,7 @@ static const char *table_of(const struct field *of, struct json_object *rows)
 	return out;
 }
 
-static void text_has_names_and_units(void **state)
+TEST(text_has_names_and_units)
 {
 	static const struct { const char *shows, *row, *text; } rows[] = {
 		{ "a flag, and lines begun by fields",
@@ -500,7 +500,7 @@ static void text_has_names_and_units(void **state)
 }
 
 /* Text has rates and times as short as they are exact, and ages as short as is useful. */
-static void rates_times_and_ages_are_short(void **state)
+TEST(rates_times_and_ages_are_short)
 {
 	static const struct { const char *field; __u64 value; const char *text; } rows[] = {
 		{ "rate", 0, "0bit" }, { "rate", 999, "999bit" }, { "rate", 1000, "1Kbit" },
@@ -528,7 +528,7 @@ static void rates_times_and_ages_are_short(void **state)
 	}
 }
 
-static void no_rows_are_reported(void **state)
+TEST(no_rows_are_reported)
 {
 	static const char *const want[] = {
 		[OUTPUT_TEXT] = "no device\n", [OUTPUT_JSON] = "[]\n", [OUTPUT_PROM] = "",
@@ -547,7 +547,7 @@ static void no_rows_are_reported(void **state)
 	json_object_put(rows);
 }
 
-static void json_is_the_row(void **state)
+TEST(json_is_the_row)
 {
 	assert_string_equal(printed(OUTPUT_JSON, row_of("d/0", "::1", 2, 3)),
 			    "[{\"src\":\"::1\",\"sport\":80,\"id\":12,\"rate\":2,\"T\":3,\"qlen\":1514,\"dev\":\"d/0\",\"U\":1.500,\"stats\":{\"good\":7,\"bad\":9223372036854775808}}]\n");
@@ -557,7 +557,7 @@ static void json_is_the_row(void **state)
 }
 
 /* JSON and Prometheus take UTF-8; names are any bytes to the kernel. */
-static void names_become_utf8(void **state)
+TEST(names_become_utf8)
 {
 	static const struct { const char *name, *utf8; } list[] = {
 		{ "a\xffz", "a#xffz" }, { "\x80", "#x80" }, { "\xc3", "#xc3" },
@@ -594,7 +594,7 @@ static void names_become_utf8(void **state)
 	assert_string_equal(printed(OUTPUT_TEXT, row), "a\xff\n");
 }
 
-static void prometheus_has_base_units(void **state)
+TEST(prometheus_has_base_units)
 {
 #define LABELS	"{dev=\"d\\\"\\\\\\n0\",sport=\"80\""
 	struct json_object *rows = json_object_new_array();
@@ -630,7 +630,7 @@ static void prometheus_has_base_units(void **state)
 	assert_null(strstr(strstr(out, "# HELP x_ratio ") + 1, "# HELP x_ratio "));
 }
 
-static void tables_are_aligned(void **state)
+TEST(tables_are_aligned)
 {
 	struct json_object *rows = json_object_new_array();
 
@@ -649,7 +649,7 @@ static void tables_are_aligned(void **state)
 }
 
 /* Tables round rates and sizes, and omit a column that no row fills. */
-static void tables_are_narrow(void **state)
+TEST(tables_are_narrow)
 {
 	static const struct field narrow[] = {
 		{ "rate", FORM_RATE, NULL, "R", NULL, NULL },
@@ -681,7 +681,7 @@ static void tables_are_narrow(void **state)
 	}
 }
 
-static void tables_may_have_many_columns(void **state)
+TEST(tables_may_have_many_columns)
 {
 	struct field many[101] = {};
 	struct json_object *rows = json_object_new_array();
@@ -695,34 +695,4 @@ static void tables_may_have_many_columns(void **state)
 	json_object_put(rows);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keywords_and_values),
-		cmocka_unit_test(first_keyword_may_be_omitted),
-		cmocka_unit_test(typos_are_recognised),
-		cmocka_unit_test(numbers_have_ranges),
-		cmocka_unit_test(rates_and_times_have_units),
-		cmocka_unit_test(commands_run),
-		cmocka_unit_test(errors_give_the_cause),
-		cmocka_unit_test(prefixes_are_parsed_and_shown),
-		cmocka_unit_test(wrong_prefixes_are_refused),
-		cmocka_unit_test(addresses_match_prefixes),
-		cmocka_unit_test(text_has_names_and_units),
-		cmocka_unit_test(rates_times_and_ages_are_short),
-		cmocka_unit_test(no_rows_are_reported),
-		cmocka_unit_test(json_is_the_row),
-		cmocka_unit_test(names_become_utf8),
-		cmocka_unit_test(prometheus_has_base_units),
-		cmocka_unit_test(tables_are_aligned),
-		cmocka_unit_test(tables_are_narrow),
-		cmocka_unit_test(tables_may_have_many_columns),
-		cmocka_unit_test(qdiscs_are_read),
-		cmocka_unit_test(rate_of_htb_is_that_of_its_root_class),
-		cmocka_unit_test(devices_are_read),
-		cmocka_unit_test(filters_in_our_place_are_found),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("command", NULL, NULL)

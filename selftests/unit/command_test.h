@@ -3,20 +3,12 @@
 #ifndef HPCCPP_COMMAND_TEST_H
 #define HPCCPP_COMMAND_TEST_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <fnmatch.h>
-#include <cmocka.h>
 
+#include "test.h"
 #include "hpccpp.h"
 
-/* cmocka passes a state to each test, and few use it; rows of tables may end early */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
+/* rows of tables may end early */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* A function of another file that a test only has to call */
@@ -126,11 +118,5 @@ static inline void check_entries(struct json_object *of, const struct entry *wan
 
 #define ENTRIES(...)	((const struct entry[]){ __VA_ARGS__, {} })
 #define assert_entries(of, ...)	check_entries(of, ENTRIES(__VA_ARGS__))
-
-/* command_netlink.c */
-void qdiscs_are_read(void **state);
-void rate_of_htb_is_that_of_its_root_class(void **state);
-void devices_are_read(void **state);
-void filters_in_our_place_are_found(void **state);
 
 #endif /* HPCCPP_COMMAND_TEST_H */

@@ -85,7 +85,7 @@ static void assert_stale(__u32 queue, const char *pattern)
 		assert_string_equal(said, "");
 }
 
-static void changes_are_found(void **state)
+TEST(changes_are_found)
 {
 	add(0);
 	assert_stale(0, "");
@@ -111,7 +111,7 @@ static void changes_are_found(void **state)
 	assert_stale(0, "ingress*gone");
 }
 
-static void changes_under_mq_are_found(void **state)
+TEST(changes_under_mq_are_found)
 {
 	add(2);
 	assert_stale(0, "");
@@ -156,7 +156,7 @@ static int checked(struct device is, __u32 queue)
 	return ret;
 }
 
-static void devices_need_ethernet_and_a_link(void **state)
+TEST(devices_need_ethernet_and_a_link)
 {
 	struct device bond = { .type = ARPHRD_ETHER, .kind = "bond", .sent = 5 };
 	struct device veth = { .type = ARPHRD_ETHER, .kind = "veth" };
@@ -174,7 +174,7 @@ static void devices_need_ethernet_and_a_link(void **state)
 }
 
 /* "port add dev all" selects the devices with a link. */
-static void some_devices_have_a_link(void **state)
+TEST(some_devices_have_a_link)
 {
 	static const struct { unsigned int type; const char *kind; bool has; } list[] = {
 		{ ARPHRD_ETHER, "", true }, { ARPHRD_ETHER, "veth", true },
@@ -192,7 +192,7 @@ static void some_devices_have_a_link(void **state)
 	}
 }
 
-static void programs_in_front_are_named(void **state)
+TEST(programs_in_front_are_named)
 {
 	static const struct { bool ours_first; const char *foremost, *named; } rows[] = {
 		{ true, NULL, "XDP" }, { false, NULL, "bpf*preference 1*lo" },
@@ -211,16 +211,4 @@ static void programs_in_front_are_named(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_are_found),
-		cmocka_unit_test(changes_under_mq_are_found),
-		cmocka_unit_test(devices_need_ethernet_and_a_link),
-		cmocka_unit_test(some_devices_have_a_link),
-		cmocka_unit_test(programs_in_front_are_named),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("device", NULL, NULL)

@@ -7,7 +7,7 @@
 
 #define WAN_T	5000U		/* us, as HPCCPP_WAN_T */
 
-static void begins_without_telemetry(void **state)
+TEST(begins_without_telemetry)
 {
 	begin(-1);
 	assert_false(steered());
@@ -22,7 +22,7 @@ static void begins_without_telemetry(void **state)
 	assert_int_equal(w.sk->sk_pacing_status, SK_PACING_NONE);
 }
 
-static void begins_with_telemetry_of_the_handshake(void **state)
+TEST(begins_with_telemetry_of_the_handshake)
 {
 	begin(.5);
 	assert_true(steered());
@@ -32,7 +32,7 @@ static void begins_with_telemetry_of_the_handshake(void **state)
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
 }
 
-static void begins_with_the_first_record(void **state)
+TEST(begins_with_the_first_record)
 {
 	begin(-1);
 	submit(10);
@@ -65,14 +65,14 @@ static void assert_enters_with_cwnd(void)
 	assert_int_equal(flow()->s.W_c, 20 * WIRE);
 }
 
-static void flow_past_its_first_flight_is_not_new(void **state)
+TEST(flow_past_its_first_flight_is_not_new)
 {
 	begin(-1);
 	submit(TCP_INIT_CWND + 1);
 	assert_enters_with_cwnd();
 }
 
-static void flow_that_has_lost_is_not_new(void **state)
+TEST(flow_that_has_lost_is_not_new)
 {
 	begin(-1);
 	submit(TCP_INIT_CWND);
@@ -80,7 +80,7 @@ static void flow_that_has_lost_is_not_new(void **state)
 	assert_enters_with_cwnd();
 }
 
-static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
+TEST(flow_behind_a_queue_beyond_words_is_not_new)
 {
 	struct hpccpp_int rec;
 
@@ -95,7 +95,7 @@ static void flow_behind_a_queue_beyond_words_is_not_new(void **state)
 }
 
 /* The route may have another initial window, ip-route(8) initcwnd. */
-static void first_flight_of_a_route(void **state)
+TEST(first_flight_of_a_route)
 {
 	struct dst_entry route = { .initcwnd = 30 };
 
@@ -110,7 +110,7 @@ static void first_flight_of_a_route(void **state)
 }
 
 /* A window that another congestion control has reached is no first flight. */
-static void flow_of_another_is_not_new(void **state)
+TEST(flow_of_another_is_not_new)
 {
 	w.tp.snd_cwnd = 110;
 	w.tp.data_segs_out = 100;
@@ -119,7 +119,7 @@ static void flow_of_another_is_not_new(void **state)
 	assert_enters_with_cwnd();
 }
 
-static void flow_in_its_first_flight_is_new(void **state)
+TEST(flow_in_its_first_flight_is_new)
 {
 	begin(-1);
 	submit(TCP_INIT_CWND);
@@ -131,7 +131,7 @@ static void flow_in_its_first_flight_is_new(void **state)
 }
 
 /* Others load it not quite. */
-static void wan_with_a_link_that_has_room(void **state)
+TEST(wan_with_a_link_that_has_room)
 {
 	knob("base_rtt_us", WAN_T + 1);
 	begin(59. / 64);
@@ -160,7 +160,7 @@ static void enter_over_a_wan(u32 packets, double load)
 }
 
 /* Over a WAN W doubles as in slow start until a link that is told of is loaded. */
-static void wan_is_no_place_for_line_rate(void **state)
+TEST(wan_is_no_place_for_line_rate)
 {
 	u32 packets = 10;
 
@@ -180,7 +180,7 @@ static void wan_is_no_place_for_line_rate(void **state)
 }
 
 /* The first flight of a long path is less than its floor, 1 Mbit/s. */
-static void floor_after_the_ceiling(void **state)
+TEST(floor_after_the_ceiling)
 {
 	knob("base_rtt_us", 400000);
 	w.rtt = 400000;
@@ -194,7 +194,7 @@ static void floor_after_the_ceiling(void **state)
 }
 
 /* A path is taken for a WAN's by the RTT of a delayed ACK, and turns out to be none. */
-static void no_wan_after_all(void **state)
+TEST(no_wan_after_all)
 {
 	knob("base_rtt_us", WAN_T + 1);
 	begin(.1);
@@ -209,7 +209,7 @@ static void no_wan_after_all(void **state)
 }
 
 /* Others have a link that is told of: it is the draft's flow. */
-static void wan_with_a_full_link(void **state)
+TEST(wan_with_a_full_link)
 {
 	knob("base_rtt_us", WAN_T + 1);
 	begin(60. / 64);
@@ -218,7 +218,7 @@ static void wan_with_a_full_link(void **state)
 }
 
 /* A flow that is older, or has lost, goes on from its window as Reno's. */
-static void older_flow_over_a_wan(void **state)
+TEST(older_flow_over_a_wan)
 {
 	enter_over_a_wan(TCP_INIT_CWND + 1, .1);
 	assert_int_equal(flow()->ceiling / WIRE, 20);
@@ -234,7 +234,7 @@ static void older_flow_over_a_wan(void **state)
 }
 
 /* ... nor is it the draft's if others have a link that is told of */
-static void older_flow_and_a_full_link(void **state)
+TEST(older_flow_and_a_full_link)
 {
 	enter_over_a_wan(TCP_INIT_CWND, 1);
 	assert_int_equal(flow()->ceiling, 0);
@@ -242,7 +242,7 @@ static void older_flow_and_a_full_link(void **state)
 }
 
 /* Loss that was none is no end of slow start. */
-static void undo_goes_on_with_slow_start(void **state)
+TEST(undo_goes_on_with_slow_start)
 {
 	u32 before;
 
@@ -257,7 +257,7 @@ static void undo_goes_on_with_slow_start(void **state)
 	assert_in_range(flow()->ceiling, 2 * before, 2 * before + 2 * WIRE);
 }
 
-static void region_is_no_wan(void **state)
+TEST(region_is_no_wan)
 {
 	knob("base_rtt_us", WAN_T);
 	begin(0);
@@ -266,7 +266,7 @@ static void region_is_no_wan(void **state)
 }
 
 /* After loss it grows as in congestion avoidance. */
-static void loss_ends_slow_start(void **state)
+TEST(loss_ends_slow_start)
 {
 	u32 before;
 
@@ -282,7 +282,7 @@ static void loss_ends_slow_start(void **state)
 	assert_in_range(flow()->ceiling, before + WIRE - WIRE / 10, before + WIRE + WIRE / 5);
 }
 
-static void flow_without_agent(void **state)
+TEST(flow_without_agent)
 {
 	w.deaf = true;
 	begin(-1);
@@ -314,7 +314,7 @@ static void flow_without_agent(void **state)
 	assert_int_equal(w.announced, 3);
 }
 
-static void flow_without_memory(void **state)
+TEST(flow_without_memory)
 {
 	kernel_no_memory = true;
 	begin(.5);
@@ -327,7 +327,7 @@ static void flow_without_memory(void **state)
 }
 
 /* An active opener's SYN-ACK is acknowledged before init. */
-static void acks_before_init(void **state)
+TEST(acks_before_init)
 {
 	w.tp.icsk.icsk_ca_ops = kernel_cc;
 	ack(0);
@@ -340,7 +340,7 @@ static void acks_before_init(void **state)
 }
 
 /* Without a round trip's time a record is of no use; it is not lost. */
-static void record_before_the_first_rtt(void **state)
+TEST(record_before_the_first_rtt)
 {
 	w.tp.rtt_min = ~0;
 	begin(.5);
@@ -353,7 +353,7 @@ static void record_before_the_first_rtt(void **state)
 }
 
 /* Mail of whom the module has not called for this flow */
-static void mail_with_another_key(void **state)
+TEST(mail_with_another_key)
 {
 	begin_known(.5);
 	w.mail->key ^= 1ULL << 40;
@@ -366,7 +366,7 @@ static void mail_with_another_key(void **state)
 	assert_int_equal(w.announced, 2);
 }
 
-static void each_flow_has_its_key(void **state)
+TEST(each_flow_has_its_key)
 {
 	u64 key;
 
@@ -377,7 +377,7 @@ static void each_flow_has_its_key(void **state)
 	assert_int_not_equal(w.key, key);
 }
 
-static void mail_that_is_too_short(void **state)
+TEST(mail_that_is_too_short)
 {
 	begin_known(.5);
 	w.map.map.value_size = sizeof(struct hpccpp_mail) - 1;
@@ -391,7 +391,7 @@ static void mail_that_is_too_short(void **state)
 	assert_int_equal(counter("int"), 3);
 }
 
-static void mail_of_a_map_that_is_gone(void **state)
+TEST(mail_of_a_map_that_is_gone)
 {
 	begin_known(.5);
 	w.elem.sdata.smap = NULL;
@@ -402,7 +402,7 @@ static void mail_of_a_map_that_is_gone(void **state)
 	assert_int_equal(counter("int"), 2);
 }
 
-static void mail_of_an_agent_that_does_not_govern(void **state)
+TEST(mail_of_an_agent_that_does_not_govern)
 {
 	begin_known(.5);
 	w.deaf = true;
@@ -414,7 +414,7 @@ static void mail_of_an_agent_that_does_not_govern(void **state)
 	assert_int_equal(counter("int"), 2);
 }
 
-static void mail_is_read_once(void **state)
+TEST(mail_is_read_once)
 {
 	begin_known(.5);
 	assert_int_equal(w.mail->unread, 0);
@@ -432,7 +432,7 @@ static void mail_is_read_once(void **state)
 }
 
 /* A new agent has heard of nothing yet. */
-static void mail_of_generation_0_is_empty(void **state)
+TEST(mail_of_generation_0_is_empty)
 {
 	begin_known(.5);
 	w.mail->gen = 0;
@@ -442,7 +442,7 @@ static void mail_of_generation_0_is_empty(void **state)
 	assert_int_equal(flow()->gen, 0);
 }
 
-static void mail_of_three_records(void **state)
+TEST(mail_of_three_records)
 {
 	struct hpccpp_int rec[4];
 
@@ -474,7 +474,7 @@ static void mail_of_three_records(void **state)
 }
 
 /* The other storages of a socket, and none at all */
-static void socket_without_storage(void **state)
+TEST(socket_without_storage)
 {
 	begin_known(.5);
 	w.sk->sk_bpf_storage = NULL;
@@ -487,7 +487,7 @@ static void socket_without_storage(void **state)
 }
 
 /* With nothing in flight; else with the next ACK */
-static void telemetry_with_the_first_packet(void **state)
+TEST(telemetry_with_the_first_packet)
 {
 	begin_known(.5);
 	ack(w.tp.packets_out);
@@ -513,7 +513,7 @@ static void steal(void)
 	w.tp.icsk.icsk_ca_ops = &other_cc;
 }
 
-static void socket_is_taken_from_us_in_init(void **state)
+TEST(socket_is_taken_from_us_in_init)
 {
 	const struct tcp_congestion_ops *own = kernel_cc;
 
@@ -534,7 +534,7 @@ static void give_back(void)
 }
 
 /* The flow is that of the call within. */
-static void socket_is_given_back_in_init(void **state)
+TEST(socket_is_given_back_in_init)
 {
 	w.thief = give_back;
 	begin(-1);
@@ -543,7 +543,7 @@ static void socket_is_given_back_in_init(void **state)
 	assert_int_equal(counter("no_int"), 1);
 }
 
-static void socket_is_taken_from_us_in_an_ack(void **state)
+TEST(socket_is_taken_from_us_in_an_ack)
 {
 	const struct tcp_congestion_ops *own = kernel_cc;
 	struct rate_sample rs = { .rtt_us = RTT, .acked_sacked = 1 };
@@ -564,7 +564,7 @@ static void socket_is_taken_from_us_in_an_ack(void **state)
 }
 
 /* What another's init wrote into ca_priv is no flow of ours. */
-static void foreign_private_area(void **state)
+TEST(foreign_private_area)
 {
 	struct hpccpp_sock saved;
 	u64 acks;
@@ -580,7 +580,7 @@ static void foreign_private_area(void **state)
 	*(struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv = saved;
 }
 
-static void release_leaves_nothing(void **state)
+TEST(release_leaves_nothing)
 {
 	u64 acks;
 
@@ -598,7 +598,7 @@ static void release_leaves_nothing(void **state)
 }
 
 /* Another congestion control goes on, and does not fill the path anew. */
-static void who_follows_is_past_slow_start(void **state)
+TEST(who_follows_is_past_slow_start)
 {
 	begin_known(.5);
 	w.tp.snd_cwnd = 37;
@@ -606,7 +606,7 @@ static void who_follows_is_past_slow_start(void **state)
 	assert_int_equal(w.tp.snd_ssthresh, 37);
 }
 
-static void who_follows_reno_has_its_ssthresh(void **state)
+TEST(who_follows_reno_has_its_ssthresh)
 {
 	begin(-1);
 	w.tp.snd_cwnd = 37;
@@ -614,7 +614,7 @@ static void who_follows_reno_has_its_ssthresh(void **state)
 	assert_int_equal(w.tp.snd_ssthresh, TCP_INFINITE_SSTHRESH);
 }
 
-static void ss_shows_the_flow(void **state)
+TEST(ss_shows_the_flow)
 {
 	union tcp_cc_info info;
 	int attr = 0;
@@ -639,7 +639,7 @@ static void ss_shows_the_flow(void **state)
 	assert_int_equal(info.bbr.bbr_bw_lo, 0x3456789a);
 }
 
-static void ss_shows_nothing_of_reno(void **state)
+TEST(ss_shows_nothing_of_reno)
 {
 	union tcp_cc_info info;
 	int attr = 0;
@@ -663,7 +663,7 @@ static const struct {
 	{ "share", 1, 0, 1 },
 };
 
-static void knobs_have_ranges(void **state)
+TEST(knobs_have_ranges)
 {
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
@@ -675,7 +675,7 @@ static void knobs_have_ranges(void **state)
 	}
 }
 
-static void knobs_have_defaults(void **state)
+TEST(knobs_have_defaults)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
 		const struct ctl_table *table = kernel_knobs->ctl_table_arg;
@@ -688,7 +688,7 @@ static void knobs_have_defaults(void **state)
 }
 
 /* Counters are of all CPUs. What each counts is asserted where that happens. */
-static void counters_are_summed(void **state)
+TEST(counters_are_summed)
 {
 	begin_known(.5);
 	kernel_cpu = 1;
@@ -697,7 +697,7 @@ static void counters_are_summed(void **state)
 	assert_int_equal(counter("acks"), 2);
 }
 
-static void every_counter_has_a_name(void **state)
+TEST(every_counter_has_a_name)
 {
 	static const char * const names[] = {
 		"guard_first", "guard_not_new", "guard_wrap", "guard_stale", "guard_rate",
@@ -719,7 +719,7 @@ static void every_counter_has_a_name(void **state)
 }
 
 /* Each guard that holds counts, under its own name */
-static void guards_are_counted(void **state)
+TEST(guards_are_counted)
 {
 	struct hpccpp_int rec;
 
@@ -764,7 +764,7 @@ static void guards_are_counted(void **state)
 	assert_int_equal(w.trace.used, 0);
 }
 
-static void registration_fails_whole(void **state)
+TEST(registration_fails_whole)
 {
 	int n;
 
@@ -791,62 +791,8 @@ static void registration_fails_whole(void **state)
 	assert_int_equal(kernel_module_init(), 0);
 }
 
-static void registered_name(void **state)
+TEST(registered_name)
 {
 	assert_string_equal(kernel_cc->name, "hpccpp");
 	assert_int_equal(kernel_cc->flags, TCP_CONG_NON_RESTRICTED);
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(begins_without_telemetry),
-	MODULE_TEST(begins_with_telemetry_of_the_handshake),
-	MODULE_TEST(begins_with_the_first_record),
-	MODULE_TEST(flow_past_its_first_flight_is_not_new),
-	MODULE_TEST(flow_that_has_lost_is_not_new),
-	MODULE_TEST(flow_behind_a_queue_beyond_words_is_not_new),
-	MODULE_TEST(first_flight_of_a_route),
-	MODULE_TEST(flow_of_another_is_not_new),
-	MODULE_TEST(flow_in_its_first_flight_is_new),
-	MODULE_TEST(wan_is_no_place_for_line_rate),
-	MODULE_TEST(region_is_no_wan),
-	MODULE_TEST(floor_after_the_ceiling),
-	MODULE_TEST(no_wan_after_all),
-	MODULE_TEST(wan_with_a_full_link),
-	MODULE_TEST(wan_with_a_link_that_has_room),
-	MODULE_TEST(older_flow_over_a_wan),
-	MODULE_TEST(older_flow_and_a_full_link),
-	MODULE_TEST(undo_goes_on_with_slow_start),
-	MODULE_TEST(loss_ends_slow_start),
-	MODULE_TEST(flow_without_agent),
-	MODULE_TEST(flow_without_memory),
-	MODULE_TEST(acks_before_init),
-	MODULE_TEST(record_before_the_first_rtt),
-	MODULE_TEST(mail_with_another_key),
-	MODULE_TEST(each_flow_has_its_key),
-	MODULE_TEST(mail_that_is_too_short),
-	MODULE_TEST(mail_of_a_map_that_is_gone),
-	MODULE_TEST(mail_of_an_agent_that_does_not_govern),
-	MODULE_TEST(mail_is_read_once),
-	MODULE_TEST(mail_of_generation_0_is_empty),
-	MODULE_TEST(mail_of_three_records),
-	MODULE_TEST(socket_without_storage),
-	MODULE_TEST(telemetry_with_the_first_packet),
-	MODULE_TEST(socket_is_taken_from_us_in_init),
-	MODULE_TEST(socket_is_given_back_in_init),
-	MODULE_TEST(socket_is_taken_from_us_in_an_ack),
-	MODULE_TEST(foreign_private_area),
-	MODULE_TEST(release_leaves_nothing),
-	MODULE_TEST(who_follows_is_past_slow_start),
-	MODULE_TEST(who_follows_reno_has_its_ssthresh),
-	MODULE_TEST(ss_shows_the_flow),
-	MODULE_TEST(ss_shows_nothing_of_reno),
-	MODULE_TEST(knobs_have_ranges),
-	MODULE_TEST(knobs_have_defaults),
-	MODULE_TEST(counters_are_summed),
-	MODULE_TEST(every_counter_has_a_name),
-	MODULE_TEST(guards_are_counted),
-	MODULE_TEST(registration_fails_whole),
-	MODULE_TEST(registered_name),
-};
-
-const struct tests entry_tests = { tests, ARRAY_SIZE(tests) };

@@ -6,7 +6,7 @@
 #include "module_test.h"
 
 /* Its part of a link beside the load that is there; a SYN-ACK tells of it without an id. */
-static void begins_beside_what_the_handshake_found(void **state)
+TEST(begins_beside_what_the_handshake_found)
 {
 	begin(.5);
 	assert_near(flow()->s.W, RTT * 1250 * .95 / 1.5, 50);
@@ -16,7 +16,7 @@ static void begins_beside_what_the_handshake_found(void **state)
 }
 
 /* Of 16 that begin, as the SYN has found */
-static void begins_in_a_crowd(void **state)
+TEST(begins_in_a_crowd)
 {
 	w.port.N = hpccpp_N_encode(16);
 	begin(.5);
@@ -24,13 +24,13 @@ static void begins_in_a_crowd(void **state)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
-static void begins_alone(void **state)
+TEST(begins_alone)
 {
 	begin(0);
 	assert_near(flow()->s.W, RTT * 1250 * .95, 50);
 }
 
-static void begins_at_line_rate_as_in_the_draft(void **state)
+TEST(begins_at_line_rate_as_in_the_draft)
 {
 	knob("share", 0);
 	begin(.5);
@@ -38,7 +38,7 @@ static void begins_at_line_rate_as_in_the_draft(void **state)
 }
 
 /* TCP has a slow start threshold of connections before: no line rate, and no more in a crowd. */
-static void begins_in_a_crowd_with_less(void **state)
+TEST(begins_in_a_crowd_with_less)
 {
 	w.tp.snd_ssthresh = 100;
 	w.port.N = hpccpp_N_encode(4);
@@ -58,7 +58,7 @@ static void begin_and_wait(double load, u32 T)
 	pass((T + DIV_ROUND_UP(flow()->wire_len, flow()->s.W)) * flow()->T);
 }
 
-static void handshake_of_long_ago_says_nothing(void **state)
+TEST(handshake_of_long_ago_says_nothing)
 {
 	begin_and_wait(.5, HPCCPP_STALE_T);
 	pass(1);
@@ -77,7 +77,7 @@ static void handshake_of_long_ago_says_nothing(void **state)
 	assert_true(flow()->s.W < ANEW);
 }
 
-static void handshake_of_now_says_all(void **state)
+TEST(handshake_of_now_says_all)
 {
 	begin_and_wait(.5, HPCCPP_STALE_T);
 	submit(1);
@@ -85,7 +85,7 @@ static void handshake_of_now_says_all(void **state)
 }
 
 /* Others may resume with it: four times what it had, and half of the link at most. */
-static void pause_of_a_flow_that_has_sent(void **state)
+TEST(pause_of_a_flow_that_has_sent)
 {
 	u32 W;
 
@@ -105,7 +105,7 @@ static void pause_of_a_flow_that_has_sent(void **state)
 	assert_int_equal(flow()->s.W, ANEW);
 }
 
-static void pause_of_a_flow_with_all_of_the_link(void **state)
+TEST(pause_of_a_flow_with_all_of_the_link)
 {
 	begin(0);
 	submit(1);
@@ -119,7 +119,7 @@ static void pause_of_a_flow_with_all_of_the_link(void **state)
 }
 
 /* A flow at the floor of W sends a packet in 16 T: that is its pace, and no pause. */
-static void pace_of_the_floor_is_no_pause(void **state)
+TEST(pace_of_the_floor_is_no_pause)
 {
 	u32 W, i;
 
@@ -138,7 +138,7 @@ static void pace_of_the_floor_is_no_pause(void **state)
 }
 
 /* Over a WAN a flow has no more than before. */
-static void pause_over_a_wan(void **state)
+TEST(pause_over_a_wan)
 {
 	knob("base_rtt_us", 5001);
 	begin(1);
@@ -157,7 +157,7 @@ static void pause_over_a_wan(void **state)
 	assert_int_equal(flow()->s.W, 5001 * 1250 / 2);
 }
 
-static void pause_as_in_the_draft(void **state)
+TEST(pause_as_in_the_draft)
 {
 	u32 W;
 
@@ -172,7 +172,7 @@ static void pause_as_in_the_draft(void **state)
 }
 
 /* Data of the peer has brought telemetry since. */
-static void telemetry_of_now(void **state)
+TEST(telemetry_of_now)
 {
 	begin_and_wait(.5, 1000);
 	news(.5, 0);
@@ -180,7 +180,7 @@ static void telemetry_of_now(void **state)
 	assert_true(flow()->s.W < RTT * 1250 / 32);
 }
 
-static void handshake_of_long_ago_and_a_probe(void **state)
+TEST(handshake_of_long_ago_and_a_probe)
 {
 	knob("probe", 10);
 	begin_and_wait(.5, 12);
@@ -190,7 +190,7 @@ static void handshake_of_long_ago_and_a_probe(void **state)
 	assert_int_equal(flow()->s.W_c, ANEW);
 }
 
-static void handshake_of_long_ago_and_a_threshold(void **state)
+TEST(handshake_of_long_ago_and_a_threshold)
 {
 	w.tp.snd_ssthresh = 100;
 	begin_and_wait(0, 10);
@@ -200,7 +200,7 @@ static void handshake_of_long_ago_and_a_threshold(void **state)
 }
 
 /* A WAN's link that was full is not known to be so. */
-static void handshake_of_long_ago_over_a_wan(void **state)
+TEST(handshake_of_long_ago_over_a_wan)
 {
 	knob("base_rtt_us", 5001);
 	begin_and_wait(1, 9);
@@ -212,7 +212,7 @@ static void handshake_of_long_ago_over_a_wan(void **state)
 }
 
 /* ... nor is a ceiling that W has begun below. */
-static void ceiling_of_long_ago_over_a_wan(void **state)
+TEST(ceiling_of_long_ago_over_a_wan)
 {
 	struct dst_entry route = { .initcwnd = 30 };
 
@@ -229,7 +229,7 @@ static void ceiling_of_long_ago_over_a_wan(void **state)
 }
 
 /* The draft's flow has not gone by the load of its handshake. */
-static void handshake_of_long_ago_as_in_the_draft(void **state)
+TEST(handshake_of_long_ago_as_in_the_draft)
 {
 	u32 W;
 
@@ -242,26 +242,3 @@ static void handshake_of_long_ago_as_in_the_draft(void **state)
 	assert_int_equal(flow()->s.W_c, 5001 * 1250);
 	assert_int_equal(flow()->ceiling, 0);
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(begins_beside_what_the_handshake_found),
-	MODULE_TEST(begins_in_a_crowd),
-	MODULE_TEST(begins_alone),
-	MODULE_TEST(begins_at_line_rate_as_in_the_draft),
-	MODULE_TEST(begins_in_a_crowd_with_less),
-	MODULE_TEST(handshake_of_long_ago_says_nothing),
-	MODULE_TEST(handshake_of_now_says_all),
-	MODULE_TEST(pause_of_a_flow_that_has_sent),
-	MODULE_TEST(pause_of_a_flow_with_all_of_the_link),
-	MODULE_TEST(pace_of_the_floor_is_no_pause),
-	MODULE_TEST(pause_over_a_wan),
-	MODULE_TEST(pause_as_in_the_draft),
-	MODULE_TEST(telemetry_of_now),
-	MODULE_TEST(handshake_of_long_ago_and_a_probe),
-	MODULE_TEST(handshake_of_long_ago_and_a_threshold),
-	MODULE_TEST(handshake_of_long_ago_over_a_wan),
-	MODULE_TEST(ceiling_of_long_ago_over_a_wan),
-	MODULE_TEST(handshake_of_long_ago_as_in_the_draft),
-};
-
-const struct tests first_tests = { tests, ARRAY_SIZE(tests) };

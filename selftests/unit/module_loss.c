@@ -45,7 +45,7 @@ static void assert_halved(const char *why)
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
 }
 
-static void loss_halves_W(void **state)
+TEST(loss_halves_W)
 {
 	begin_full();
 	lose(1);
@@ -53,7 +53,7 @@ static void loss_halves_W(void **state)
 }
 
 /* W does not go to its share before the decrease has had its effect. */
-static void loss_is_not_made_good(void **state)
+TEST(loss_is_not_made_good)
 {
 	begin_full();
 	w.port.N = hpccpp_N_encode(2);
@@ -71,21 +71,21 @@ static void loss_is_not_made_good(void **state)
 	assert_int_not_equal(flow()->s.W_f, 0);
 }
 
-static void mark_halves_W(void **state)
+TEST(mark_halves_W)
 {
 	begin_full();
 	mark();
 	assert_halved("md_cwr");
 }
 
-static void timeout_halves_W(void **state)
+TEST(timeout_halves_W)
 {
 	begin_full();
 	timed_out();
 	assert_halved("md_rto");
 }
 
-static void W_is_halved_from_W_c(void **state)
+TEST(W_is_halved_from_W_c)
 {
 	begin_full();
 	flow()->s.W = W_INIT * 9 / 10;
@@ -94,7 +94,7 @@ static void W_is_halved_from_W_c(void **state)
 }
 
 /* W that is less already does not grow */
-static void W_that_is_less_stays(void **state)
+TEST(W_that_is_less_stays)
 {
 	begin_full();
 	flow()->s.W = HALF - 1000;
@@ -103,7 +103,7 @@ static void W_that_is_less_stays(void **state)
 	assert_int_equal(flow()->s.W_c, HALF - 1000);
 }
 
-static void half_is_two_packets_at_least(void **state)
+TEST(half_is_two_packets_at_least)
 {
 	begin_full();
 	flow()->s.W_c = 3 * WIRE;
@@ -112,7 +112,7 @@ static void half_is_two_packets_at_least(void **state)
 	assert_int_equal(flow()->s.W, 2 * WIRE);
 }
 
-static void one_decrease_in_a_round_trip(void **state)
+TEST(one_decrease_in_a_round_trip)
 {
 	begin_full();
 	mark();
@@ -136,7 +136,7 @@ static void one_decrease_in_a_round_trip(void **state)
 }
 
 /* A decrease ends with the ACK of its data even when nothing is lost for gigabytes. */
-static void end_of_a_decrease_is_not_missed_by_a_wrap(void **state)
+TEST(end_of_a_decrease_is_not_missed_by_a_wrap)
 {
 	begin_full();
 	mark();
@@ -156,7 +156,7 @@ static void hear_U(u32 n)
 	flow()->last_int = w.tp.tcp_clock_cache;
 }
 
-static void loss_that_telemetry_explains(void **state)
+TEST(loss_that_telemetry_explains)
 {
 	begin_full();
 	hear_U(16);
@@ -172,7 +172,7 @@ static void loss_that_telemetry_explains(void **state)
 	assert_int_equal(counter("undo"), 0);
 }
 
-static void loss_that_telemetry_does_not_explain(void **state)
+TEST(loss_that_telemetry_does_not_explain)
 {
 	begin_full();
 	hear_U(15);
@@ -180,7 +180,7 @@ static void loss_that_telemetry_does_not_explain(void **state)
 	assert_halved("md_loss");
 }
 
-static void eta_may_have_changed_before_a_loss(void **state)
+TEST(eta_may_have_changed_before_a_loss)
 {
 	begin_full();
 	hear_U(15);
@@ -190,7 +190,7 @@ static void eta_may_have_changed_before_a_loss(void **state)
 }
 
 /* Nor does what was heard longer than a round trip ago. */
-static void loss_that_telemetry_explained_long_ago(void **state)
+TEST(loss_that_telemetry_explained_long_ago)
 {
 	begin_full();
 	hear_U(16);
@@ -204,7 +204,7 @@ static void loss_that_telemetry_explained_long_ago(void **state)
 }
 
 /* The round trip is TCP's, when that is longer than T */
-static void explained_for_a_round_trip_of_now(void **state)
+TEST(explained_for_a_round_trip_of_now)
 {
 	begin_full();
 	hear_U(16);
@@ -214,7 +214,7 @@ static void explained_for_a_round_trip_of_now(void **state)
 	assert_int_equal(counter("explained"), 1);
 }
 
-static void undo_gives_back_W(void **state)
+TEST(undo_gives_back_W)
 {
 	u32 cwnd;
 
@@ -234,7 +234,7 @@ static void undo_gives_back_W(void **state)
 	assert_int_equal(counter("md_loss"), 2);
 }
 
-static void undo_does_not_shrink_what_grew(void **state)
+TEST(undo_does_not_shrink_what_grew)
 {
 	begin_full();
 	lose(1);
@@ -244,7 +244,7 @@ static void undo_does_not_shrink_what_grew(void **state)
 	assert_int_equal(flow()->s.W, W_INIT + 5000);
 }
 
-static void undo_keeps_to_W_max(void **state)
+TEST(undo_keeps_to_W_max)
 {
 	begin_full();
 	flow()->s.W = W_MOST;
@@ -256,7 +256,7 @@ static void undo_keeps_to_W_max(void **state)
 	assert_true(flow()->p.W_max < W_INIT);
 }
 
-static void mark_is_not_undone(void **state)
+TEST(mark_is_not_undone)
 {
 	begin_full();
 	mark();
@@ -266,7 +266,7 @@ static void mark_is_not_undone(void **state)
 }
 
 /* A mark after a loss that was undone takes nothing of that loss along. */
-static void undo_is_of_the_last_decrease(void **state)
+TEST(undo_is_of_the_last_decrease)
 {
 	begin_full();
 	lose(1);
@@ -277,7 +277,7 @@ static void undo_is_of_the_last_decrease(void **state)
 	assert_int_equal(flow()->s.W, HALF / 2);
 }
 
-static void ssthresh_stays(void **state)
+TEST(ssthresh_stays)
 {
 	begin_full();
 	w.tp.snd_ssthresh = 1234;
@@ -285,7 +285,7 @@ static void ssthresh_stays(void **state)
 }
 
 /* In its first round trip recovery sends a packet for one that has arrived. */
-static void packets_are_conserved(void **state)
+TEST(packets_are_conserved)
 {
 	u32 flight;
 
@@ -312,7 +312,7 @@ static void packets_are_conserved(void **state)
 	assert_int_equal(w.tp.snd_cwnd, flight + 3);
 }
 
-static void conservation_ends_with_recovery(void **state)
+TEST(conservation_ends_with_recovery)
 {
 	begin_full();
 	lose(20);
@@ -329,7 +329,7 @@ static void conservation_ends_with_recovery(void **state)
 	assert_false(flow()->conserving);
 }
 
-static void undo_ends_conservation(void **state)
+TEST(undo_ends_conservation)
 {
 	begin_full();
 	lose(20);
@@ -338,7 +338,7 @@ static void undo_ends_conservation(void **state)
 }
 
 /* An ACK that delivered nothing lets nothing out that was not out. */
-static void cwnd_grows_by_what_was_delivered(void **state)
+TEST(cwnd_grows_by_what_was_delivered)
 {
 	begin_full();
 	mark();
@@ -360,7 +360,7 @@ static void assert_ceiling(u32 ceiling)
 }
 
 /* Until links that are told of are full W is Reno's. */
-static void W_grows_as_renos_after_loss(void **state)
+TEST(W_grows_as_renos_after_loss)
 {
 	begin_roomy();
 	lose(1);
@@ -376,7 +376,7 @@ static void W_grows_as_renos_after_loss(void **state)
 	assert_paced();
 }
 
-static void reno_ends_with_a_full_link(void **state)
+TEST(reno_ends_with_a_full_link)
 {
 	begin_roomy();
 	mark();
@@ -390,7 +390,7 @@ static void reno_ends_with_a_full_link(void **state)
 	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-static void explained_loss_sets_no_ceiling(void **state)
+TEST(explained_loss_sets_no_ceiling)
 {
 	begin_roomy();
 	hear_U(16);
@@ -398,7 +398,7 @@ static void explained_loss_sets_no_ceiling(void **state)
 	assert_int_equal(flow()->ceiling, 0);
 }
 
-static void undo_takes_the_ceiling(void **state)
+TEST(undo_takes_the_ceiling)
 {
 	begin_roomy();
 	lose(1);
@@ -409,7 +409,7 @@ static void undo_takes_the_ceiling(void **state)
 }
 
 /* A ceiling says why W is less than T allows: no reason to look. */
-static void a_ceiling_is_no_latency(void **state)
+TEST(a_ceiling_is_no_latency)
 {
 	begin_roomy();
 	lose(1);
@@ -423,7 +423,7 @@ static void a_ceiling_is_no_latency(void **state)
 }
 
 /* A link that is told of was full since the last decrease: that asks for no ceiling. */
-static void loss_of_a_full_link_sets_no_ceiling(void **state)
+TEST(loss_of_a_full_link_sets_no_ceiling)
 {
 	begin_roomy();
 	round_trip(.96);
@@ -438,7 +438,7 @@ static void loss_of_a_full_link_sets_no_ceiling(void **state)
 }
 
 /* Loss that no link explains: the round trip after it goes by the load. */
-static void W_comes_back_by_the_load(void **state)
+TEST(W_comes_back_by_the_load)
 {
 	begin_full();
 	lose(1);
@@ -449,7 +449,7 @@ static void W_comes_back_by_the_load(void **state)
 	assert_true(flow()->s.W > HALF * 3 / 2);
 }
 
-static void undo_gives_back_what_was_full(void **state)
+TEST(undo_gives_back_what_was_full)
 {
 	begin_full();
 	lose(1);
@@ -459,7 +459,7 @@ static void undo_gives_back_what_was_full(void **state)
 }
 
 /* A ceiling that has ended does not come back with what is taken back. */
-static void undo_renews_no_ceiling(void **state)
+TEST(undo_renews_no_ceiling)
 {
 	begin_roomy();
 	lose(1);
@@ -478,7 +478,7 @@ static void undo_renews_no_ceiling(void **state)
 }
 
 /* What the application does not use does not grow, nor in the round trip of the loss. */
-static void ceiling_of_a_limited_flow_stays(void **state)
+TEST(ceiling_of_a_limited_flow_stays)
 {
 	u32 ceiling;
 
@@ -497,7 +497,7 @@ static void ceiling_of_a_limited_flow_stays(void **state)
 }
 
 /* W of less than two packets is not raised by a bound that is not less. */
-static void ceiling_does_not_raise_W(void **state)
+TEST(ceiling_does_not_raise_W)
 {
 	begin_roomy();
 	flow()->s.W_c = WIRE / 2;
@@ -510,7 +510,7 @@ static void ceiling_does_not_raise_W(void **state)
 }
 
 /* W is below the ceiling from the loss on, also where telemetry has room for more. */
-static void ceiling_holds_at_once(void **state)
+TEST(ceiling_holds_at_once)
 {
 	begin_roomy();
 	flow()->s.inc_stage = 5;
@@ -523,7 +523,7 @@ static void ceiling_holds_at_once(void **state)
 }
 
 /* As much as T allows is no ceiling any more, and the flow may look why that is too little. */
-static void ceiling_ends_with_T(void **state)
+TEST(ceiling_ends_with_T)
 {
 	begin_roomy();
 	lose(1);
@@ -534,7 +534,7 @@ static void ceiling_ends_with_T(void **state)
 	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-static void undo_gives_back_the_ceiling(void **state)
+TEST(undo_gives_back_the_ceiling)
 {
 	u32 ceiling;
 
@@ -550,46 +550,3 @@ static void undo_gives_back_the_ceiling(void **state)
 	assert_int_equal(flow()->ceiling, ceiling);
 	assert_int_equal(flow()->s.W, ceiling);
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(loss_halves_W),
-	MODULE_TEST(loss_is_not_made_good),
-	MODULE_TEST(mark_halves_W),
-	MODULE_TEST(timeout_halves_W),
-	MODULE_TEST(W_is_halved_from_W_c),
-	MODULE_TEST(W_that_is_less_stays),
-	MODULE_TEST(half_is_two_packets_at_least),
-	MODULE_TEST(one_decrease_in_a_round_trip),
-	MODULE_TEST(end_of_a_decrease_is_not_missed_by_a_wrap),
-	MODULE_TEST(loss_that_telemetry_explains),
-	MODULE_TEST(loss_that_telemetry_does_not_explain),
-	MODULE_TEST(eta_may_have_changed_before_a_loss),
-	MODULE_TEST(loss_that_telemetry_explained_long_ago),
-	MODULE_TEST(explained_for_a_round_trip_of_now),
-	MODULE_TEST(undo_gives_back_W),
-	MODULE_TEST(undo_does_not_shrink_what_grew),
-	MODULE_TEST(undo_keeps_to_W_max),
-	MODULE_TEST(mark_is_not_undone),
-	MODULE_TEST(undo_is_of_the_last_decrease),
-	MODULE_TEST(ssthresh_stays),
-	MODULE_TEST(packets_are_conserved),
-	MODULE_TEST(conservation_ends_with_recovery),
-	MODULE_TEST(undo_ends_conservation),
-	MODULE_TEST(cwnd_grows_by_what_was_delivered),
-	MODULE_TEST(W_grows_as_renos_after_loss),
-	MODULE_TEST(reno_ends_with_a_full_link),
-	MODULE_TEST(explained_loss_sets_no_ceiling),
-	MODULE_TEST(undo_takes_the_ceiling),
-	MODULE_TEST(undo_gives_back_the_ceiling),
-	MODULE_TEST(loss_of_a_full_link_sets_no_ceiling),
-	MODULE_TEST(W_comes_back_by_the_load),
-	MODULE_TEST(undo_gives_back_what_was_full),
-	MODULE_TEST(undo_renews_no_ceiling),
-	MODULE_TEST(ceiling_of_a_limited_flow_stays),
-	MODULE_TEST(ceiling_does_not_raise_W),
-	MODULE_TEST(ceiling_holds_at_once),
-	MODULE_TEST(ceiling_ends_with_T),
-	MODULE_TEST(a_ceiling_is_no_latency),
-};
-
-const struct tests loss_tests = { tests, ARRAY_SIZE(tests) };

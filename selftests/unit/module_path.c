@@ -7,7 +7,7 @@
 
 /* --- T --- */
 
-static void T_is_the_minimum_and_four_packets(void **state)
+TEST(T_is_the_minimum_and_four_packets)
 {
 	begin_known(.5);
 	assert_int_equal(flow()->T, RTT + DIV_ROUND_UP(4 * 1000000ULL * WIRE, 1250000000));
@@ -15,7 +15,7 @@ static void T_is_the_minimum_and_four_packets(void **state)
 }
 
 /* Of the slowest link; 4 x 1514 bytes last 485 us at 100 Mbit/s. */
-static void T_is_of_the_slowest_link(void **state)
+TEST(T_is_of_the_slowest_link)
 {
 	w.port.rate = hpccpp_rate_encode(100000000);
 	begin(.1);
@@ -28,7 +28,7 @@ static void T_is_of_the_slowest_link(void **state)
 }
 
 /* A port that tells of 16 flows: T is 105 us, and eta of B T / 16 is 7792 bytes. */
-static void share_is_told(void **state)
+TEST(share_is_told)
 {
 	begin_known(.95);
 	assert_int_equal(flow()->s.W_f, 0);
@@ -43,7 +43,7 @@ static void share_is_told(void **state)
 	assert_int_equal(flow()->s.W_f, 0);
 }
 
-static void T_may_be_fixed(void **state)
+TEST(T_may_be_fixed)
 {
 	knob("base_rtt_us", 77);
 	begin(.5);
@@ -56,7 +56,7 @@ static void T_may_be_fixed(void **state)
 	assert_int_equal(flow()->T, T_BASE);
 }
 
-static void T_follows_the_minimum(void **state)
+TEST(T_follows_the_minimum)
 {
 	begin_known(.5);
 	for (int i = 0; i < 9; i++)
@@ -71,7 +71,7 @@ static void T_follows_the_minimum(void **state)
 	}
 }
 
-static void T_is_bounded(void **state)
+TEST(T_is_bounded)
 {
 	w.tp.rtt_min = 5000000;
 	begin(.5);
@@ -86,7 +86,7 @@ static void begin_behind(u32 qlen)
 	assert_true(steered());
 }
 
-static void handshake_counts_without_its_queue(void **state)
+TEST(handshake_counts_without_its_queue)
 {
 	begin_behind(50000);
 	/* 49984 bytes, 39 us */
@@ -100,14 +100,14 @@ static void handshake_counts_without_its_queue(void **state)
 	assert_int_equal(flow()->T, T_BASE - 39);
 }
 
-static void queue_that_no_SYN_waited_in(void **state)
+TEST(queue_that_no_SYN_waited_in)
 {
 	begin_behind(RTT * 1250 + 64);
 	assert_int_equal(flow()->syn_queue, 0);
 	assert_int_equal(flow()->T, RTT);
 }
 
-static void queue_counts_until_there_is_none(void **state)
+TEST(queue_counts_until_there_is_none)
 {
 	begin_behind(50000);
 	submit(10);
@@ -119,7 +119,7 @@ static void queue_counts_until_there_is_none(void **state)
 }
 
 /* A queue longer than packets can have waited in is none of the handshake's. */
-static void queue_counts_until_it_is_too_long(void **state)
+TEST(queue_counts_until_it_is_too_long)
 {
 	begin_behind(50000);
 	submit(10);
@@ -130,7 +130,7 @@ static void queue_counts_until_it_is_too_long(void **state)
 }
 
 /* Only while the minimum is not over the handshake's. */
-static void queue_counts_for_the_handshakes_minimum(void **state)
+TEST(queue_counts_for_the_handshakes_minimum)
 {
 	begin_behind(50000);
 	w.tp.rtt_min = 101;
@@ -142,7 +142,7 @@ static void queue_counts_for_the_handshakes_minimum(void **state)
 }
 
 /* TCP counts no SYN-ACK: of a server nothing has left. */
-static void queue_of_a_servers_handshake(void **state)
+TEST(queue_of_a_servers_handshake)
 {
 	w.tp.segs_out = 0;
 	w.tp.segs_in = 2;
@@ -152,7 +152,7 @@ static void queue_of_a_servers_handshake(void **state)
 }
 
 /* Other packets may have been first. */
-static void queue_counts_for_a_SYN_only(void **state)
+TEST(queue_counts_for_a_SYN_only)
 {
 	w.tp.segs_out = 2;
 	begin_behind(50000);
@@ -160,7 +160,7 @@ static void queue_counts_for_a_SYN_only(void **state)
 	assert_int_equal(flow()->T, RTT);
 }
 
-static void longest_queue_is_of_bytes(void **state)
+TEST(longest_queue_is_of_bytes)
 {
 	struct hpccpp_int rec[2];
 
@@ -176,7 +176,7 @@ static void longest_queue_is_of_bytes(void **state)
 /* --- min(B) --- */
 
 /* A link that is slower is believed when it has been heard of twice, within a round trip. */
-static void slower_link_counts_at_once(void **state)
+TEST(slower_link_counts_at_once)
 {
 	struct hpccpp_int rec[2];
 	u32 commits;
@@ -202,7 +202,7 @@ static void slower_link_counts_at_once(void **state)
 	assert_int_equal(flow()->p.W_max, W_INIT / 10 + W_INIT / 80);
 }
 
-static void slower_link_is_forgotten(void **state)
+TEST(slower_link_is_forgotten)
 {
 	struct hpccpp_int rec[2];
 
@@ -221,7 +221,7 @@ static void slower_link_is_forgotten(void **state)
 
 /* --- The parameters --- */
 
-static void W_max_is_an_eighth_more(void **state)
+TEST(W_max_is_an_eighth_more)
 {
 	begin_known(.1);
 	assert_int_equal(flow()->p.W_max, W_MOST);
@@ -231,7 +231,7 @@ static void W_max_is_an_eighth_more(void **state)
 	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-static void W_min_is_a_sixteenth_of_a_packet(void **state)
+TEST(W_min_is_a_sixteenth_of_a_packet)
 {
 	begin(.5);
 	assert_int_equal(flow()->p.W_min, WIRE / 16);
@@ -248,14 +248,14 @@ static void W_min_is_a_sixteenth_of_a_packet(void **state)
 }
 
 /* 1 Mbit/s, for 10 ms */
-static void W_min_of_a_long_path(void **state)
+TEST(W_min_of_a_long_path)
 {
 	knob("base_rtt_us", 10000);
 	begin(.5);
 	assert_int_equal(flow()->p.W_min, 1250);
 }
 
-static void eta_and_stages_are_knobs(void **state)
+TEST(eta_and_stages_are_knobs)
 {
 	knob("eta", 80);
 	knob("max_stage", 3);
@@ -264,7 +264,7 @@ static void eta_and_stages_are_knobs(void **state)
 	assert_int_equal(flow()->p.max_stage, 3);
 }
 
-static void W_ai_by_the_rule_of_thumb(void **state)
+TEST(W_ai_by_the_rule_of_thumb)
 {
 	begin_known(.5);
 	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 6400);
@@ -288,7 +288,7 @@ static void W_ai_by_the_rule_of_thumb(void **state)
 	assert_int_equal(flow()->p.W_ai, 777);
 }
 
-static void W_ai_is_12_thousandths_of_a_packet(void **state)
+TEST(W_ai_is_12_thousandths_of_a_packet)
 {
 	knob("flows", 1000);
 	begin_known(.5);
@@ -324,7 +324,7 @@ static void one_ack(double load)
 	submit(1);
 }
 
-static void W_c_is_set_once_in_a_round_trip(void **state)
+TEST(W_c_is_set_once_in_a_round_trip)
 {
 	u32 commits;
 
@@ -358,7 +358,7 @@ static u32 acks_until_commit(void)
 	return n;
 }
 
-static void hold_after_a_decrease(void **state)
+TEST(hold_after_a_decrease)
 {
 	u32 hold;
 
@@ -372,7 +372,7 @@ static void hold_after_a_decrease(void **state)
 	assert_int_equal(acks_until_commit(), 40 + hold / MSS);
 }
 
-static void no_hold_without_load(void **state)
+TEST(no_hold_without_load)
 {
 	pipe_of_40();
 	knob("hold", 50);
@@ -381,7 +381,7 @@ static void no_hold_without_load(void **state)
 	assert_int_equal(flow()->last_update_seq, w.commit_nxt);
 }
 
-static void hold_counts_what_is_in_flight(void **state)
+TEST(hold_counts_what_is_in_flight)
 {
 	pipe_of_40();
 	knob("hold", 100);
@@ -392,7 +392,7 @@ static void hold_counts_what_is_in_flight(void **state)
 }
 
 /* What was to be waited for at another path's rate is not waited for. */
-static void wait_is_bounded_by_W_max(void **state)
+TEST(wait_is_bounded_by_W_max)
 {
 	pipe_of_40();
 	flow()->last_update_seq = w.tp.snd_nxt + 100000000;
@@ -405,7 +405,7 @@ static void wait_is_bounded_by_W_max(void **state)
  * Lines 22 and 24, bounds of W and of cwnd hold for whatever comes: kernel_trace() looks
  * at each update.
  */
-static void whatever_comes(void **state)
+TEST(whatever_comes)
 {
 	u32 seed = 1, updates = 0;
 
@@ -443,7 +443,7 @@ static void whatever_comes(void **state)
 
 /* --- cwnd and pacing --- */
 
-static void cwnd_is_W_in_packets_and_one(void **state)
+TEST(cwnd_is_W_in_packets_and_one)
 {
 	begin_known(.5);
 	flow()->s.W = 10 * WIRE;
@@ -462,7 +462,7 @@ static void cwnd_is_W_in_packets_and_one(void **state)
 }
 
 /* TCP paces payload, also under fq, by departure times; R is of the wire. */
-static void pacing_is_of_payload(void **state)
+TEST(pacing_is_of_payload)
 {
 	begin_known(.5);
 	assert_int_equal(w.sk->sk_pacing_rate, flow()->R * (MSS - 16) / WIRE);
@@ -475,7 +475,7 @@ static void pacing_is_of_payload(void **state)
 	assert_int_equal(w.sk->sk_pacing_rate, 5000);
 }
 
-static void fq_stays_fq(void **state)
+TEST(fq_stays_fq)
 {
 	w.sk->sk_pacing_status = SK_PACING_FQ;
 	begin_known(.5);
@@ -483,7 +483,7 @@ static void fq_stays_fq(void **state)
 }
 
 /* Between what goes out in 122 us and the kernel's own millisecond */
-static void what_waits_in_the_device_is_a_part_of_T(void **state)
+TEST(what_waits_in_the_device_is_a_part_of_T)
 {
 	begin_known(.5);
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
@@ -504,7 +504,7 @@ static u16 burst(void)
 	return w.sk->sk_gso_max_segs;
 }
 
-static void a_burst_is_at_most_a_16th_of_W(void **state)
+TEST(a_burst_is_at_most_a_16th_of_W)
 {
 	begin_known(.5);
 	flow()->s.W = 16 * 9 * WIRE;
@@ -518,7 +518,7 @@ static void a_burst_is_at_most_a_16th_of_W(void **state)
 	assert_int_equal(burst(), 1);
 }
 
-static void a_burst_is_no_more_than_the_device_takes(void **state)
+TEST(a_burst_is_no_more_than_the_device_takes)
 {
 	w.sk->sk_gso_max_segs = 4;
 	begin_known(.5);
@@ -536,7 +536,7 @@ static void a_burst_is_no_more_than_the_device_takes(void **state)
 }
 
 /* Routes come and go, of devices that take what we have set already. */
-static void another_routes_limit_may_be_ours(void **state)
+TEST(another_routes_limit_may_be_ours)
 {
 	struct dst_entry routes[2];
 
@@ -558,7 +558,7 @@ static void another_routes_limit_may_be_ours(void **state)
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 }
 
-static void bursts_are_the_devices_again(void **state)
+TEST(bursts_are_the_devices_again)
 {
 	begin_known(.5);
 	flow()->s.W = 16 * 9 * WIRE;
@@ -577,7 +577,7 @@ static void idle(u32 T)
 	pass(T * T_BASE);
 }
 
-static void idle_flow_probes(void **state)
+TEST(idle_flow_probes)
 {
 	knob("probe", 10);
 	begin_known(.5);
@@ -598,7 +598,7 @@ static void idle_flow_probes(void **state)
 }
 
 /* The first packet of a probe has its size before TCP tells that it leaves. */
-static void probe_begins_with_one_segment(void **state)
+TEST(probe_begins_with_one_segment)
 {
 	begin_known(.5);
 	flow()->s.W = 16 * 9 * WIRE;
@@ -617,7 +617,7 @@ static void probe_begins_with_one_segment(void **state)
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 }
 
-static void probe_is_off(void **state)
+TEST(probe_is_off)
 {
 	begin_known(.5);
 	idle(100000);
@@ -626,7 +626,7 @@ static void probe_is_off(void **state)
 }
 
 /* All that is out is lost: what is sent again is the first in flight. */
-static void flow_with_packets_out_does_not_probe(void **state)
+TEST(flow_with_packets_out_does_not_probe)
 {
 	knob("probe", 10);
 	begin_known(.5);
@@ -656,7 +656,7 @@ static void probe(double load)
 }
 
 /* With the load of others and its own the link would have .95 and 1. */
-static void probe_that_finds_a_full_link(void **state)
+TEST(probe_that_finds_a_full_link)
 {
 	probe(.95);
 	ack(2);
@@ -669,7 +669,7 @@ static void probe_that_finds_a_full_link(void **state)
 }
 
 /* What was in the probe was all there is: it adds no load. */
-static void probe_of_all_there_is(void **state)
+TEST(probe_of_all_there_is)
 {
 	probe(.95);
 	w.tp.send_head = NULL;
@@ -678,7 +678,7 @@ static void probe_of_all_there_is(void **state)
 	assert_true(flow()->s.W_c > W_INIT * .9);
 }
 
-static void probe_without_an_answer(void **state)
+TEST(probe_without_an_answer)
 {
 	probe(.95);
 	w.mail->gen--;
@@ -691,7 +691,7 @@ static void probe_without_an_answer(void **state)
 }
 
 /* While it probes W_c stays as it is; an ordinary flow would have set it. */
-static void bound_ends_a_probe(void **state)
+TEST(bound_ends_a_probe)
 {
 	struct hpccpp_int bound = { .U = 32 };
 
@@ -701,52 +701,3 @@ static void bound_ends_a_probe(void **state)
 	assert_int_equal(flow()->probing, 0);
 	assert_int_equal(flow()->s.W_c, W_INIT);
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(T_is_the_minimum_and_four_packets),
-	MODULE_TEST(T_is_of_the_slowest_link),
-	MODULE_TEST(share_is_told),
-	MODULE_TEST(T_may_be_fixed),
-	MODULE_TEST(T_follows_the_minimum),
-	MODULE_TEST(T_is_bounded),
-	MODULE_TEST(handshake_counts_without_its_queue),
-	MODULE_TEST(queue_that_no_SYN_waited_in),
-	MODULE_TEST(queue_counts_until_there_is_none),
-	MODULE_TEST(queue_counts_until_it_is_too_long),
-	MODULE_TEST(queue_counts_for_the_handshakes_minimum),
-	MODULE_TEST(queue_of_a_servers_handshake),
-	MODULE_TEST(queue_counts_for_a_SYN_only),
-	MODULE_TEST(longest_queue_is_of_bytes),
-	MODULE_TEST(slower_link_counts_at_once),
-	MODULE_TEST(slower_link_is_forgotten),
-	MODULE_TEST(W_max_is_an_eighth_more),
-	MODULE_TEST(W_min_is_a_sixteenth_of_a_packet),
-	MODULE_TEST(W_min_of_a_long_path),
-	MODULE_TEST(eta_and_stages_are_knobs),
-	MODULE_TEST(W_ai_by_the_rule_of_thumb),
-	MODULE_TEST(W_ai_is_12_thousandths_of_a_packet),
-	MODULE_TEST(W_c_is_set_once_in_a_round_trip),
-	MODULE_TEST(hold_after_a_decrease),
-	MODULE_TEST(no_hold_without_load),
-	MODULE_TEST(hold_counts_what_is_in_flight),
-	MODULE_TEST(wait_is_bounded_by_W_max),
-	MODULE_TEST(whatever_comes),
-	MODULE_TEST(cwnd_is_W_in_packets_and_one),
-	MODULE_TEST(pacing_is_of_payload),
-	MODULE_TEST(fq_stays_fq),
-	MODULE_TEST(what_waits_in_the_device_is_a_part_of_T),
-	MODULE_TEST(a_burst_is_at_most_a_16th_of_W),
-	MODULE_TEST(a_burst_is_no_more_than_the_device_takes),
-	MODULE_TEST(another_routes_limit_may_be_ours),
-	MODULE_TEST(bursts_are_the_devices_again),
-	MODULE_TEST(idle_flow_probes),
-	MODULE_TEST(probe_begins_with_one_segment),
-	MODULE_TEST(probe_is_off),
-	MODULE_TEST(flow_with_packets_out_does_not_probe),
-	MODULE_TEST(probe_that_finds_a_full_link),
-	MODULE_TEST(probe_of_all_there_is),
-	MODULE_TEST(probe_without_an_answer),
-	MODULE_TEST(bound_ends_a_probe),
-};
-
-const struct tests path_tests = { tests, ARRAY_SIZE(tests) };

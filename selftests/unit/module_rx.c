@@ -39,7 +39,7 @@ static void hear(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value)
 }
 
 /* The receiver has a W of its own, which its next window tells. */
-static void pause_changes_no_W_of_a_receiver(void **state)
+TEST(pause_changes_no_W_of_a_receiver)
 {
 	u32 W, calls;
 
@@ -55,7 +55,7 @@ static void pause_changes_no_W_of_a_receiver(void **state)
 	assert_int_equal(w.calls, calls);
 }
 
-static void agent_is_told_what_W_depends_on(void **state)
+TEST(agent_is_told_what_W_depends_on)
 {
 	u32 calls;
 
@@ -93,7 +93,7 @@ static void agent_is_told_what_W_depends_on(void **state)
 	assert_int_equal(w.calls, calls + 6);
 }
 
-static void agent_without_receivers_is_not_told(void **state)
+TEST(agent_without_receivers_is_not_told)
 {
 	begin_known(.5);
 	fill();
@@ -101,7 +101,7 @@ static void agent_without_receivers_is_not_told(void **state)
 	assert_int_equal(w.calls, w.announced);
 }
 
-static void agent_that_has_gone_is_not_told(void **state)
+TEST(agent_that_has_gone_is_not_told)
 {
 	u32 calls;
 
@@ -115,7 +115,7 @@ static void agent_that_has_gone_is_not_told(void **state)
 	assert_int_equal(w.calls, calls);
 }
 
-static void agent_is_told_of_a_fallback(void **state)
+TEST(agent_is_told_of_a_fallback)
 {
 	begin_told();
 	pass(9 * T_BASE);
@@ -125,7 +125,7 @@ static void agent_is_told_of_a_fallback(void **state)
 	assert_int_equal(flow()->told, 0);
 }
 
-static void window_is_obeyed(void **state)
+TEST(window_is_obeyed)
 {
 	begin_told();
 	hear(HPCCPP_WINDOW_N, 1, 50000, 0);
@@ -143,7 +143,7 @@ static void window_is_obeyed(void **state)
 	assert_int_equal(w.told[0], HPCCPP_CALL_TELL);
 }
 
-static void window_is_bounded(void **state)
+TEST(window_is_bounded)
 {
 	begin_told();
 	hear(HPCCPP_WINDOW_N, 1, 10000000, 0);
@@ -153,7 +153,7 @@ static void window_is_bounded(void **state)
 }
 
 /* One of no request is of no W of ours: it cannot raise it. */
-static void window_without_serial_cannot_raise_W(void **state)
+TEST(window_without_serial_cannot_raise_W)
 {
 	begin_told();
 	flow()->s.W = 60000;
@@ -163,7 +163,7 @@ static void window_without_serial_cannot_raise_W(void **state)
 	assert_near(flow()->s.W, 30000, 1000);
 }
 
-static void window_before_the_request_cannot_raise_W(void **state)
+TEST(window_before_the_request_cannot_raise_W)
 {
 	begin_known(.5);
 	flow()->s.W = 60000;
@@ -172,7 +172,7 @@ static void window_before_the_request_cannot_raise_W(void **state)
 }
 
 /* The receiver has not heard of a decrease: its window cannot raise W until it has. */
-static void window_after_a_decrease_cannot_raise_W(void **state)
+TEST(window_after_a_decrease_cannot_raise_W)
 {
 	u32 W, calls;
 
@@ -209,7 +209,7 @@ static void window_after_a_decrease_cannot_raise_W(void **state)
 }
 
 /* A flow that the agent has not told of windows is not told by a decrease either. */
-static void decrease_of_a_flow_without_windows(void **state)
+TEST(decrease_of_a_flow_without_windows)
 {
 	begin_known(.5);
 	fill();
@@ -219,7 +219,7 @@ static void decrease_of_a_flow_without_windows(void **state)
 	assert_int_equal(w.calls, w.announced);
 }
 
-static void flow_enters_with_its_cwnd(void **state)
+TEST(flow_enters_with_its_cwnd)
 {
 	begin(-1);
 	w.mail->rx = 1;
@@ -241,7 +241,7 @@ static void flow_enters_with_its_cwnd(void **state)
 }
 
 /* One B alone does not change a path that is known. */
-static void B_counts_when_it_is_told_twice(void **state)
+TEST(B_counts_when_it_is_told_twice)
 {
 	begin_told();
 	hear(HPCCPP_WINDOW_B, 1, 50000, RATE_1G);
@@ -258,7 +258,7 @@ static void B_counts_when_it_is_told_twice(void **state)
 	assert_int_equal(flow()->min_B, 125000000);
 }
 
-static void U_is_told(void **state)
+TEST(U_is_told)
 {
 	u32 N;
 
@@ -270,7 +270,7 @@ static void U_is_told(void **state)
 	assert_int_equal(flow()->N, N);
 }
 
-static void flows_are_told(void **state)
+TEST(flows_are_told)
 {
 	knob("flows", 0);
 	begin_told();
@@ -280,7 +280,7 @@ static void flows_are_told(void **state)
 }
 
 /* No round trip was as short as T and the queue of now: the SYN's queue was not there. */
-static void U_tells_that_no_SYN_waited(void **state)
+TEST(U_tells_that_no_SYN_waited)
 {
 	begin_told();
 	flow()->syn_rtt = 1000;
@@ -301,7 +301,7 @@ static void U_tells_that_no_SYN_waited(void **state)
 }
 
 /* Lines 22 and 24 in the round trips of windows, and that stages begin anew */
-static void windows_commit_once_in_a_round_trip(void **state)
+TEST(windows_commit_once_in_a_round_trip)
 {
 	u32 commits;
 
@@ -333,7 +333,7 @@ static void round_trips_of(u32 rtt, u32 U, u32 n)
 }
 
 /* A queue at a link that U says is not loaded is none that lasts: all of it counts. */
-static void windows_may_be_blind(void **state)
+TEST(windows_may_be_blind)
 {
 	begin_told();
 	round_trips_of(105 + 19, 128, 20);
@@ -349,7 +349,7 @@ static void windows_may_be_blind(void **state)
 	assert_int_equal(counter("blind"), 1);
 }
 
-static void windows_of_loaded_links_are_not_blind(void **state)
+TEST(windows_of_loaded_links_are_not_blind)
 {
 	begin_told();
 	round_trips_of(1000, 250, 20);
@@ -357,7 +357,7 @@ static void windows_of_loaded_links_are_not_blind(void **state)
 }
 
 /* Nothing is new: neither is used again. */
-static void window_is_used_once(void **state)
+TEST(window_is_used_once)
 {
 	begin_told();
 	hear(HPCCPP_WINDOW_N, 1, 50000, 0);
@@ -365,28 +365,3 @@ static void window_is_used_once(void **state)
 	assert_int_equal(counter("windows"), 1);
 	assert_int_equal(flow()->silent, 1);
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(agent_is_told_what_W_depends_on),
-	MODULE_TEST(agent_without_receivers_is_not_told),
-	MODULE_TEST(agent_that_has_gone_is_not_told),
-	MODULE_TEST(agent_is_told_of_a_fallback),
-	MODULE_TEST(window_is_obeyed),
-	MODULE_TEST(window_is_bounded),
-	MODULE_TEST(window_without_serial_cannot_raise_W),
-	MODULE_TEST(window_before_the_request_cannot_raise_W),
-	MODULE_TEST(window_after_a_decrease_cannot_raise_W),
-	MODULE_TEST(decrease_of_a_flow_without_windows),
-	MODULE_TEST(flow_enters_with_its_cwnd),
-	MODULE_TEST(B_counts_when_it_is_told_twice),
-	MODULE_TEST(U_is_told),
-	MODULE_TEST(flows_are_told),
-	MODULE_TEST(U_tells_that_no_SYN_waited),
-	MODULE_TEST(windows_commit_once_in_a_round_trip),
-	MODULE_TEST(pause_changes_no_W_of_a_receiver),
-	MODULE_TEST(windows_may_be_blind),
-	MODULE_TEST(windows_of_loaded_links_are_not_blind),
-	MODULE_TEST(window_is_used_once),
-};
-
-const struct tests rx_tests = { tests, ARRAY_SIZE(tests) };

@@ -30,7 +30,7 @@ static void begin_with_bursts(void)
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 }
 
-static void reno_has_the_devices_bursts(void **state)
+TEST(reno_has_the_devices_bursts)
 {
 	begin_with_bursts();
 	pass(100 * T_BASE);
@@ -40,7 +40,7 @@ static void reno_has_the_devices_bursts(void **state)
 }
 
 /* What another route brings stays. */
-static void who_follows_has_the_new_devices_bursts(void **state)
+TEST(who_follows_has_the_new_devices_bursts)
 {
 	begin_with_bursts();
 	w.sk->sk_gso_max_segs = 1;
@@ -58,7 +58,7 @@ static void set_window(u32 packets)
 	assert_int_equal(w.tp.snd_cwnd, packets + 1);
 }
 
-static void silence_of_time_needs_acks(void **state)
+TEST(silence_of_time_needs_acks)
 {
 	begin_known(.5);
 	pass(100 * T_BASE);
@@ -69,7 +69,7 @@ static void silence_of_time_needs_acks(void **state)
 }
 
 /* The ACK of a FIN, which comes long after that of the last data */
-static void silence_needs_what_is_in_flight(void **state)
+TEST(silence_needs_what_is_in_flight)
 {
 	begin_known(.5);
 	silent_acks(3);
@@ -82,7 +82,7 @@ static void silence_needs_what_is_in_flight(void **state)
 	assert_true(steered());
 }
 
-static void silence_of_acks_needs_time(void **state)
+TEST(silence_of_acks_needs_time)
 {
 	begin_known(.5);
 	pass(8 * T_BASE);
@@ -93,7 +93,7 @@ static void silence_of_acks_needs_time(void **state)
 	assert_fallback();
 }
 
-static void silence_is_in_round_trips_of_tcp(void **state)
+TEST(silence_is_in_round_trips_of_tcp)
 {
 	begin_known(.5);
 	w.tp.srtt_us = 300 << 3;
@@ -106,7 +106,7 @@ static void silence_is_in_round_trips_of_tcp(void **state)
 }
 
 /* However short a time: 256 ACKs, for a flow of a small window */
-static void many_acks_are_silence(void **state)
+TEST(many_acks_are_silence)
 {
 	begin_known(.5);
 	set_window(63);
@@ -117,7 +117,7 @@ static void many_acks_are_silence(void **state)
 }
 
 /* Four windows, for one of a large window */
-static void four_windows_are_silence(void **state)
+TEST(four_windows_are_silence)
 {
 	begin_known(.5);
 	set_window(80);
@@ -127,7 +127,7 @@ static void four_windows_are_silence(void **state)
 	assert_fallback();
 }
 
-static void news_end_silence(void **state)
+TEST(news_end_silence)
 {
 	begin_known(.5);
 	set_window(63);
@@ -140,7 +140,7 @@ static void news_end_silence(void **state)
 	assert_true(steered());
 }
 
-static void recovery_is_no_silence(void **state)
+TEST(recovery_is_no_silence)
 {
 	begin_known(.5);
 	fill();
@@ -154,7 +154,7 @@ static void recovery_is_no_silence(void **state)
 }
 
 /* Nor do its ACKs count when it is over. Disorder ends no silence. */
-static void recovery_was_no_silence(void **state)
+TEST(recovery_was_no_silence)
 {
 	begin_known(.5);
 	fill();
@@ -170,7 +170,7 @@ static void recovery_was_no_silence(void **state)
 	assert_fallback();
 }
 
-static void idling_is_no_silence(void **state)
+TEST(idling_is_no_silence)
 {
 	begin_known(.5);
 	ack(w.tp.packets_out);
@@ -183,7 +183,7 @@ static void idling_is_no_silence(void **state)
 }
 
 /* A record that is of no use is none. */
-static void useless_news_are_silence(void **state)
+TEST(useless_news_are_silence)
 {
 	struct hpccpp_int rec = { .link = 9, .rate = 1, .ts = 5 };
 
@@ -199,7 +199,7 @@ static void useless_news_are_silence(void **state)
 }
 
 /* Reno goes on from the window that there is, and from no earlier decrease. */
-static void reno_begins_where_telemetry_ends(void **state)
+TEST(reno_begins_where_telemetry_ends)
 {
 	begin_known(.5);
 	w.tp.snd_ssthresh = 7;
@@ -221,7 +221,7 @@ static void reno_begins_where_telemetry_ends(void **state)
 }
 
 /* The agent may be gone, and another there: the flow is announced anew. */
-static void silent_agent_is_left(void **state)
+TEST(silent_agent_is_left)
 {
 	begin_known(.5);
 	assert_int_equal(w.announced, 1);
@@ -239,7 +239,7 @@ static void silent_agent_is_left(void **state)
 	assert_int_equal(w.announced, 2);
 }
 
-static void first_record_ends_silence(void **state)
+TEST(first_record_ends_silence)
 {
 	begin_known(.5);
 	set_window(20);
@@ -265,7 +265,7 @@ static void first_record_ends_silence(void **state)
 }
 
 /* Nor is it when it has sent little, and TCP has taken back what it knew of loss. */
-static void returning_flow_is_not_new(void **state)
+TEST(returning_flow_is_not_new)
 {
 	begin(.5);
 	flow()->s.W = 20 * WIRE;
@@ -309,7 +309,7 @@ static void begin_at_most(void)
 }
 
 /* Four slow round trips, and the window is half of what it was. */
-static void a_slow_flow_looks(void **state)
+TEST(a_slow_flow_looks)
 {
 	begin_at_most();
 	rounds(3, SLOW + 1, .5, 0);
@@ -334,7 +334,7 @@ static void look(u32 slow, u32 first, u32 second, u32 third)
 }
 
 /* T is what a round trip takes, and W is what the load with half of it leaves. */
-static void what_stays_is_latency(void **state)
+TEST(what_stays_is_latency)
 {
 	begin_at_most();
 	look(200, 210, 190, 200);
@@ -352,7 +352,7 @@ static void what_stays_is_latency(void **state)
 }
 
 /* Half of what T did not explain, and a microsecond, three times: it is a queue. */
-static void what_goes_is_a_queue(void **state)
+TEST(what_goes_is_a_queue)
 {
 	begin_at_most();
 	look(205, 205, 205, 154);
@@ -369,7 +369,7 @@ static void what_goes_is_a_queue(void **state)
 	assert_int_equal(w.mail->key, flow()->key);
 }
 
-static void half_of_it_may_be_chance(void **state)
+TEST(half_of_it_may_be_chance)
 {
 	begin_at_most();
 	look(205, 205, 205, 155);
@@ -377,7 +377,7 @@ static void half_of_it_may_be_chance(void **state)
 	assert_int_equal(flow()->T, 155);
 }
 
-static void a_queue_is_found_three_times(void **state)
+TEST(a_queue_is_found_three_times)
 {
 	begin_at_most();
 	look(205, 205, T_BASE, T_BASE);
@@ -389,7 +389,7 @@ static void a_queue_is_found_three_times(void **state)
 }
 
 /* What was in flight comes first, and then the queue drains. */
-static void the_third_round_trip_is_looked_at(void **state)
+TEST(the_third_round_trip_is_looked_at)
 {
 	begin_at_most();
 	look(205, T_BASE, T_BASE, 205);
@@ -397,7 +397,7 @@ static void the_third_round_trip_is_looked_at(void **state)
 }
 
 /* The shortest of the slow round trips is what the look is compared with. */
-static void a_queue_was_there_all_the_time(void **state)
+TEST(a_queue_was_there_all_the_time)
 {
 	begin_at_most();
 	rounds(2, 205, .5, 0);
@@ -409,7 +409,7 @@ static void a_queue_was_there_all_the_time(void **state)
 }
 
 /* In the first of them the queue may have grown. */
-static void a_queue_that_grows(void **state)
+TEST(a_queue_that_grows)
 {
 	begin_at_most();
 	rounds(1, 155, .5, 0);
@@ -419,7 +419,7 @@ static void a_queue_that_grows(void **state)
 }
 
 /* T that has become longer than they were explains them. */
-static void a_longer_path_ends_a_look(void **state)
+TEST(a_longer_path_ends_a_look)
 {
 	begin_at_most();
 	rounds(6, 205, .5, 0);
@@ -431,7 +431,7 @@ static void a_longer_path_ends_a_look(void **state)
 }
 
 /* A round trip without packets that could tell leaves it. */
-static void few_packets_end_a_look(void **state)
+TEST(few_packets_end_a_look)
 {
 	begin_at_most();
 	rounds(4, 205, .5, 0);
@@ -443,7 +443,7 @@ static void few_packets_end_a_look(void **state)
 }
 
 /* Links that fill meanwhile, and loss, say enough. */
-static void load_ends_a_look(void **state)
+TEST(load_ends_a_look)
 {
 	begin_at_most();
 	rounds(5, 205, .5, 0);
@@ -454,7 +454,7 @@ static void load_ends_a_look(void **state)
 	assert_int_equal(flow()->T, T_BASE);
 }
 
-static void loss_ends_a_look(void **state)
+TEST(loss_ends_a_look)
 {
 	begin_at_most();
 	rounds(5, 205, .5, 0);
@@ -464,7 +464,7 @@ static void loss_ends_a_look(void **state)
 }
 
 /* 12480 bytes last 9984 ns at 10 Gbit/s: that is no latency. */
-static void told_queue_is_no_latency(void **state)
+TEST(told_queue_is_no_latency)
 {
 	begin_at_most();
 	rounds(6, 205, .5, 0);
@@ -473,7 +473,7 @@ static void told_queue_is_no_latency(void **state)
 }
 
 /* TCP's minimum is of 300 s, and then it is that of the longer path. */
-static void minimum_with_latency_in_it(void **state)
+TEST(minimum_with_latency_in_it)
 {
 	begin_at_most();
 	look(200, 200, 200, 200);
@@ -485,7 +485,7 @@ static void minimum_with_latency_in_it(void **state)
 }
 
 /* T is less again, by what has gone in all of four round trips. */
-static void latency_goes(void **state)
+TEST(latency_goes)
 {
 	begin_at_most();
 	look(200, 200, 200, 200);
@@ -511,7 +511,7 @@ static void latency_goes(void **state)
 }
 
 /* A queue only makes round trips longer: shorter ones count beside it. */
-static void latency_goes_at_a_full_link(void **state)
+TEST(latency_goes_at_a_full_link)
 {
 	begin_at_most();
 	look(200, 200, 200, 200);
@@ -519,7 +519,7 @@ static void latency_goes_at_a_full_link(void **state)
 	assert_int_equal(flow()->T, 130);
 }
 
-static void three_sixteenths_are_explained(void **state)
+TEST(three_sixteenths_are_explained)
 {
 	begin_at_most();
 	rounds(20, SLOW, .5, 0);
@@ -528,7 +528,7 @@ static void three_sixteenths_are_explained(void **state)
 }
 
 /* The mean of a round trip counts. */
-static void mean_delay_counts(void **state)
+TEST(mean_delay_counts)
 {
 	begin_at_most();
 	for (int i = 0; i < 20; i++) {
@@ -543,7 +543,7 @@ static void mean_delay_counts(void **state)
 	assert_int_equal(flow()->T, T_BASE);
 }
 
-static void a_short_round_trip_begins_anew(void **state)
+TEST(a_short_round_trip_begins_anew)
 {
 	begin_at_most();
 	rounds(3, SLOW + 1, .5, 0);
@@ -554,7 +554,7 @@ static void a_short_round_trip_begins_anew(void **state)
 }
 
 /* 12480 bytes last 9984 ns at 10 Gbit/s. */
-static void told_queues_explain(void **state)
+TEST(told_queues_explain)
 {
 	begin_at_most();
 	rounds(20, SLOW + 9, .5, 12480);
@@ -563,7 +563,7 @@ static void told_queues_explain(void **state)
 	assert_int_equal(flow()->looking, 1);
 }
 
-static void loaded_links_explain(void **state)
+TEST(loaded_links_explain)
 {
 	begin_at_most();
 	for (int i = 0; i < 20; i++) {
@@ -577,7 +577,7 @@ static void loaded_links_explain(void **state)
 }
 
 /* Not T, but the algorithm has set W: by a seventh less than T allows */
-static void a_smaller_window_explains(void **state)
+TEST(a_smaller_window_explains)
 {
 	begin_known(.5);
 	for (int i = 0; i < 20; i++) {
@@ -589,7 +589,7 @@ static void a_smaller_window_explains(void **state)
 }
 
 /* A round trip at whose begin W was smaller says nothing of W as it is. */
-static void W_was_as_large_for_the_round_trip(void **state)
+TEST(W_was_as_large_for_the_round_trip)
 {
 	begin_at_most();
 	flow()->s.W_c = W_MOST / 2;
@@ -603,7 +603,7 @@ static void W_was_as_large_for_the_round_trip(void **state)
 	assert_int_equal(flow()->off_rounds, 1);
 }
 
-static void T_that_is_given_is_not_learned(void **state)
+TEST(T_that_is_given_is_not_learned)
 {
 	begin_at_most();
 	knob("base_rtt_us", T_BASE);
@@ -616,7 +616,7 @@ static void T_that_is_given_is_not_learned(void **state)
 }
 
 /* A packet alone waits for the receiver's delayed ACK: 4 do not. */
-static void few_in_flight_wait_for_the_receiver(void **state)
+TEST(few_in_flight_wait_for_the_receiver)
 {
 	begin_at_most();
 	ack(w.tp.packets_out);
@@ -643,7 +643,7 @@ static void blind_flow(void)
 }
 
 /* A blind flow is Reno's as long as the links that are told of have room. */
-static void blind_flow_stays_with_reno(void **state)
+TEST(blind_flow_stays_with_reno)
 {
 	blind_flow();
 	for (int i = 0; i < 100; i++)
@@ -652,7 +652,7 @@ static void blind_flow_stays_with_reno(void **state)
 	assert_int_equal(counter("enter"), 1);
 }
 
-static void blind_flow_returns_after_a_loaded_round_trip(void **state)
+TEST(blind_flow_returns_after_a_loaded_round_trip)
 {
 	blind_flow();
 	/* what was in flight at the fallback says nothing */
@@ -665,7 +665,7 @@ static void blind_flow_returns_after_a_loaded_round_trip(void **state)
 }
 
 /* More than 2 GiB without telemetry: that round trip is long over. */
-static void blind_flow_after_long_silence(void **state)
+TEST(blind_flow_after_long_silence)
 {
 	blind_flow();
 	w.tp.snd_una += 1U << 31;
@@ -676,7 +676,7 @@ static void blind_flow_after_long_silence(void **state)
 }
 
 /* One record with room in a round trip: it was not loaded. */
-static void blind_flow_needs_a_whole_round_trip(void **state)
+TEST(blind_flow_needs_a_whole_round_trip)
 {
 	blind_flow();
 	for (int i = 0; i < 400; i++) {
@@ -690,7 +690,7 @@ static void blind_flow_needs_a_whole_round_trip(void **state)
 }
 
 /* A bound is of no link, and so not of one that is loaded. */
-static void bound_is_no_loaded_link(void **state)
+TEST(bound_is_no_loaded_link)
 {
 	struct hpccpp_int bound = { .U = 64 };
 
@@ -704,55 +704,3 @@ static void bound_is_no_loaded_link(void **state)
 	assert_int_equal(flow()->s.U, flow()->p.eta);
 	assert_false(steered());
 }
-
-static const struct CMUnitTest tests[] = {
-	MODULE_TEST(reno_has_the_devices_bursts),
-	MODULE_TEST(who_follows_has_the_new_devices_bursts),
-	MODULE_TEST(silence_of_time_needs_acks),
-	MODULE_TEST(silence_needs_what_is_in_flight),
-	MODULE_TEST(silence_of_acks_needs_time),
-	MODULE_TEST(silence_is_in_round_trips_of_tcp),
-	MODULE_TEST(many_acks_are_silence),
-	MODULE_TEST(four_windows_are_silence),
-	MODULE_TEST(news_end_silence),
-	MODULE_TEST(recovery_is_no_silence),
-	MODULE_TEST(recovery_was_no_silence),
-	MODULE_TEST(idling_is_no_silence),
-	MODULE_TEST(useless_news_are_silence),
-	MODULE_TEST(reno_begins_where_telemetry_ends),
-	MODULE_TEST(silent_agent_is_left),
-	MODULE_TEST(first_record_ends_silence),
-	MODULE_TEST(returning_flow_is_not_new),
-	MODULE_TEST(a_slow_flow_looks),
-	MODULE_TEST(what_stays_is_latency),
-	MODULE_TEST(what_goes_is_a_queue),
-	MODULE_TEST(half_of_it_may_be_chance),
-	MODULE_TEST(a_queue_is_found_three_times),
-	MODULE_TEST(the_third_round_trip_is_looked_at),
-	MODULE_TEST(a_queue_was_there_all_the_time),
-	MODULE_TEST(a_queue_that_grows),
-	MODULE_TEST(a_longer_path_ends_a_look),
-	MODULE_TEST(few_packets_end_a_look),
-	MODULE_TEST(load_ends_a_look),
-	MODULE_TEST(loss_ends_a_look),
-	MODULE_TEST(told_queue_is_no_latency),
-	MODULE_TEST(minimum_with_latency_in_it),
-	MODULE_TEST(latency_goes),
-	MODULE_TEST(latency_goes_at_a_full_link),
-	MODULE_TEST(three_sixteenths_are_explained),
-	MODULE_TEST(mean_delay_counts),
-	MODULE_TEST(a_short_round_trip_begins_anew),
-	MODULE_TEST(told_queues_explain),
-	MODULE_TEST(loaded_links_explain),
-	MODULE_TEST(a_smaller_window_explains),
-	MODULE_TEST(W_was_as_large_for_the_round_trip),
-	MODULE_TEST(T_that_is_given_is_not_learned),
-	MODULE_TEST(few_in_flight_wait_for_the_receiver),
-	MODULE_TEST(blind_flow_stays_with_reno),
-	MODULE_TEST(blind_flow_returns_after_a_loaded_round_trip),
-	MODULE_TEST(blind_flow_after_long_silence),
-	MODULE_TEST(blind_flow_needs_a_whole_round_trip),
-	MODULE_TEST(bound_is_no_loaded_link),
-};
-
-const struct tests silence_tests = { tests, ARRAY_SIZE(tests) };

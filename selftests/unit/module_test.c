@@ -139,7 +139,8 @@ u64 counter(const char *name)
 
 /* --- The connection --- */
 
-int world_begin(void **state)
+/* The module is there, and a socket with nothing sent. */
+static int world_begin(void **state)
 {
 	memset(&w, 0, sizeof(w));
 	kernel_cpu = 0;
@@ -189,7 +190,8 @@ int world_begin(void **state)
 	return 0;
 }
 
-int world_end(void **state)
+/* All is gone again. */
+static int world_end(void **state)
 {
 	if (ops() && ops()->release)
 		finish();
@@ -371,20 +373,4 @@ void assert_near(u64 a, u64 b, u64 part)
 			 (long long)b);
 }
 
-int main(void)
-{
-	static const struct tests * const groups[] = {
-		&entry_tests, &first_tests, &path_tests, &loss_tests, &silence_tests, &rx_tests,
-	};
-	struct CMUnitTest all[256];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		if (n + groups[i]->n > ARRAY_SIZE(all))
-			abort();
-		memcpy(all + n, groups[i]->test, groups[i]->n * sizeof(all[0]));
-		n += groups[i]->n;
-	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("module", all, n, NULL, NULL);
-}
+TEST_MAIN("module", world_begin, world_end)

@@ -7,16 +7,10 @@
 #ifndef HPCCPP_MODULE_TEST_H
 #define HPCCPP_MODULE_TEST_H
 
-#include <setjmp.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
 #include "module_kernel.h"
+#include "test.h"
 #include "hpccpp_flow.h"
 #include "trace.h"
-
-/* cmocka hands every test a state, and few want one */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define RTT		100U		/* us, the path's */
 #define T_BASE		105U		/* and four packets at 10 Gbit/s, rounded up */
@@ -60,10 +54,6 @@ struct world {
 
 extern struct world w;
 
-/* The module is there, and a socket with nothing sent; and all is gone again. */
-int world_begin(void **state);
-int world_end(void **state);
-
 void pass(u64 us);
 void knob(const char *name, s64 value);
 int try_knob(const char *name, s64 value);
@@ -96,15 +86,5 @@ const struct tcp_congestion_ops *ops(void);
 
 /* a is within 1/part of b */
 void assert_near(u64 a, u64 b, u64 part);
-
-/* Tests of each file, with world_begin() and world_end() around each */
-#define MODULE_TEST(test) \
-	cmocka_unit_test_setup_teardown(test, world_begin, world_end)
-struct tests {
-	const struct CMUnitTest *test;
-	size_t n;
-};
-
-extern const struct tests entry_tests, first_tests, path_tests, loss_tests, silence_tests, rx_tests;
 
 #endif /* HPCCPP_MODULE_TEST_H */

@@ -172,7 +172,7 @@ static int reset(void **state)
 	return 0;
 }
 
-static void ports_have_values_of_an_interval(void **state)
+TEST(ports_have_values_of_an_interval)
 {
 	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 2);
@@ -188,7 +188,7 @@ static void ports_have_values_of_an_interval(void **state)
 }
 
 /* Ports are read every 100 ms and at the end of the interval. */
-static void intervals_have_several_readings(void **state)
+TEST(intervals_have_several_readings)
 {
 	static const struct { const char *words; unsigned int readings; } list[] = {
 		{ "what port count 1 interval 0.01", 2 }, { "what port count 1 interval 0.19", 2 },
@@ -203,7 +203,7 @@ static void intervals_have_several_readings(void **state)
 	}
 }
 
-static void counters_that_restart_give_no_rate(void **state)
+TEST(counters_that_restart_give_no_rate)
 {
 	restarted = true;
 	assert_int_equal(monitor("what port count 2"), EXIT_DONE);
@@ -211,7 +211,7 @@ static void counters_that_restart_give_no_rate(void **state)
 	assert_line(1, { "tx_rate", "0" });
 }
 
-static void agents_have_rates_per_second(void **state)
+TEST(agents_have_rates_per_second)
 {
 	assert_int_equal(monitor("interval 2 count 2"), EXIT_DONE);
 	assert_int_equal(n_lines(), 6);
@@ -224,7 +224,7 @@ static void agents_have_rates_per_second(void **state)
 }
 
 /* A selection of flows excludes the other objects. */
-static void objects_and_flows_are_selected(void **state)
+TEST(objects_and_flows_are_selected)
 {
 	static const struct { const char *words; size_t lines; struct entry first[2]; } list[] = {
 		{ "", 9, { { "object", "\"port\"" } } },
@@ -250,7 +250,7 @@ static void objects_and_flows_are_selected(void **state)
 	}
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
 	static const char *const list[][2] = {
 		{ "interval 0", "0.01 to 3600" }, { "interval -1", "0.01 to 3600" },
@@ -274,7 +274,7 @@ static void wrong_arguments_are_refused(void **state)
 }
 
 /* Flows without U come last, in their order; rows that are equal keep theirs. */
-static void rows_are_sorted(void **state)
+TEST(rows_are_sorted)
 {
 	static const struct { const char *words; size_t line; struct entry has[2]; } list[] = {
 		{ "what flow", 0, { { "R", "8" } } }, { "what flow", 1, { { "R", "7" } } },
@@ -300,7 +300,7 @@ static void rows_are_sorted(void **state)
 	}
 }
 
-static void rows_are_bounded(void **state)
+TEST(rows_are_bounded)
 {
 	n_flows = 100003;
 	monitor("what flow sort rate count 1");
@@ -316,7 +316,7 @@ static void rows_are_bounded(void **state)
 }
 
 /* The number of the only queue is omitted. */
-static void text_has_a_table_per_object(void **state)
+TEST(text_has_a_table_per_object)
 {
 	opt.output = OUTPUT_TEXT;
 	n_ports = 2;
@@ -327,7 +327,7 @@ static void text_has_a_table_per_object(void **state)
 }
 
 /* An error is printed once in an interval, with the rows that could be read. */
-static void errors_leave_the_other_rows(void **state)
+TEST(errors_leave_the_other_rows)
 {
 	bad_reading = 3;
 	assert_int_equal(monitor("what port count 1"), EXIT_DONE);
@@ -346,21 +346,4 @@ static void errors_leave_the_other_rows(void **state)
 	assert_string_equal(out, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(ports_have_values_of_an_interval, reset),
-		cmocka_unit_test_setup(intervals_have_several_readings, reset),
-		cmocka_unit_test_setup(counters_that_restart_give_no_rate, reset),
-		cmocka_unit_test_setup(agents_have_rates_per_second, reset),
-		cmocka_unit_test_setup(objects_and_flows_are_selected, reset),
-		cmocka_unit_test_setup(wrong_arguments_are_refused, reset),
-		cmocka_unit_test_setup(rows_are_sorted, reset),
-		cmocka_unit_test_setup(rows_are_bounded, reset),
-		cmocka_unit_test_setup(text_has_a_table_per_object, reset),
-		cmocka_unit_test_setup(errors_leave_the_other_rows, reset),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("monitor", reset, NULL)

@@ -337,7 +337,7 @@ static void refused(const char *line, const char *why)
 /* --- Parameters ---------------------------------------------------------------------- */
 
 /* Windows in bytes, rates in bytes/s, T in us, and their bounds */
-static void parameters_follow_rate_and_base_rtt(void **state)
+TEST(parameters_follow_rate_and_base_rtt)
 {
 	static const struct {
 		const char *words;
@@ -379,7 +379,7 @@ static void parameters_follow_rate_and_base_rtt(void **state)
 	refused(ADD, "rate*ha");
 }
 
-static void arguments_become_configuration(void **state)
+TEST(arguments_become_configuration)
 {
 	static const struct { const char *words; __u8 percent, load; } thresholds[] = {
 		{ "rate 1gbit", 80, 52 }, { "rate 1gbit threshold 50", 50, 32 },
@@ -407,7 +407,7 @@ static void arguments_become_configuration(void **state)
 }
 
 /* "cnp show" needs the maps bound; without answers two large maps have one entry. */
-static void maps_are_filled_and_bound(void **state)
+TEST(maps_are_filled_and_bound)
 {
 	int i;
 
@@ -428,7 +428,7 @@ static void maps_are_filled_and_bound(void **state)
 
 /* --- The qdiscs of the device ---------------------------------------------------------- */
 
-static void qdiscs_must_be_fq(void **state)
+TEST(qdiscs_must_be_fq)
 {
 	static const struct { struct qdisc list[3]; const char *error; } rows[] = {
 		/* other devices do not matter */
@@ -473,7 +473,7 @@ static void qdiscs_must_be_fq(void **state)
 /* --- Agents that are there already --------------------------------------------------- */
 
 /* A program in one direction counts as an agent. */
-static void a_device_has_one_agent(void **state)
+TEST(a_device_has_one_agent)
 {
 	int i;
 
@@ -491,7 +491,7 @@ static void a_device_has_one_agent(void **state)
  * Flows are kept if the agent is replaced, unless rate, T or algorithm change. The other maps
  * and the mark of copies in flight are always kept.
  */
-static void replacing_keeps_flows(void **state)
+TEST(replacing_keeps_flows)
 {
 	static const struct {
 		const char *words;
@@ -533,7 +533,7 @@ static struct json_object *row(void)
 	return json_object_array_get_idx(rows, 0);
 }
 
-static void agents_are_shown(void **state)
+TEST(agents_are_shown)
 {
 	struct json_object *r;
 
@@ -590,7 +590,7 @@ static void three_flows(void)
 	flow[2].f.cnps = 1;
 }
 
-static void flows_are_shown(void **state)
+TEST(flows_are_shown)
 {
 	struct json_object *f;
 
@@ -616,7 +616,7 @@ static void flows_are_shown(void **state)
 }
 
 /* RDMA devices are read once, if the queue pair of a flow is known. */
-static void flows_have_rdma_devices(void **state)
+TEST(flows_have_rdma_devices)
 {
 	struct json_object *f;
 
@@ -632,20 +632,4 @@ static void flows_have_rdma_devices(void **state)
 	assert_entries(f, { "lqpn", "19" }, { "rdma", "none" });
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(parameters_follow_rate_and_base_rtt, reset),
-		cmocka_unit_test_setup(arguments_become_configuration, reset),
-		cmocka_unit_test_setup(maps_are_filled_and_bound, reset),
-		cmocka_unit_test_setup(qdiscs_must_be_fq, reset),
-		cmocka_unit_test_setup(a_device_has_one_agent, reset),
-		cmocka_unit_test_setup(replacing_keeps_flows, reset),
-		cmocka_unit_test_setup(agents_are_shown, reset),
-		cmocka_unit_test_setup(flows_are_shown, reset),
-		cmocka_unit_test_setup(flows_have_rdma_devices, reset),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("objects", reset, NULL)

@@ -181,7 +181,7 @@ static long memory(void)
 	return used.ru_maxrss;
 }
 
-static void many_flows_take_no_memory(void **state)
+TEST(many_flows_take_no_memory)
 {
 	int (*const commands[])(int argc, char **argv) = { flow_main, show_main, check_main };
 	long first = 0;
@@ -203,7 +203,7 @@ static void many_flows_take_no_memory(void **state)
 #endif
 }
 
-static void flows_are_an_array(void **state)
+TEST(flows_are_an_array)
 {
 	struct json_object *all;
 
@@ -218,7 +218,7 @@ static void flows_are_an_array(void **state)
 }
 
 /* Rows printed one by one look like all of them printed at once by json-c. */
-static void pretty_json_is_indented(void **state)
+TEST(pretty_json_is_indented)
 {
 	struct json_object *all;
 
@@ -233,7 +233,7 @@ static void pretty_json_is_indented(void **state)
 	json_object_put(all);
 }
 
-static void show_is_one_object(void **state)
+TEST(show_is_one_object)
 {
 	struct json_object *all;
 
@@ -255,7 +255,7 @@ static void show_is_one_object(void **state)
 }
 
 /* A flow that cannot be read leaves the others, an error before all flows leaves nothing. */
-static void errors_leave_what_can_be_read(void **state)
+TEST(errors_leave_what_can_be_read)
 {
 	int (*const commands[])(int argc, char **argv) = { flow_main, show_main };
 	struct json_object *all;
@@ -292,7 +292,7 @@ static void errors_leave_what_can_be_read(void **state)
 }
 
 /* Prometheus gets the number of flows instead of more series than it can take. */
-static void flows_are_counted_for_prometheus(void **state)
+TEST(flows_are_counted_for_prometheus)
 {
 	opt.output = OUTPUT_PROM;
 	n_flows = 1000;
@@ -323,7 +323,7 @@ static void check_flow(struct hpccpp_flow_rec rec, int status, const struct entr
 
 #define assert_flow(rec, status, ...)	check_flow(rec, status, ENTRIES(__VA_ARGS__))
 
-static void flows_have_values_of_tcp_and_telemetry(void **state)
+TEST(flows_have_values_of_tcp_and_telemetry)
 {
 	static const __u8 addr6[16] = { 0xfd, [15] = 9 };
 	struct hpccpp_flow_rec rec = a_flow;
@@ -365,7 +365,7 @@ static void flows_have_values_of_tcp_and_telemetry(void **state)
 }
 
 /* A flow of another module has another size or other fields: only the values of TCP are known. */
-static void flows_of_another_module_are_errors(void **state)
+TEST(flows_of_another_module_are_errors)
 {
 	static const int more[] = { -8, 8, -(1 << 16), 1 << 16 };
 	struct hpccpp_flow_rec rec = a_flow;
@@ -378,7 +378,7 @@ static void flows_of_another_module_are_errors(void **state)
 	}
 }
 
-static void agents_know_reasons(void **state)
+TEST(agents_know_reasons)
 {
 	static const struct { struct flow f; enum hpccpp_reason why; } rows[] = {
 		{ { .heard = 1, .mail.gen = 1 }, HPCCPP_R_NOT_ASKED },
@@ -398,7 +398,7 @@ static void agents_know_reasons(void **state)
 		assert_int_equal(agent_reason(&rows[i].f), rows[i].why);
 }
 
-static void modules_know_reasons(void **state)
+TEST(modules_know_reasons)
 {
 	static const struct flow unheard = { .wanted = 1 }, other;
 	static const struct flow empty = { .wanted = 1, .heard = 1 };
@@ -458,7 +458,7 @@ static struct json_object *checked(struct json_object *report, const char *check
 }
 
 /* Every fourth flow has a reason; peers are counted up to a bound. */
-static void check_names_a_few_peers(void **state)
+TEST(check_names_a_few_peers)
 {
 	static const struct {
 		unsigned int flows, peers;
@@ -489,7 +489,7 @@ static void check_names_a_few_peers(void **state)
 }
 
 /* Advice is a command that can be run as printed, but for values that only an operator knows. */
-static void advice_names_the_device(void **state)
+TEST(advice_names_the_device)
 {
 	static const struct { int leftover; const char *check, *status, *advice; } rows[] = {
 		{ -1, "id of d1", "note", "hpccpp port replace dev d1 id ID*" },
@@ -513,7 +513,7 @@ static void advice_names_the_device(void **state)
 }
 
 /* Only a missing item makes check end with status 1. */
-static void notes_are_not_missing(void **state)
+TEST(notes_are_not_missing)
 {
 	struct state s = { .report = json_object_new_array() };
 
@@ -525,24 +525,4 @@ static void notes_are_not_missing(void **state)
 	json_object_put(s.report);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(many_flows_take_no_memory, reset),
-		cmocka_unit_test_setup(flows_are_an_array, reset),
-		cmocka_unit_test_setup(pretty_json_is_indented, reset),
-		cmocka_unit_test_setup(show_is_one_object, reset),
-		cmocka_unit_test_setup(errors_leave_what_can_be_read, reset),
-		cmocka_unit_test_setup(flows_are_counted_for_prometheus, reset),
-		cmocka_unit_test_setup(flows_have_values_of_tcp_and_telemetry, reset),
-		cmocka_unit_test_setup(flows_of_another_module_are_errors, reset),
-		cmocka_unit_test(agents_know_reasons),
-		cmocka_unit_test(modules_know_reasons),
-		cmocka_unit_test_setup(check_names_a_few_peers, reset),
-		cmocka_unit_test_setup(advice_names_the_device, reset),
-		cmocka_unit_test_setup(notes_are_not_missing, reset),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("show", reset, NULL)
