@@ -8,9 +8,6 @@
 #include "test.h"
 #include "hpccpp.h"
 
-/* rows of tables may end early */
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-
 /* A function of another file that a test only has to call */
 #define STUB(function, value)	function { return value; }
 
