@@ -54,88 +54,61 @@ TEST(begins_with_the_first_record)
 	assert_int_equal(counter("guard_first"), 1);
 }
 
-/* A flow that has begun already goes on from its window. */
-static void assert_enters_with_cwnd(void)
+/* A new flow begins with W_init, another one goes on from its window. */
+TEST(flows_are_new_in_their_first_flight)
 {
-	w.tp.snd_cwnd = 20;
-	pass(RTT);
-	news(.5, 0);
-	ack(1);
-	assert_true(steered());
-	assert_int_equal(flow()->s.W_c, 20 * WIRE);
+	static struct dst_entry route = { .initcwnd = 30 };
+	static const struct {
+		const char *shows;
+		u32 sent, cwnd;		/* packets before this congestion control, and then */
+		struct dst_entry *route;
+		u32 packets, ssthresh, qlen;
+		bool is_new;
+	} rows[] = {
+		{ "first flight", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0, true },
+		{ "a packet more", 0, 10, NULL, 11, TCP_INFINITE_SSTHRESH, 0 },
+		{ "a loss", 0, 10, NULL, 10, 100, 0 },
+		{ "a queue of the largest code", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH,
+		  HPCCPP_QLEN_MAX << HPCCPP_QLEN_SHIFT },
+		{ "initcwnd of ip-route(8)", 0, 30, &route, 30, TCP_INFINITE_SSTHRESH, 0, true },
+		{ "a window of another congestion control", 100, 110, NULL, 8,
+		  TCP_INFINITE_SSTHRESH, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		print_message("# %s\n", rows[i].shows);
+		restart();
+		w.tp.data_segs_out = rows[i].sent;
+		w.tp.snd_cwnd = rows[i].cwnd;
+		w.sk->sk_dst = rows[i].route;
+		begin(-1);
+		submit(rows[i].packets);
+		w.tp.snd_ssthresh = rows[i].ssthresh;
+		w.tp.snd_cwnd = 20;
+		pass(RTT);
+		news(.5, rows[i].qlen);
+		ack(1);
+		assert_true(steered());
+		assert_int_equal(flow()->s.W_c, rows[i].is_new ? RTT * 1250 : 20 * WIRE);
+	}
 }
 
-TEST(flow_past_its_first_flight_is_not_new)
+/* Line rate is for regions, and for WANs with a link that reports a load of others. */
+TEST(begins_by_T_and_load)
 {
-	begin(-1);
-	submit(TCP_INIT_CWND + 1);
-	assert_enters_with_cwnd();
-}
+	static const struct { u32 T; double load, W; u32 ceiling; } rows[] = {
+		{ WAN_T, 0, WAN_T * 1250 * .95 },
+		{ WAN_T + 1, 59. / 64, 10 * WIRE, 10 * WIRE },
+		{ WAN_T + 1, 60. / 64, (WAN_T + 1) * 1250 * .95 / (1 + 60. / 64) },
+	};
 
-TEST(flow_that_has_lost_is_not_new)
-{
-	begin(-1);
-	submit(TCP_INIT_CWND);
-	w.tp.snd_ssthresh = 100;
-	assert_enters_with_cwnd();
-}
-
-TEST(flow_behind_a_queue_beyond_words_is_not_new)
-{
-	struct hpccpp_int rec;
-
-	begin(-1);
-	submit(TCP_INIT_CWND);
-	w.tp.snd_cwnd = 19;
-	pass(RTT);
-	rec = stamp(&w.port, .5, HPCCPP_QLEN_MAX << HPCCPP_QLEN_SHIFT);
-	news_of(&rec, 1);
-	ack(1);
-	assert_int_equal(flow()->s.W_c, 19 * WIRE);
-}
-
-/* The route may have another initial window, ip-route(8) initcwnd. */
-TEST(first_flight_of_a_route)
-{
-	struct dst_entry route = { .initcwnd = 30 };
-
-	w.sk->sk_dst = &route;
-	w.tp.snd_cwnd = 30;
-	begin(-1);
-	submit(30);
-	pass(RTT);
-	news(.5, 0);
-	ack(1);
-	assert_int_equal(flow()->s.W_c, RTT * 1250);
-}
-
-/* A window that another congestion control has reached is no first flight. */
-TEST(flow_of_another_is_not_new)
-{
-	w.tp.snd_cwnd = 110;
-	w.tp.data_segs_out = 100;
-	begin(-1);
-	submit(8);
-	assert_enters_with_cwnd();
-}
-
-TEST(flow_in_its_first_flight_is_new)
-{
-	begin(-1);
-	submit(TCP_INIT_CWND);
-	w.tp.snd_cwnd = 20;
-	pass(RTT);
-	news(.5, 0);
-	ack(1);
-	assert_int_equal(flow()->s.W_c, RTT * 1250);
-}
-
-/* Others load it not quite. */
-TEST(wan_with_a_link_that_has_room)
-{
-	knob("base_rtt_us", WAN_T + 1);
-	begin(59. / 64);
-	assert_int_equal(flow()->ceiling, 10 * WIRE);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		restart();
+		knob("base_rtt_us", rows[i].T);
+		begin(rows[i].load);
+		assert_int_equal(flow()->ceiling, rows[i].ceiling);
+		assert_near(flow()->s.W, rows[i].W, 50);
+	}
 }
 
 static void begin_over_a_wan(void)
@@ -208,15 +181,6 @@ TEST(no_wan_after_all)
 	assert_true(flow()->s.W > 100 * WIRE);
 }
 
-/* Others have a link that is told of: it is the draft's flow. */
-TEST(wan_with_a_full_link)
-{
-	knob("base_rtt_us", WAN_T + 1);
-	begin(60. / 64);
-	assert_int_equal(flow()->ceiling, 0);
-	assert_near(flow()->s.W_c, (WAN_T + 1) * 1250 * .95 / (1 + 60. / 64), 50);
-}
-
 /* A flow that is older, or has lost, goes on from its window as Reno's. */
 TEST(older_flow_over_a_wan)
 {
@@ -255,14 +219,6 @@ TEST(undo_goes_on_with_slow_start)
 	in_state(TCP_CA_Open);
 	round_trip(.1);
 	assert_in_range(flow()->ceiling, 2 * before, 2 * before + 2 * WIRE);
-}
-
-TEST(region_is_no_wan)
-{
-	knob("base_rtt_us", WAN_T);
-	begin(0);
-	assert_int_equal(flow()->ceiling, 0);
-	assert_near(flow()->s.W_c, WAN_T * 1250 * .95, 50);
 }
 
 /* After loss it grows as in congestion avoidance. */
@@ -352,20 +308,6 @@ TEST(record_before_the_first_rtt)
 	assert_true(steered());
 }
 
-/* Mail of whom the module has not called for this flow */
-TEST(mail_with_another_key)
-{
-	begin_known(.5);
-	w.mail->key ^= 1ULL << 40;
-	pass(TICK);
-	news(.5, 0);
-	w.deaf = true;
-	submit(1);
-	ack(1);
-	assert_int_equal(counter("int"), 2);
-	assert_int_equal(w.announced, 2);
-}
-
 TEST(each_flow_has_its_key)
 {
 	u64 key;
@@ -377,41 +319,47 @@ TEST(each_flow_has_its_key)
 	assert_int_not_equal(w.key, key);
 }
 
-TEST(mail_that_is_too_short)
+/* An ACK a tick later, with news that are read or not */
+static void assert_read(bool is_read)
 {
-	begin_known(.5);
-	w.map.map.value_size = sizeof(struct hpccpp_mail) - 1;
-	submit(1);
-	pass(T_BASE);
+	u64 before = counter("int");
+
+	pass(TICK);
 	news(.5, 0);
+	submit(1);
 	ack(1);
-	assert_int_equal(counter("int"), 2);
-	w.map.map.value_size++;
-	ack(1);
-	assert_int_equal(counter("int"), 3);
+	assert_int_equal(counter("int"), before + is_read);
+	assert_true(steered());
 }
 
-TEST(mail_of_a_map_that_is_gone)
+TEST(mail_is_read_from_the_flows_agent_alone)
 {
-	begin_known(.5);
-	w.elem.sdata.smap = NULL;
-	submit(1);
-	pass(T_BASE);
-	news(.5, 0);
-	ack(1);
-	assert_int_equal(counter("int"), 2);
-}
+	u64 key;
 
-TEST(mail_of_an_agent_that_does_not_govern)
-{
 	begin_known(.5);
 	w.deaf = true;
-	w.mail->key = 0;
-	submit(1);
-	pass(T_BASE);
-	news(.5, 0);
-	ack(1);
-	assert_int_equal(counter("int"), 2);
+	key = w.mail->key;
+	w.map.map.value_size = sizeof(struct hpccpp_mail) - 1;	/* too short */
+	assert_read(false);
+	w.map.map.value_size++;
+	assert_read(true);
+	w.elem.sdata.smap = NULL;				/* its map is gone */
+	assert_read(false);
+	w.elem.sdata.smap = &w.map;
+	assert_read(true);
+	w.mail->key = 0;					/* no flow's */
+	assert_read(false);
+	w.mail->key = key;
+	assert_read(true);
+	w.announced = 0;
+	w.mail->key = key ^ 1ULL << 40;				/* another flow's */
+	assert_read(false);
+	assert_int_equal(w.announced, 1);
+	w.mail->key = key;
+	assert_read(true);
+	w.sk->sk_bpf_storage = NULL;
+	assert_read(false);
+	assert_int_equal(w.announced, 2);
 }
 
 TEST(mail_is_read_once)
@@ -471,19 +419,6 @@ TEST(mail_of_three_records)
 	w.mail->gen++;
 	ack(0);
 	assert_int_equal(w.trace.records, 3);
-}
-
-/* The other storages of a socket, and none at all */
-TEST(socket_without_storage)
-{
-	begin_known(.5);
-	w.sk->sk_bpf_storage = NULL;
-	w.deaf = true;
-	pass(TICK);
-	submit(1);
-	ack(1);
-	assert_true(steered());
-	assert_int_equal(w.announced, 2);
 }
 
 /* With nothing in flight; else with the next ACK */
@@ -587,7 +522,10 @@ TEST(release_leaves_nothing)
 	begin_known(.5);
 	acks = counter("acks");
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
+	w.tp.snd_cwnd = 37;
 	ops()->release(w.sk);
+	/* another congestion control does not begin with slow start */
+	assert_int_equal(w.tp.snd_ssthresh, 37);
 	assert_null(flow());
 	assert_int_equal(ca()->check, 0);
 	assert_int_equal(w.sk->sk_pacing_shift, 10);
@@ -597,16 +535,7 @@ TEST(release_leaves_nothing)
 	assert_int_equal(counter("acks"), acks);
 }
 
-/* Another congestion control goes on, and does not fill the path anew. */
-TEST(who_follows_is_past_slow_start)
-{
-	begin_known(.5);
-	w.tp.snd_cwnd = 37;
-	ops()->release(w.sk);
-	assert_int_equal(w.tp.snd_ssthresh, 37);
-}
-
-TEST(who_follows_reno_has_its_ssthresh)
+TEST(release_of_reno_leaves_its_ssthresh)
 {
 	begin(-1);
 	w.tp.snd_cwnd = 37;
@@ -663,27 +592,20 @@ static const struct {
 	{ "share", 1, 0, 1 },
 };
 
-TEST(knobs_have_ranges)
+TEST(knobs_have_defaults_and_ranges)
 {
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
-	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].least), 0);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].most), 0);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].least - 1), -EINVAL);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].most + 1), -EINVAL);
-		assert_int_equal(kernel_knobs->ctl_table_arg[i].mode, 0644);
-	}
-}
-
-TEST(knobs_have_defaults)
-{
 	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
 		const struct ctl_table *table = kernel_knobs->ctl_table_arg;
 
 		while (strcmp(table->procname, knobs[i].name))
 			table++;
-		assert_int_equal(table->maxlen == 8 ? *(u64 *)table->data : *(u32 *)table->data,
-				 knobs[i].value);
+		assert_int_equal(*(u32 *)table->data, knobs[i].value);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].least), 0);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].most), 0);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].least - 1), -EINVAL);
+		assert_int_equal(try_knob(knobs[i].name, knobs[i].most + 1), -EINVAL);
+		assert_int_equal(table->mode, 0644);
 	}
 }
 
@@ -789,10 +711,6 @@ TEST(registration_fails_whole)
 	}
 	kernel_memory = -1;
 	assert_int_equal(kernel_module_init(), 0);
-}
-
-TEST(registered_name)
-{
 	assert_string_equal(kernel_cc->name, "hpccpp");
 	assert_int_equal(kernel_cc->flags, TCP_CONG_NON_RESTRICTED);
 }

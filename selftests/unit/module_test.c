@@ -204,6 +204,12 @@ static int world_end(void **state)
 	return 0;
 }
 
+void restart(void)
+{
+	world_end(NULL);
+	world_begin(NULL);
+}
+
 const struct tcp_congestion_ops *ops(void)
 {
 	return w.tp.icsk.icsk_ca_ops;

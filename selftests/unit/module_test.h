@@ -54,6 +54,8 @@ struct world {
 
 extern struct world w;
 
+/* The module is loaded again, and there is another socket: for a row of a table. */
+void restart(void);
 void pass(u64 us);
 void knob(const char *name, s64 value);
 int try_knob(const char *name, s64 value);
