@@ -24,12 +24,6 @@ TEST(begins_in_a_crowd)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
-TEST(begins_alone)
-{
-	begin(0);
-	assert_near(flow()->s.W, RTT * 1250 * .95, 50);
-}
-
 TEST(begins_at_line_rate_as_in_the_draft)
 {
 	knob("share", 0);

@@ -158,7 +158,7 @@ static void hear_U(u32 n)
 
 TEST(loss_that_telemetry_explains)
 {
-	begin_full();
+	begin_roomy();
 	hear_U(16);
 	lose(1);
 	assert_int_equal(counter("explained"), 1);
@@ -167,6 +167,7 @@ TEST(loss_that_telemetry_explains)
 	assert_int_equal(counter("explained"), 3);
 	assert_int_equal(counter("md_loss") + counter("md_cwr") + counter("md_rto"), 0);
 	assert_int_equal(flow()->s.W, W_INIT);
+	assert_int_equal(flow()->ceiling, 0);
 	/* nothing was taken: nothing comes back */
 	ops()->undo_cwnd(w.sk);
 	assert_int_equal(counter("undo"), 0);
@@ -220,8 +221,11 @@ TEST(undo_gives_back_W)
 
 	begin_full();
 	lose(1);
+	assert_int_equal(flow()->filled, 0);
 	w.tp.snd_cwnd = 10;
 	cwnd = ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->filled, 1);
+	assert_false(flow()->conserving);
 	assert_int_equal(flow()->s.W, W_INIT);
 	assert_int_equal(flow()->s.W_c, W_INIT);
 	assert_int_equal(cwnd, DIV_ROUND_UP(W_INIT, WIRE) + 1);
@@ -329,14 +333,6 @@ TEST(conservation_ends_with_recovery)
 	assert_false(flow()->conserving);
 }
 
-TEST(undo_ends_conservation)
-{
-	begin_full();
-	lose(20);
-	ops()->undo_cwnd(w.sk);
-	assert_false(flow()->conserving);
-}
-
 /* An ACK that delivered nothing lets nothing out that was not out. */
 TEST(cwnd_grows_by_what_was_delivered)
 {
@@ -390,24 +386,6 @@ TEST(reno_ends_with_a_full_link)
 	assert_int_equal(flow()->s.W, W_MOST);
 }
 
-TEST(explained_loss_sets_no_ceiling)
-{
-	begin_roomy();
-	hear_U(16);
-	lose(1);
-	assert_int_equal(flow()->ceiling, 0);
-}
-
-TEST(undo_takes_the_ceiling)
-{
-	begin_roomy();
-	lose(1);
-	assert_int_equal(flow()->ceiling, HALF);
-	ops()->undo_cwnd(w.sk);
-	assert_int_equal(flow()->ceiling, 0);
-	assert_int_equal(flow()->s.W, W_INIT);
-}
-
 /* A ceiling says why W is less than T allows: no reason to look. */
 TEST(a_ceiling_is_no_latency)
 {
@@ -447,15 +425,6 @@ TEST(W_comes_back_by_the_load)
 	round_trip(.5);
 	round_trip(.5);
 	assert_true(flow()->s.W > HALF * 3 / 2);
-}
-
-TEST(undo_gives_back_what_was_full)
-{
-	begin_full();
-	lose(1);
-	assert_int_equal(flow()->filled, 0);
-	ops()->undo_cwnd(w.sk);
-	assert_int_equal(flow()->filled, 1);
 }
 
 /* A ceiling that has ended does not come back with what is taken back. */

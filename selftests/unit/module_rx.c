@@ -93,14 +93,6 @@ TEST(agent_is_told_what_W_depends_on)
 	assert_int_equal(w.calls, calls + 6);
 }
 
-TEST(agent_without_receivers_is_not_told)
-{
-	begin_known(.5);
-	fill();
-	ack(1);
-	assert_int_equal(w.calls, w.announced);
-}
-
 TEST(agent_that_has_gone_is_not_told)
 {
 	u32 calls;

@@ -308,21 +308,6 @@ static void begin_at_most(void)
 	assert_int_equal(flow()->s.W, flow()->p.W_max);
 }
 
-/* Four slow round trips, and the window is half of what it was. */
-TEST(a_slow_flow_looks)
-{
-	begin_at_most();
-	rounds(3, SLOW + 1, .5, 0);
-	assert_int_equal(flow()->off_rounds, 3);
-	assert_int_equal(flow()->s.W, W_MOST);
-	rounds(1, SLOW + 1, .5, 0);
-	assert_int_equal(flow()->looking, 1);
-	assert_int_equal(flow()->s.W, W_MOST / 2);
-	rounds(2, SLOW + 1, .5, 0);
-	assert_int_equal(flow()->looking, 3);
-	assert_int_equal(flow()->s.W, W_MOST / 2);
-}
-
 /* Four slow round trips and three with half the window, of which the last counts */
 static void look(u32 slow, u32 first, u32 second, u32 third)
 {
@@ -519,14 +504,6 @@ TEST(latency_goes_at_a_full_link)
 	assert_int_equal(flow()->T, 130);
 }
 
-TEST(three_sixteenths_are_explained)
-{
-	begin_at_most();
-	rounds(20, SLOW, .5, 0);
-	assert_int_equal(flow()->off_rounds, 0);
-	assert_int_equal(flow()->T, T_BASE);
-}
-
 /* The mean of a round trip counts. */
 TEST(mean_delay_counts)
 {
@@ -640,16 +617,6 @@ static void blind_flow(void)
 	look(205, 205, T_BASE, T_BASE);
 	rounds(2, T_BASE, .5, 0);
 	assert_fallback();
-}
-
-/* A blind flow is Reno's as long as the links that are told of have room. */
-TEST(blind_flow_stays_with_reno)
-{
-	blind_flow();
-	for (int i = 0; i < 100; i++)
-		long_round_trip(200, .5, 0);
-	assert_false(steered());
-	assert_int_equal(counter("enter"), 1);
 }
 
 TEST(blind_flow_returns_after_a_loaded_round_trip)
