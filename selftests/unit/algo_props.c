@@ -16,25 +16,26 @@ static void random_params(struct hpccpp_params *p)
 TEST(prop_W_does_not_grow_with_U)
 {
 	struct hpccpp_params p;
-	struct hpccpp_state s;
 	int n;
 
 	for (n = 0; n < 1000000; n++) {
-		__u32 W_c = rnd_log(0, HPCCPP_W_LIMIT);
-		__u32 U1 = rnd_log(0, HPCCPP_U_LIMIT);
-		__u32 U2 = U1 + rnd_below(HPCCPP_U_LIMIT + 1ULL - U1);
-		__u32 stage = rnd_below(8);
-		__u32 W1, W2;
+		struct hpccpp_state a = {
+			.U = rnd_log(0, HPCCPP_U_LIMIT), .W_c = rnd_log(0, HPCCPP_W_LIMIT),
+			.W_f = n & 1 ? rnd_log(0, HPCCPP_W_LIMIT) : 0, .inc_stage = rnd_below(8),
+			.vain = rnd_below(HPCCPP_PULL_VAIN + 1),
+		};
+		struct hpccpp_state b = a;
 
 		random_params(&p);
+		b.U = a.U + rnd_below(HPCCPP_U_LIMIT + 1ULL - a.U);
 		if (!(n % 4)) {			/* around eta */
-			U1 = p.eta - 1;
-			U2 = U1 + rnd_below(3);
+			a.U = p.eta - 1;
+			b.U = a.U + rnd_below(3);
 		}
-		W1 = wind(&s, &p, U1, W_c, stage, true);
-		W2 = wind(&s, &p, U2, W_c, stage, true);
-		assert_true(W1 >= W2);
-		assert_true(W2 >= p.W_min && W1 <= p.W_max);
+		hpccpp_compute_wind(&a, &p, true);
+		hpccpp_compute_wind(&b, &p, true);
+		assert_true(a.W >= b.W);
+		assert_true(b.W >= p.W_min && a.W <= p.W_max);
 	}
 }
 

@@ -275,24 +275,3 @@ TEST(pull_once_in_a_round_trip)
 	assert_int_equal(s.W, 85000);
 	assert_int_equal(s.W_c, 80000);
 }
-
-TEST(pull_stays_in_bounds)
-{
-	int n;
-
-	for (n = 0; n < 1000000; n++) {
-		struct hpccpp_state a = {
-			.U = rnd_log(0, HPCCPP_U_LIMIT), .W_c = rnd_log(0, HPCCPP_W_LIMIT),
-			.W_f = rnd_log(0, HPCCPP_W_LIMIT), .inc_stage = rnd_below(8),
-			.vain = rnd_below(HPCCPP_PULL_VAIN + 1),
-		};
-		struct hpccpp_state b = a;
-
-		b.U = a.U + rnd_below(HPCCPP_U_LIMIT + 1ULL - a.U);
-		hpccpp_compute_wind(&a, &shared, true);
-		hpccpp_compute_wind(&b, &shared, true);
-		assert_in_range(a.W, shared.W_min, shared.W_max);
-		/* never more with a larger load */
-		assert_true(a.W >= b.W);
-	}
-}
