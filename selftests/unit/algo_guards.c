@@ -102,16 +102,15 @@ TEST(guard_first)
 		{ 1, 8, 255, 65535, HPCCPP_U_LIMIT * STEP },
 	};
 	struct guard_case c;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		guard_init(&c, RATE_100G, cases[i].T);
-		c.port.id = cases[i].id;
-		c.port.U = cases[i].U;
-		c.port.qlen = cases[i].qlen;
+	for_each_row(row, cases) {
+		guard_init(&c, RATE_100G, row->T);
+		c.port.id = row->id;
+		c.port.U = row->U;
+		c.port.qlen = row->qlen;
 		assert_true(guard_ack(&c));
-		if (cases[i].u) {
-			assert_near(c.s.u * STEP, cases[i].u, 2 * STEP);
+		if (row->u) {
+			assert_near(c.s.u * STEP, row->u, 2 * STEP);
 			assert_int_equal(c.s.U, c.s.u);
 		} else {
 			assert_ports_U(&c, HPCCPP_G_FIRST);
@@ -259,16 +258,15 @@ TEST(bound_of_quiet_ports)
 	};
 	struct hpccpp_int rec = {};
 	struct hpccpp_state s;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+	for_each_row(row, bounds) {
 		memset(&s, 0, sizeof(s));
 		s.W_c = 10000;
 		s.inc_stage = params_95.max_stage;
 		s.bottleneck = 9;
-		rec.U = bounds[i].bound;
+		rec.U = row->bound;
 		assert_true(hpccpp_new_ack(&s, &params_95, &rec, 1, 1, true));
-		assert_int_equal(s.U, bounds[i].U);
+		assert_int_equal(s.U, row->U);
 		assert_int_equal(s.W, 10000ULL * ETA_95 / s.U + params_95.W_ai);
 		assert_int_equal(s.hit, 0);
 		assert_int_equal(s.bottleneck, 9);

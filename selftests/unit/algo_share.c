@@ -25,18 +25,17 @@ TEST(share_of_told_flows)
 		/* of none, of one, and as in the draft */
 		{ 0, 10, ETA_95, 1, 0 }, { 1, 10, ETA_95, 1, 0 }, { 16, 10, ETA_95, 0, 0 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		struct hpccpp_params p = shared;
 		struct hpccpp_state s = { 0 };
-		struct hpccpp_int rec = told(rows[i].N);
+		struct hpccpp_int rec = told(row->N);
 
-		p.T = rows[i].T;
-		p.eta = rows[i].eta;
-		p.share = rows[i].share;
+		p.T = row->T;
+		p.eta = row->eta;
+		p.share = row->share;
 		assert_true(hpccpp_measure_inflight(&s, &p, &rec, 1, 1000));
-		assert_near(s.W_f, rows[i].W_f, 1);
+		assert_near(s.W_f, row->W_f, 1);
 	}
 }
 
@@ -94,16 +93,15 @@ TEST(pull_goes_a_part_of_the_way)
 		{ "not without a share", 80000, 0, ETA_95, 80000 },
 		{ "", 900000, 0, ETA_95, 900000 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		struct hpccpp_state s = {
-			.U = rows[i].U, .W_c = rows[i].W_c, .W_f = rows[i].W_f,
+			.U = row->U, .W_c = row->W_c, .W_f = row->W_f,
 		};
 
-		print_message("# %s\n", rows[i].shows);
+		print_message("# %s\n", row->shows);
 		hpccpp_compute_wind(&s, &shared, true);
-		assert_near(s.W, rows[i].W, rows[i].U > ETA_95);
+		assert_near(s.W, row->W, row->U > ETA_95);
 		assert_int_equal(s.W_c, s.W);
 	}
 }
@@ -206,22 +204,21 @@ TEST(first_W_is_a_part_of_the_link)
 		{ 255, 8, 64, 14843, 14844, 3 }, { 255, 4, 64, 23900, 23980 },
 		{ 61, 64, 5000, 5000, 5000, 3 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		struct hpccpp_params p = shared;
 		struct hpccpp_state s = { .W = 125000, .W_c = 125000, .inc_stage = 2 };
-		struct hpccpp_int rec = told(rows[i].N);
+		struct hpccpp_int rec = told(row->N);
 
-		rec.U = rows[i].U;
+		rec.U = row->U;
 		p.W_ai = 80;
-		p.W_min = rows[i].W_min;
+		p.W_min = row->W_min;
 		assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1000, false));
 		hpccpp_first_W(&s, &p);
-		assert_in_range(s.W, rows[i].least, rows[i].most);
+		assert_in_range(s.W, row->least, row->most);
 		assert_int_equal(s.U, rec.U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT));
 		assert_int_equal(s.W_c, s.W);
-		assert_int_equal(s.inc_stage, rows[i].stage);
+		assert_int_equal(s.inc_stage, row->stage);
 		assert_int_equal(s.pulled, 0);
 	}
 }

@@ -145,14 +145,14 @@ TEST(qdiscs_are_read)
 	no_answers();
 	interrupted = 1;
 	for (dump = 0; dump < 2; dump++) {
-		for (i = 0; i < ARRAY_SIZE(list); i++) {
-			const struct qdisc *q = &list[i].is;
+		for_each_row(row, list) {
+			const struct qdisc *q = &row->is;
 
 			nlh = begin(dump, q->handle, q->parent, 0, q->kind);
 			if (!strcmp(q->kind, "netem"))
-				put_netem(nlh, q->delay ? 5 : 0, list[i].rate, list[i].rate64);
+				put_netem(nlh, q->delay ? 5 : 0, row->rate, row->rate64);
 			else
-				put_tbf(nlh, list[i].rate, list[i].rate64, list[i].cut);
+				put_tbf(nlh, row->rate, row->rate64, row->cut);
 			if (q->backlog)
 				put_stats(nlh, q->backlog, q->drops);
 			end(dump, nlh);

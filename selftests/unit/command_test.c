@@ -252,14 +252,14 @@ TEST(rates_and_times_have_units)
 	char line[64], want[64];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rates); i++) {
-		snprintf(line, sizeof(line), "rate %s", rates[i].text);
-		snprintf(want, sizeof(want), "rate=%llu", rates[i].bps);
+	for_each_row(row, rates) {
+		snprintf(line, sizeof(line), "rate %s", row->text);
+		snprintf(want, sizeof(want), "rate=%llu", row->bps);
 		accepts(line, want);
 	}
-	for (i = 0; i < ARRAY_SIZE(times); i++) {
-		snprintf(line, sizeof(line), "time %s", times[i].text);
-		snprintf(want, sizeof(want), "time=%u", times[i].us);
+	for_each_row(row, times) {
+		snprintf(line, sizeof(line), "time %s", row->text);
+		snprintf(want, sizeof(want), "time=%u", row->us);
 		accepts(line, want);
 	}
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
@@ -315,14 +315,13 @@ TEST(errors_give_the_cause)
 		{ 1000, EACCES, "Permission denied (you are not root).\n" },
 		{ 1000, ENOENT, "No such file or directory.\n" },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		uid = rows[i].uid;
+	for_each_row(row, rows) {
+		uid = row->uid;
 		capture();
-		assert_int_equal(errno_error(rows[i].err, "do \"%s\"", "it"), EXIT_SYSTEM);
+		assert_int_equal(errno_error(row->err, "do \"%s\"", "it"), EXIT_SYSTEM);
 		release();
-		assert_string_equal(strstr(err, "it\": ") + 5, rows[i].cause);
+		assert_string_equal(strstr(err, "it\": ") + 5, row->cause);
 	}
 	uid = 0;
 }
@@ -387,12 +386,10 @@ TEST(addresses_match_prefixes)
 		{ 0, "::ffff:10.1.0.1", true }, { 1, "fd00:1::1", true },
 		{ 1, "fd01::1", false }, { 1, "10.1.0.1", false }, { 1, "?", false },
 	};
-	size_t i;
 
 	accepts("prefix 10.1.0.0/16 prefix fd00::/16", "prefix=112=16");
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(in_prefix(&to.prefix[rows[i].prefix], rows[i].address),
-				 rows[i].in);
+	for_each_row(row, rows)
+		assert_int_equal(in_prefix(&to.prefix[row->prefix], row->address), row->in);
 }
 
 /* --- Output ------------------------------------------------------------------------ */
@@ -519,12 +516,11 @@ TEST(rates_times_and_ages_are_short)
 		{ "age", 8640000000000, "100d0h" },
 	};
 	char want[64];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		snprintf(want, sizeof(want), "%s %s\n", rows[i].field, rows[i].text);
-		assert_string_equal(printed(OUTPUT_TEXT, object("{'%s':%llu}", rows[i].field,
-								rows[i].value)), want);
+	for_each_row(row, rows) {
+		snprintf(want, sizeof(want), "%s %s\n", row->field, row->text);
+		assert_string_equal(printed(OUTPUT_TEXT, object("{'%s':%llu}", row->field,
+								row->value)), want);
 	}
 }
 
@@ -666,16 +662,15 @@ TEST(tables_are_narrow)
 		{ 4000000000000000, "4000Tbit", "3725290Gb" },
 	};
 	char want[64];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
+	for_each_row(row, list) {
 		struct json_object *rows = object("[{'rate':%llu,'qlen':%llu,'txq':0,'mq':false}]",
-						  list[i].value, list[i].value);
+						  row->value, row->value);
 
-		snprintf(want, sizeof(want), "\n%s  %*s\n", list[i].rate, 4, list[i].size);
+		snprintf(want, sizeof(want), "\n%s  %*s\n", row->rate, 4, row->size);
 		assert_non_null(strstr(table_of(narrow, rows), want));
 		put_bool(json_object_array_get_idx(rows, 0), "mq", true);
-		snprintf(want, sizeof(want), "\n%s  0  %*s\n", list[i].rate, 4, list[i].size);
+		snprintf(want, sizeof(want), "\n%s  0  %*s\n", row->rate, 4, row->size);
 		assert_non_null(strstr(table_of(narrow, rows), want));
 		json_object_put(rows);
 	}

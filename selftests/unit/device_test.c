@@ -183,12 +183,11 @@ TEST(some_devices_have_a_link)
 		{ ARPHRD_ETHER, "bond", false }, { ARPHRD_ETHER, "vlan", false },
 		{ ARPHRD_ETHER, "vxlan", false }, { ARPHRD_ETHER, "dummy", false },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		device = (struct device){ .type = list[i].type };
-		strcpy(device.kind, list[i].kind);
-		assert_int_equal(port_has_link("lo"), list[i].has);
+	for_each_row(row, list) {
+		device = (struct device){ .type = row->type };
+		strcpy(device.kind, row->kind);
+		assert_int_equal(port_has_link("lo"), row->has);
 	}
 }
 
@@ -200,14 +199,13 @@ TEST(programs_in_front_are_named)
 	};
 	static const struct qdisc clsact = { .ifindex = 1, .parent = TC_H_INGRESS };
 	char said[256];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		filters = (struct filters){ .first = HPCCPP_TC_PRIO, .first_kind = "bpf",
-					    .ours_first = rows[i].ours_first };
-		foremost = rows[i].foremost;
+					    .ours_first = row->ours_first };
+		foremost = row->foremost;
 		port_in_front(&clsact, 1, "lo", said, sizeof(said));
-		assert_has(said, rows[i].named);
+		assert_has(said, row->named);
 	}
 }
 

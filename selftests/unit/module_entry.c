@@ -75,21 +75,21 @@ TEST(flows_are_new_in_their_first_flight)
 		  TCP_INFINITE_SSTHRESH, 0 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		print_message("# %s\n", rows[i].shows);
+	for_each_row(row, rows) {
+		print_message("# %s\n", row->shows);
 		restart();
-		w.tp.data_segs_out = rows[i].sent;
-		w.tp.snd_cwnd = rows[i].cwnd;
-		w.sk->sk_dst = rows[i].route;
+		w.tp.data_segs_out = row->sent;
+		w.tp.snd_cwnd = row->cwnd;
+		w.sk->sk_dst = row->route;
 		begin(-1);
-		submit(rows[i].packets);
-		w.tp.snd_ssthresh = rows[i].ssthresh;
+		submit(row->packets);
+		w.tp.snd_ssthresh = row->ssthresh;
 		w.tp.snd_cwnd = 20;
 		pass(RTT);
-		news(.5, rows[i].qlen);
+		news(.5, row->qlen);
 		ack(1);
 		assert_true(steered());
-		assert_int_equal(flow()->s.W_c, rows[i].is_new ? RTT * 1250 : 20 * WIRE);
+		assert_int_equal(flow()->s.W_c, row->is_new ? RTT * 1250 : 20 * WIRE);
 	}
 }
 
@@ -102,12 +102,12 @@ TEST(begins_by_T_and_load)
 		{ WAN_T + 1, 60. / 64, (WAN_T + 1) * 1250 * .95 / (1 + 60. / 64) },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		restart();
-		knob("base_rtt_us", rows[i].T);
-		begin(rows[i].load);
-		assert_int_equal(flow()->ceiling, rows[i].ceiling);
-		assert_near(flow()->s.W, rows[i].W, 50);
+		knob("base_rtt_us", row->T);
+		begin(row->load);
+		assert_int_equal(flow()->ceiling, row->ceiling);
+		assert_near(flow()->s.W, row->W, 50);
 	}
 }
 
@@ -595,16 +595,16 @@ static const struct {
 TEST(knobs_have_defaults_and_ranges)
 {
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
-	for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
+	for_each_row(row, knobs) {
 		const struct ctl_table *table = kernel_knobs->ctl_table_arg;
 
-		while (strcmp(table->procname, knobs[i].name))
+		while (strcmp(table->procname, row->name))
 			table++;
-		assert_int_equal(*(u32 *)table->data, knobs[i].value);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].least), 0);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].most), 0);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].least - 1), -EINVAL);
-		assert_int_equal(try_knob(knobs[i].name, knobs[i].most + 1), -EINVAL);
+		assert_int_equal(*(u32 *)table->data, row->value);
+		assert_int_equal(try_knob(row->name, row->least), 0);
+		assert_int_equal(try_knob(row->name, row->most), 0);
+		assert_int_equal(try_knob(row->name, row->least - 1), -EINVAL);
+		assert_int_equal(try_knob(row->name, row->most + 1), -EINVAL);
 		assert_int_equal(table->mode, 0644);
 	}
 }

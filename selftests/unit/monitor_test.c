@@ -195,11 +195,10 @@ TEST(intervals_have_several_readings)
 		{ "what port count 1 interval 0.2", 3 }, { "count 1 interval 60", 601 },
 		{ "what flow count 3", 0 }, { "what host count 3", 0 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		assert_int_equal(monitor(list[i].words), EXIT_DONE);
-		assert_int_equal(reading, list[i].readings);
+	for_each_row(row, list) {
+		assert_int_equal(monitor(row->words), EXIT_DONE);
+		assert_int_equal(reading, row->readings);
 	}
 }
 
@@ -239,14 +238,13 @@ TEST(objects_and_flows_are_selected)
 		{ "dst ::/0 what flow", 6, { { "object", "\"flow\"" } } },
 	};
 	char words[64];
-	size_t i;
 
 	n_flows = 6;
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		snprintf(words, sizeof(words), "%s count 1", list[i].words);
+	for_each_row(row, list) {
+		snprintf(words, sizeof(words), "%s count 1", row->words);
 		assert_int_equal(monitor(words), EXIT_DONE);
-		assert_int_equal(n_lines(), list[i].lines);
-		check_line(0, list[i].first);
+		assert_int_equal(n_lines(), row->lines);
+		check_line(0, row->first);
 	}
 }
 
@@ -289,14 +287,13 @@ TEST(rows_are_sorted)
 		{ "what port sort rate", 2, { { "dev", "\"d0\"" } } },
 	};
 	char words[64];
-	size_t i;
 
 	n_flows = 10;
 	n_ports = 3;
-	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		snprintf(words, sizeof(words), "%s count 1", list[i].words);
+	for_each_row(row, list) {
+		snprintf(words, sizeof(words), "%s count 1", row->words);
 		monitor(words);
-		check_line(list[i].line, list[i].has);
+		check_line(row->line, row->has);
 	}
 }
 

@@ -354,16 +354,15 @@ TEST(parameters_follow_rate_and_base_rtt)
 		/* at most what the algorithm accepts */
 		{ "rate 4tbit base-rtt 4s", 500000000000, 4000000, 1 << 30, 838860, 1 << 30 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(is); i++) {
-		add(is[i].words);
-		assert_int_equal(cfg.dcqcn.line, is[i].line);
-		assert_int_equal(cfg.dcqcn.timer, is[i].T * 1100ULL);
-		assert_int_equal(cfg.hpcc.T, is[i].T);
-		assert_int_equal(cfg.hpcc.W_max, is[i].W_max);
-		assert_int_equal(cfg.hpcc.W_ai, is[i].W_ai);
-		assert_int_equal(cfg.hpcc.W_min, is[i].W_min);
+	for_each_row(row, is) {
+		add(row->words);
+		assert_int_equal(cfg.dcqcn.line, row->line);
+		assert_int_equal(cfg.dcqcn.timer, row->T * 1100ULL);
+		assert_int_equal(cfg.hpcc.T, row->T);
+		assert_int_equal(cfg.hpcc.W_max, row->W_max);
+		assert_int_equal(cfg.hpcc.W_ai, row->W_ai);
+		assert_int_equal(cfg.hpcc.W_min, row->W_min);
 		assert_int_equal(cfg.hpcc.max_stage, 5);
 		assert_int_equal(cfg.hpcc.eta, 95ULL * HPCCPP_ONE / 100);
 		assert_true(cfg.rate_given);
@@ -386,12 +385,11 @@ TEST(arguments_become_configuration)
 		{ "rate 1gbit threshold 51", 51, 33 }, { "rate 1gbit threshold 1", 1, 1 },
 		{ "rate 1gbit threshold 100", 100, 64 },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(thresholds); i++) {
-		add(thresholds[i].words);
-		assert_int_equal(cfg.threshold_percent, thresholds[i].percent);
-		assert_int_equal(cfg.threshold, thresholds[i].load);
+	for_each_row(row, thresholds) {
+		add(row->words);
+		assert_int_equal(cfg.threshold_percent, row->percent);
+		assert_int_equal(cfg.threshold, row->load);
 	}
 	/* agents_are_shown() tests the values that are also shown */
 	add("rate 1gbit");
@@ -453,15 +451,14 @@ TEST(qdiscs_must_be_fq)
 		{ { { IFINDEX, 0x10000, TC_H_ROOT, "prio" }, { IFINDEX, 0x20000, 0x10001, "fq" },
 		    { IFINDEX, 0xffff0000, TC_H_INGRESS, "ingress" } }, "ha*ingress*clsact" },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for_each_row(row, rows) {
 		memset(there, 0, sizeof(there));
-		memcpy(qdiscs, rows[i].list, sizeof(rows[i].list));
+		memcpy(qdiscs, row->list, sizeof(row->list));
 		for (n_qdiscs = 0; n_qdiscs < 3 && *qdiscs[n_qdiscs].kind;)
 			n_qdiscs++;
-		if (rows[i].error)
-			refused(ADD "rate 1gbit", rows[i].error);
+		if (row->error)
+			refused(ADD "rate 1gbit", row->error);
 		else
 			add("rate 1gbit");
 	}
@@ -503,15 +500,14 @@ TEST(replacing_keeps_flows)
 		{ "rate 1gbit answer cnp algorithm dcqcn", false },
 	};
 	char line[512];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(by); i++) {
+	for_each_row(row, by) {
 		add("rate 1gbit answer cnp");
 		cfg.mark = 17;
-		snprintf(line, sizeof(line), "replace dev ha accept fd00:5::/64 %s", by[i].words);
+		snprintf(line, sizeof(line), "replace dev ha accept fd00:5::/64 %s", row->words);
 		assert_int_equal(run(cnp_main, line), EXIT_DONE);
 		assert_true(maps[STATS].kept && maps[HEARD].kept && maps[OTHER].kept);
-		assert_int_equal(maps[FLOW].kept, by[i].flows);
+		assert_int_equal(maps[FLOW].kept, row->flows);
 		assert_false(maps[CNP].kept || maps[ACCEPTS].kept);
 		assert_int_equal(cfg.mark, 17);
 	}

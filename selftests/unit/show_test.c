@@ -392,10 +392,9 @@ TEST(agents_know_reasons)
 		/* requested, but so far the peer has only shown that it has an agent */
 		{ { .wanted = 1, .proven = 1, .asked_end = 9 }, HPCCPP_R_NO_ECHO },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(agent_reason(&rows[i].f), rows[i].why);
+	for_each_row(row, rows)
+		assert_int_equal(agent_reason(&row->f), row->why);
 }
 
 TEST(modules_know_reasons)
@@ -431,11 +430,10 @@ TEST(modules_know_reasons)
 		{ HPCCPP_INT, AGENT_READ, &capped, &other, HPCCPP_R_BLIND_LOSS },
 		{ HPCCPP_INT, AGENT_READ, &starting, &other, HPCCPP_R_NONE },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(flow_reason(rows[i].mode, true, rows[i].agent, rows[i].f,
-					     rows[i].kept), rows[i].why);
+	for_each_row(row, rows)
+		assert_int_equal(flow_reason(row->mode, true, row->agent, row->f,
+					     row->kept), row->why);
 	assert_int_equal(flow_reason(HPCCPP_OFF, false, AGENT_NONE, NULL, &other), HPCCPP_R_NONE);
 	assert_int_equal(flow_reason(HPCCPP_RENO, false, AGENT_NONE, NULL, &other),
 			 HPCCPP_R_NO_MEMORY);
@@ -473,16 +471,15 @@ TEST(check_names_a_few_peers)
 		{ 4004, 4004, "3003 of 4004 *", "1001 of 4004*11.0.0.8 and more than 997 more" },
 	};
 	struct json_object *report;
-	size_t i;
 
 	opt.output = OUTPUT_JSON;
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		n_flows = rows[i].flows;
-		n_peers = rows[i].peers;
+	for_each_row(row, rows) {
+		n_flows = row->flows;
+		n_peers = row->peers;
 		assert_int_equal(show(check_main), EXIT_MISSING);
 		report = parsed();
-		assert_like(string(checked(report, "peers"), "found"), rows[i].telemetry);
-		assert_like(string(checked(report, "flows no-echo"), "found"), rows[i].no_echo);
+		assert_like(string(checked(report, "peers"), "found"), row->telemetry);
+		assert_like(string(checked(report, "flows no-echo"), "found"), row->no_echo);
 		assert_null(checked(report, "flows empty"));
 		json_object_put(report);
 	}

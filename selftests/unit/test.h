@@ -20,6 +20,10 @@
 extern struct CMUnitTest tests[];
 extern size_t n_tests;
 
+/* A loop over the rows of a table */
+#define for_each_row(row, rows)							\
+	for (typeof(&(rows)[0]) row = (rows); row < (rows) + ARRAY_SIZE(rows); row++)
+
 /* Begins the definition of a test: TEST(name) { ... } */
 #define TEST(name)								\
 	static void name(void **state);						\
