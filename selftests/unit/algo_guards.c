@@ -358,28 +358,6 @@ TEST(cache_of_8_with_12_links)
 	}
 }
 
-/* A record that is left out takes no entry from a link that is in use. */
-TEST(cache_is_not_spoilt_by_garbage)
-{
-	struct hpccpp_params p = params_95;
-	struct hpccpp_state s = { 0 }, before;
-	struct port port = { .rate = RATE_100G };
-	struct hpccpp_int rec;
-	int i;
-
-	for (i = 0; i < 8; i++) {
-		port.id = i;
-		rec = stamp(&port);
-		assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1 + i, true));
-	}
-	port.id = 99;
-	port.rate = 0;
-	rec = stamp(&port);
-	before = s;
-	assert_false(hpccpp_new_ack(&s, &p, &rec, 1, 10, true));
-	assert_memory_equal(before.L, s.L, sizeof(s.L));
-}
-
 TEST(min_B_of_fresh_links)
 {
 	struct hpccpp_params p = params_95;	/* T 10 us: stale after 80 */
@@ -438,37 +416,6 @@ TEST(min_B_of_records)
 	/* no link, as of a bound: not even that */
 	rec[1].rate = 0;
 	assert_int_equal(hpccpp_min_B(&s, 5000, rec, 2, p.T, 1), 3125000000ULL);
-}
-
-/* One record that lies, of a link of its own or of the path's, is not believed. */
-TEST(min_B_of_a_lie)
-{
-	struct hpccpp_params p = params_95;
-	struct hpccpp_state s = { 0 };
-	struct port port = { .id = 1, .rate = RATE_100G };
-	const __u64 B = 12500000000ULL;
-	__u64 now = 1, min_B = B;
-	struct hpccpp_int rec;
-	int i, lie;
-
-	for (lie = 1; lie <= 2; lie++) {
-		for (i = 0; i < 10; i++, now += 1000) {
-			port.ts += 62;
-			rec = stamp(&port);
-			if (i == 5) {
-				rec.link = lie;
-				rec.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN);
-			}
-			min_B = hpccpp_min_B(&s, min_B, &rec, 1, p.T, now);
-			hpccpp_new_ack(&s, &p, &rec, 1, now, true);
-			assert_int_equal(min_B, B);
-		}
-	}
-	/* a second one is */
-	rec.link = 2;
-	rec.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN);
-	assert_int_equal(hpccpp_min_B(&s, B, &rec, 1, p.T, now),
-			 HPCCPP_RATE_MIN / 8);
 }
 
 /* A link is known by its id and rate, once a record of it was used. */

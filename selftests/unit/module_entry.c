@@ -347,6 +347,10 @@ TEST(mail_is_read_from_the_flows_agent_alone)
 	assert_read(false);
 	w.elem.sdata.smap = &w.map;
 	assert_read(true);
+	w.mail->gen = -1U;					/* an agent without news */
+	assert_read(false);
+	assert_int_equal(flow()->gen, 0);
+	assert_read(true);
 	w.mail->key = 0;					/* no flow's */
 	assert_read(false);
 	w.mail->key = key;
@@ -377,17 +381,6 @@ TEST(mail_is_read_once)
 	ack(1);
 	assert_int_equal(counter("int"), 3);
 	assert_int_equal(flow()->silent, 0);
-}
-
-/* A new agent has heard of nothing yet. */
-TEST(mail_of_generation_0_is_empty)
-{
-	begin_known(.5);
-	w.mail->gen = 0;
-	submit(1);
-	ack(1);
-	assert_int_equal(counter("int"), 2);
-	assert_int_equal(flow()->gen, 0);
 }
 
 TEST(mail_of_three_records)

@@ -347,13 +347,3 @@ TEST(windows_of_loaded_links_are_not_blind)
 	round_trips_of(1000, 250, 20);
 	assert_true(steered());
 }
-
-/* Nothing is new: neither is used again. */
-TEST(window_is_used_once)
-{
-	begin_told();
-	hear(HPCCPP_WINDOW_N, 1, 50000, 0);
-	ack(1);
-	assert_int_equal(counter("windows"), 1);
-	assert_int_equal(flow()->silent, 1);
-}
