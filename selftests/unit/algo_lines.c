@@ -2,70 +2,48 @@
 /* The draft's lines 1-27 in lockstep with the reference, and the bounds of each. */
 #include "algo_test.h"
 
-TEST(line_02_u_starts_at_0)
+/* U is that of the link with the largest u, for its tau, and for T at most. */
+TEST(lines_02_09_U_of_the_most_loaded_link)
 {
+	static const struct {
+		const char *shows;
+		int links;
+		bool slow;			/* the second link: 10 Gbit/s */
+		__u8 U;				/* before */
+		struct { __u32 dts, tx; } by[3];
+		__u32 bottleneck, tau;
+	} rows[] = {
+		{ "an idle link leaves nothing of the old u", 1, false, 64, { { 625, 0 } }, 100,
+		  625 },
+		{ "the slower link, not the one with more bytes, is the fuller", 2, true, 0,
+		  { { 625, 1000 }, { 625, 180 } }, 101, 625 },
+		{ "of equal links the first counts, as line 6 says >", 2, true, 0,
+		  { { 625, 1000 }, { 625, 100 } }, 100, 625 },
+		{ "tau is that of this link", 3, false, 0,
+		  { { 100, 100 }, { 200, 500 }, { 300, 300 } }, 101, 200 },
+		{ "a longer tau counts as T", 1, false, 128, { { 1875, 3000 } }, 100, 1875 },
+	};
 	struct pair x;
+	int i;
 
-	/* an idle link that was loaded: nothing of the old u stays */
-	pair_init(&x, 1, RATE_100G, 10);
-	x.port[0].U = 64;
-	pair_first(&x, 100000);
-	assert_int_equal(x.s.U, HPCCPP_ONE);
-	advance(&x, 0, 625, 0, 0);
-	assert_true(pair_ack(&x, true));
-	assert_int_equal(x.s.u, 0);
-	assert_int_equal(x.s.U, 0);
-	assert_int_equal(x.s.bottleneck, 100);
-}
-
-TEST(line_06_max_over_links)
-{
-	struct pair x;
-
-	/* the slower link, not the one with more bytes, is the fuller */
-	pair_init(&x, 2, RATE_100G, 10);
-	x.port[1].rate = RATE_10G;
-	pair_first(&x, 100000);
-	advance(&x, 0, 625, 1000, 0);
-	advance(&x, 1, 625, 180, 0);
-	assert_true(pair_ack(&x, true));
-	assert_int_equal(x.s.bottleneck, 101);
-	assert_pair(&x);
-	/* equal: the first stays, as line 6 says > */
-	advance(&x, 0, 625, 1000, 0);
-	advance(&x, 1, 625, 100, 0);
-	assert_true(pair_ack(&x, true));
-	assert_int_equal(x.s.bottleneck, 100);
-	assert_pair(&x);
-}
-
-TEST(line_07_tau_of_that_link)
-{
-	struct pair x;
-
-	pair_init(&x, 3, RATE_100G, 10);
-	pair_first(&x, 100000);
-	advance(&x, 0, 100, 100, 0);
-	advance(&x, 1, 200, 500, 0);
-	advance(&x, 2, 300, 300, 0);
-	assert_true(pair_ack(&x, true));
-	assert_int_equal(x.s.bottleneck, 101);
-	assert_int_equal(x.s.tau, 200);
-	assert_near(x.d.tau, 200 * TICK, EPSILON);
-	assert_pair(&x);
-}
-
-TEST(line_08_tau_at_most_T)
-{
-	struct pair x;
-
-	pair_init(&x, 1, RATE_100G, 10);
-	x.port[0].U = 128;
-	pair_first(&x, 100000);
-	advance(&x, 0, 3 * 625, 3000, 0);
-	assert_true(pair_ack(&x, true));
-	assert_int_equal(x.s.U, x.s.u);		/* nothing of the old U */
-	assert_pair(&x);
+	for_each_row(row, rows) {
+		print_message("# %s\n", row->shows);
+		pair_init(&x, row->links, RATE_100G, 10);
+		if (row->slow)
+			x.port[1].rate = RATE_10G;
+		x.port[0].U = row->U;
+		pair_first(&x, 100000);
+		for (i = 0; i < row->links; i++)
+			advance(&x, i, row->by[i].dts, row->by[i].tx, 0);
+		assert_true(pair_ack(&x, true));
+		assert_int_equal(x.s.bottleneck, row->bottleneck);
+		assert_int_equal(x.s.tau, row->tau);
+		assert_int_equal(!x.s.u, !row->by[0].tx);
+		if (row->tau >= 625)			/* T: nothing of the old U */
+			assert_int_equal(x.s.U, x.s.u);
+		if (x.s.u)				/* else: difference 6 */
+			assert_pair(&x);
+	}
 	/* also where T is no multiple of 16 ns, and tau is T itself */
 	assert_int_equal(hpccpp_ewma(HPCCPP_ONE, 7, 63, 1), 7);
 	pair_init(&x, 1, RATE_100G, 1);

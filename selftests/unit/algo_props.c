@@ -333,21 +333,6 @@ TEST(model_incast_settles)
 	}
 }
 
-TEST(model_two_flows_share_fairly)
-{
-	struct model m;
-
-	model_init(&m, 2, 100 * G1, 8, 500);
-	model_set_W(&m, 0, 90000);
-	model_set_W(&m, 1, 5000);
-	assert_true(model_jain(&m) < 0.6);
-	model_run(&m, 2000);
-	if (model_jain(&m) < 0.99)
-		fail_msg("Jain %g: %u %u", model_jain(&m), m.s[0].W, m.s[1].W);
-	assert_near(m.s[0].U * STEP, 0.95, 0.03);
-	assert_true(m.q < 1000);
-}
-
 /* Difference 8: one flow has half the link, 15 the rest of it unevenly. */
 TEST(model_shares_are_had_soon)
 {
@@ -375,18 +360,4 @@ TEST(model_shares_are_had_soon)
 		assert_near(m.s[0].U * STEP, 0.95, 0.03);
 		assert_true(m.q < 0.02 * bdp);
 	}
-}
-
-TEST(model_room_is_taken)
-{
-	struct model m;
-	double tx;
-
-	/* from a hundredth of the link up: lines 12-13 after five stages */
-	model_init(&m, 1, 100 * G1, 8, 60);
-	model_set_W(&m, 0, 1000);
-	model_run(&m, 20);
-	tx = m.tx;
-	model_run(&m, 10);
-	assert_true((m.tx - tx) / (10 * 100000.0) > 0.9);
 }
