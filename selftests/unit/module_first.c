@@ -151,20 +151,6 @@ TEST(pause_over_a_wan)
 	assert_int_equal(flow()->s.W, 5001 * 1250 / 2);
 }
 
-TEST(pause_as_in_the_draft)
-{
-	u32 W;
-
-	knob("share", 0);
-	begin(0);
-	submit(1);
-	ack(1);
-	W = flow()->s.W;
-	pass(1000 * RTT);
-	submit(1);
-	assert_int_equal(flow()->s.W, W);
-}
-
 /* Data of the peer has brought telemetry since. */
 TEST(telemetry_of_now)
 {

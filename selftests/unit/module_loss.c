@@ -33,6 +33,14 @@ static void begin_roomy(void)
 	flow()->filled = 0;
 }
 
+/* ... and has lost a packet, which is repaired */
+static void begin_lossy(void)
+{
+	begin_roomy();
+	lose(1);
+	recovered();
+}
+
 static void assert_halved(const char *why)
 {
 	assert_int_equal(flow()->s.W, HALF);
@@ -69,13 +77,6 @@ TEST(loss_is_not_made_good)
 	round_trip(.95);
 	round_trip(.95);
 	assert_int_not_equal(flow()->s.W_f, 0);
-}
-
-TEST(mark_halves_W)
-{
-	begin_full();
-	mark();
-	assert_halved("md_cwr");
 }
 
 TEST(timeout_halves_W)
@@ -358,9 +359,7 @@ static void assert_ceiling(u32 ceiling)
 /* Until links that are told of are full W is Reno's. */
 TEST(W_grows_as_renos_after_loss)
 {
-	begin_roomy();
-	lose(1);
-	recovered();
+	begin_lossy();
 	round_trip(.5);		/* of what was sent before */
 	for (u32 i = 1; i < 20; i++) {
 		u32 before = flow()->ceiling;
@@ -389,9 +388,7 @@ TEST(reno_ends_with_a_full_link)
 /* A ceiling says why W is less than T allows: no reason to look. */
 TEST(a_ceiling_is_no_latency)
 {
-	begin_roomy();
-	lose(1);
-	recovered();
+	begin_lossy();
 	for (u32 i = 0; i < 20; i++) {
 		rounds(1, 1000, .5, 0);
 		assert_int_equal(flow()->s.W, flow()->p.W_max);
@@ -430,9 +427,7 @@ TEST(W_comes_back_by_the_load)
 /* A ceiling that has ended does not come back with what is taken back. */
 TEST(undo_renews_no_ceiling)
 {
-	begin_roomy();
-	lose(1);
-	recovered();
+	begin_lossy();
 	round_trip(.5);
 	round_trip(.5);
 	lose(1);
@@ -494,9 +489,7 @@ TEST(ceiling_holds_at_once)
 /* As much as T allows is no ceiling any more, and the flow may look why that is too little. */
 TEST(ceiling_ends_with_T)
 {
-	begin_roomy();
-	lose(1);
-	recovered();
+	begin_lossy();
 	for (u32 i = 0; i < 70; i++)
 		round_trip(.5);
 	assert_int_equal(flow()->ceiling, 0);
@@ -507,9 +500,7 @@ TEST(undo_gives_back_the_ceiling)
 {
 	u32 ceiling;
 
-	begin_roomy();
-	lose(1);
-	recovered();
+	begin_lossy();
 	round_trip(.5);
 	round_trip(.5);
 	ceiling = flow()->ceiling;

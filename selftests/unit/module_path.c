@@ -79,6 +79,15 @@ static void begin_behind(u32 qlen)
 	assert_true(steered());
 }
 
+/* The first data is acknowledged 100 us later, with a record of this queue. */
+static void next_record(u32 qlen)
+{
+	submit(10);
+	pass(100);
+	news(.5, qlen);
+	ack(1);
+}
+
 TEST(handshake_counts_without_its_queue)
 {
 	begin_behind(50000);
@@ -86,10 +95,7 @@ TEST(handshake_counts_without_its_queue)
 	assert_int_equal(flow()->syn_queue, 39);
 	assert_int_equal(flow()->syn_rtt, RTT);
 	assert_int_equal(flow()->T, RTT - 39);
-	submit(10);
-	pass(100);
-	news(.5, 50000);
-	ack(1);
+	next_record(50000);
 	assert_int_equal(flow()->T, T_BASE - 39);
 }
 
@@ -103,10 +109,7 @@ TEST(queue_that_no_SYN_waited_in)
 TEST(queue_counts_until_there_is_none)
 {
 	begin_behind(50000);
-	submit(10);
-	pass(100);
-	news(.5, 0);
-	ack(1);
+	next_record(0);
 	assert_int_equal(flow()->syn_queue, 0);
 	assert_int_equal(flow()->T, T_BASE);
 }
@@ -115,10 +118,7 @@ TEST(queue_counts_until_there_is_none)
 TEST(queue_counts_until_it_is_too_long)
 {
 	begin_behind(50000);
-	submit(10);
-	pass(100);
-	news(.5, 101 * 1250 + 64);
-	ack(1);
+	next_record(101 * 1250 + 64);
 	assert_int_equal(flow()->syn_queue, 0);
 }
 
@@ -127,10 +127,7 @@ TEST(queue_counts_for_the_handshakes_minimum)
 {
 	begin_behind(50000);
 	w.tp.rtt_min = 101;
-	submit(10);
-	pass(100);
-	news(.5, 50000);
-	ack(1);
+	next_record(50000);
 	assert_int_equal(flow()->T, T_BASE + 1);
 }
 
@@ -480,11 +477,17 @@ static u16 burst(void)
 	return w.sk->sk_gso_max_segs;
 }
 
-TEST(a_burst_is_at_most_a_16th_of_W)
+/* A flow whose bursts have 9 segments */
+static void begin_with_bursts(void)
 {
 	begin_known(.5);
 	flow()->s.W = 16 * 9 * WIRE;
 	assert_int_equal(burst(), 9);
+}
+
+TEST(a_burst_is_at_most_a_16th_of_W)
+{
+	begin_with_bursts();
 	flow()->s.W += 16 * WIRE - 1;
 	assert_int_equal(burst(), 9);
 	flow()->s.W++;
@@ -517,9 +520,7 @@ TEST(another_routes_limit_may_be_ours)
 	struct dst_entry routes[2];
 
 	w.sk->sk_dst = &routes[0];
-	begin_known(.5);
-	flow()->s.W = 16 * 9 * WIRE;
-	assert_int_equal(burst(), 9);
+	begin_with_bursts();
 	w.sk->sk_dst = &routes[1];		/* its device takes 9 */
 	assert_int_equal(burst(), 9);
 	flow()->s.W = 16 * 20 * WIRE;
@@ -536,9 +537,7 @@ TEST(another_routes_limit_may_be_ours)
 
 TEST(bursts_are_the_devices_again)
 {
-	begin_known(.5);
-	flow()->s.W = 16 * 9 * WIRE;
-	assert_int_equal(burst(), 9);
+	begin_with_bursts();
 	ops()->release(w.sk);
 	assert_int_equal(w.sk->sk_gso_max_segs, 65535);
 }
@@ -576,9 +575,7 @@ TEST(idle_flow_probes)
 /* The first packet of a probe has its size before TCP tells that it leaves. */
 TEST(probe_begins_with_one_segment)
 {
-	begin_known(.5);
-	flow()->s.W = 16 * 9 * WIRE;
-	assert_int_equal(burst(), 9);
+	begin_with_bursts();
 	ack(w.tp.packets_out);
 	assert_int_equal(w.sk->sk_gso_max_segs, 9);
 	knob("probe", 10);
