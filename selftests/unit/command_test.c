@@ -225,7 +225,6 @@ TEST(numbers_have_ranges)
 	}
 }
 
-/* Rates and times have the units of tc, and bounds. */
 TEST(rates_and_times_have_units)
 {
 	static const struct { const char *text; __u64 bps; } rates[] = {

@@ -205,7 +205,6 @@ TEST(older_flow_and_a_full_link)
 	assert_true(flow()->s.W < 30 * WIRE);
 }
 
-/* Loss that was none is no end of slow start. */
 TEST(undo_goes_on_with_slow_start)
 {
 	u32 before;

@@ -94,7 +94,6 @@ TEST(W_is_halved_from_W_c)
 	assert_halved("md_cwr");
 }
 
-/* W that is less already does not grow */
 TEST(W_that_is_less_stays)
 {
 	begin_full();
@@ -424,7 +423,6 @@ TEST(W_comes_back_by_the_load)
 	assert_true(flow()->s.W > HALF * 3 / 2);
 }
 
-/* A ceiling that has ended does not come back with what is taken back. */
 TEST(undo_renews_no_ceiling)
 {
 	begin_lossy();

@@ -124,11 +124,7 @@ TEST(window_is_obeyed)
 	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
 	assert_int_equal(flow()->s.W, hpccpp_num_decode(hpccpp_num_encode(100000)));
 	assert_int_equal(w.told[0], HPCCPP_CALL_TELL);
-}
-
-TEST(window_is_bounded)
-{
-	begin_told();
+	/* within bounds */
 	hear(HPCCPP_WINDOW_N, 1, 10000000, 0);
 	assert_int_equal(flow()->s.W, W_MOST);
 	hear(HPCCPP_WINDOW_N, 1, 1, 0);
@@ -136,22 +132,19 @@ TEST(window_is_bounded)
 }
 
 /* One of no request is of no W of ours: it cannot raise it. */
-TEST(window_without_serial_cannot_raise_W)
+TEST(window_without_request_cannot_raise_W)
 {
+	begin_known(.5);
+	flow()->s.W = 60000;
+	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
+	assert_int_equal(flow()->s.W, 60000);
+	restart();
 	begin_told();
 	flow()->s.W = 60000;
 	hear(HPCCPP_WINDOW_N, 0, 100000, 0);
 	assert_int_equal(flow()->s.W, 60000);
 	hear(HPCCPP_WINDOW_N, 0, 30000, 0);
 	assert_near(flow()->s.W, 30000, 1000);
-}
-
-TEST(window_before_the_request_cannot_raise_W)
-{
-	begin_known(.5);
-	flow()->s.W = 60000;
-	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
-	assert_int_equal(flow()->s.W, 60000);
 }
 
 /* The receiver has not heard of a decrease: its window cannot raise W until it has. */
@@ -191,7 +184,6 @@ TEST(window_after_a_decrease_cannot_raise_W)
 	assert_near(flow()->s.W, 100000, 1000);
 }
 
-/* A flow that the agent has not told of windows is not told by a decrease either. */
 TEST(decrease_of_a_flow_without_windows)
 {
 	begin_known(.5);
@@ -223,7 +215,6 @@ TEST(flow_enters_with_its_cwnd)
 	assert_int_equal(flow()->s.records, 1);
 }
 
-/* One B alone does not change a path that is known. */
 TEST(B_counts_when_it_is_told_twice)
 {
 	begin_told();
@@ -241,25 +232,17 @@ TEST(B_counts_when_it_is_told_twice)
 	assert_int_equal(flow()->min_B, 125000000);
 }
 
-TEST(U_is_told)
-{
-	u32 N;
-
-	begin_told();
-	N = flow()->N;
-	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
-	assert_int_equal(flow()->s.U, HPCCPP_ONE / 2);
-	assert_int_equal(ca()->U, HPCCPP_ONE / 2);
-	assert_int_equal(flow()->N, N);
-}
-
-TEST(flows_are_told)
+TEST(U_and_flows_are_told)
 {
 	knob("flows", 0);
 	begin_told();
 	hear(HPCCPP_WINDOW_N, 1, 50000, 10);
 	assert_int_equal(flow()->N, 10);
 	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 1000);
+	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
+	assert_int_equal(flow()->s.U, HPCCPP_ONE / 2);
+	assert_int_equal(ca()->U, HPCCPP_ONE / 2);
+	assert_int_equal(flow()->N, 10);
 }
 
 /* No round trip was as short as T and the queue of now: the SYN's queue was not there. */

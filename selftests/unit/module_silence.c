@@ -116,7 +116,6 @@ TEST(many_acks_are_silence)
 	assert_fallback();
 }
 
-/* Four windows, for one of a large window */
 TEST(four_windows_are_silence)
 {
 	begin_known(.5);
@@ -182,7 +181,6 @@ TEST(idling_is_no_silence)
 	assert_int_equal(flow()->silent, 4);
 }
 
-/* A record that is of no use is none. */
 TEST(useless_news_are_silence)
 {
 	struct hpccpp_int rec = { .link = 9, .rate = 1, .ts = 5 };
@@ -504,7 +502,6 @@ TEST(latency_goes_at_a_full_link)
 	assert_int_equal(flow()->T, 130);
 }
 
-/* The mean of a round trip counts. */
 TEST(mean_delay_counts)
 {
 	begin_at_most();
@@ -565,7 +562,6 @@ TEST(a_smaller_window_explains)
 	}
 }
 
-/* A round trip at whose begin W was smaller says nothing of W as it is. */
 TEST(W_was_as_large_for_the_round_trip)
 {
 	begin_at_most();
