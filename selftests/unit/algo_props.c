@@ -106,16 +106,8 @@ TEST(prop_u_never_overflows)
 		cur.qlen = rnd_log(0, HPCCPP_QLEN_MAX);
 		cur.seen = old.seen + dts * 16ULL;
 		u = hpccpp_link_u(&old, &cur, T);
-		if (dts * 16ULL > T * 8000ULL) {
-			assert_int_equal(u, -HPCCPP_G_STALE);
-			continue;
-		}
-		if (most >= 1 << 30) {
-			assert_int_equal(u, -HPCCPP_G_WRAP);
-			continue;
-		}
-		if (dtx * 64ULL > most) {
-			assert_int_equal(u, -HPCCPP_G_RATE);
+		if (dts * 16ULL > T * 8000ULL || most >= 1 << 30 || dtx * 64ULL > most) {
+			assert_true(u < 0);
 			continue;
 		}
 		measured++;

@@ -118,20 +118,6 @@ static void begin_over_a_wan(void)
 	begin(.1);
 }
 
-/* After so many packets and a loss, with a record of this load */
-static void enter_over_a_wan(u32 packets, double load)
-{
-	knob("base_rtt_us", WAN_T + 1);
-	w.rtt = WAN_T + 1;
-	begin(-1);
-	w.tp.snd_ssthresh = 20;
-	submit(packets);
-	w.tp.snd_cwnd = 20;
-	pass(WAN_T);
-	news(load, 0);
-	ack(1);
-}
-
 /* Over a WAN W doubles as in slow start until a link that is told of is loaded. */
 TEST(wan_is_no_place_for_line_rate)
 {
@@ -184,7 +170,15 @@ TEST(no_wan_after_all)
 /* A flow that is older, or has lost, goes on from its window as Reno's. */
 TEST(older_flow_over_a_wan)
 {
-	enter_over_a_wan(TCP_INIT_CWND + 1, .1);
+	knob("base_rtt_us", WAN_T + 1);
+	w.rtt = WAN_T + 1;
+	begin(-1);
+	w.tp.snd_ssthresh = 20;
+	submit(TCP_INIT_CWND + 1);
+	w.tp.snd_cwnd = 20;
+	pass(WAN_T);
+	news(.1, 0);
+	ack(1);
 	assert_int_equal(flow()->ceiling / WIRE, 20);
 	for (u32 i = 0; i < 4; i++) {
 		u32 before = flow()->ceiling;
@@ -193,14 +187,6 @@ TEST(older_flow_over_a_wan)
 		assert_in_range(flow()->ceiling, before + WIRE / 2, before + 2 * WIRE);
 	}
 	round_trip(1);
-	assert_int_equal(flow()->ceiling, 0);
-	assert_true(flow()->s.W < 30 * WIRE);
-}
-
-/* ... nor is it the draft's if others have a link that is told of */
-TEST(older_flow_and_a_full_link)
-{
-	enter_over_a_wan(TCP_INIT_CWND, 1);
 	assert_int_equal(flow()->ceiling, 0);
 	assert_true(flow()->s.W < 30 * WIRE);
 }

@@ -54,7 +54,6 @@ extern void (*kernel_module_exit)(void);
 #define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(volatile typeof(x) *)&(x) = (v))
-#define smp_load_acquire(p)	READ_ONCE(*(p))
 #define cmpxchg(p, old, new)	__sync_val_compare_and_swap(p, old, new)
 #define lower_32_bits(n)	((u32)(n))
 #define upper_32_bits(n)	((u32)((n) >> 32))
@@ -300,7 +299,6 @@ struct tcp_sock {
 	u32 srtt_us;		/* << 3 */
 	u32 rtt_min;
 	u64 tcp_clock_cache;
-	u8 bpf_sock_ops_cb_flags;
 	struct sk_buff *send_head;
 };
 
