@@ -260,16 +260,7 @@ TEST(undo_keeps_to_W_max)
 	assert_true(flow()->p.W_max < W_INIT);
 }
 
-TEST(mark_is_not_undone)
-{
-	begin_full();
-	mark();
-	ops()->undo_cwnd(w.sk);
-	assert_int_equal(flow()->s.W, HALF);
-	assert_int_equal(counter("undo"), 0);
-}
-
-/* A mark after a loss that was undone takes nothing of that loss along. */
+/* A mark is not undone, nor a loss before it. */
 TEST(undo_is_of_the_last_decrease)
 {
 	begin_full();
@@ -279,6 +270,7 @@ TEST(undo_is_of_the_last_decrease)
 	assert_int_equal(flow()->s.W, HALF / 2);
 	ops()->undo_cwnd(w.sk);
 	assert_int_equal(flow()->s.W, HALF / 2);
+	assert_int_equal(counter("undo"), 0);
 }
 
 TEST(ssthresh_stays)
