@@ -257,7 +257,7 @@ TEST(flow_without_agent)
 
 TEST(flow_without_memory)
 {
-	kernel_no_memory = true;
+	kernel_memory = 0;
 	begin(.5);
 	assert_int_equal(counter("no_memory"), 1);
 	assert_false(steered());

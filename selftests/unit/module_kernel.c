@@ -14,7 +14,6 @@ void kernel_check(bool holds, const char *what)
 
 /* --- Memory --- */
 
-bool kernel_no_memory;
 int kernel_memory = -1;
 int kernel_allocated;
 int kernel_rcu;
@@ -23,7 +22,7 @@ size_t kernel_percpu;
 
 static void *allocate(size_t size)
 {
-	void *memory = kernel_no_memory || !kernel_memory ? NULL : calloc(1, size);
+	void *memory = kernel_memory ? calloc(1, size) : NULL;
 
 	kernel_memory -= kernel_memory > 0;
 	kernel_allocated += !!memory;

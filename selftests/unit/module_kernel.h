@@ -101,8 +101,7 @@ static inline u64 get_random_u64(void)
 #define __GFP_NOWARN		4
 #define __GFP_ACCOUNT		8
 
-extern bool kernel_no_memory;	/* the next allocations fail */
-extern int kernel_memory;	/* so many do not fail, then all do; -1: none does */
+extern int kernel_memory;	/* allocations until all fail; -1: none fails */
 extern int kernel_allocated;
 extern int kernel_rcu;		/* depth of read sides */
 

@@ -144,7 +144,6 @@ static int world_begin(void **state)
 {
 	memset(&w, 0, sizeof(w));
 	kernel_cpu = 0;
-	kernel_no_memory = false;
 	kernel_memory = -1;
 	kernel_no_proc = false;
 	kernel_cc_error = 0;
