@@ -14,15 +14,6 @@
  *	syns N		N SYNs to PORT from other ports of that client
  *	malformed N	N ACKs both ways, each with one option of ours that is
  *			malformed, for no reason but its length
- *	slow N		N ACKs from PORT, each with an echo that is in order but
- *			tells of 10 kbit/s: in turn of the link heard of last
- *			and of one that there is not
- *	flip N		N ACKs from PORT: the last one with a tag and what was
- *			signed, but for one bit of the tag, a record or the
- *			acknowledgment number
- *	cut N		... with a part of the tag, or nothing of it
- *	strip N		... as an echo without a tag
- *	replay N	N times the first one with a tag, as it was
  *
  * it says on stdout "done SENT".
  */
@@ -58,22 +49,12 @@ struct side {
 	uint16_t window;
 	uint8_t times[12];	/* the time stamps option, or nothing */
 	uint8_t opt[OPTIONS];	/* the last option of ours seen */
-	struct tagged {
-		uint8_t opt[OPTIONS];
-		uint32_t ack;
-	} first, last;		/* echoes with a tag */
 };
 
 static struct side sides[2];	/* to PORT, from PORT */
 static uint16_t port;
 static int watch, raw4, raw6;
 static uint64_t prng;
-
-/* An echo with one record and a tag */
-#define TAGGED_LEN	HPCCPP_TAGGED_LEN(1)
-static const uint8_t tagged[] = {
-	HPCCPP_OPT_KIND, TAGGED_LEN, HPCCPP_EXID_TAG >> 8, HPCCPP_EXID_TAG & 0xff,
-};
 
 static uint32_t rnd(void)
 {
@@ -129,14 +110,6 @@ static bool learn(const uint8_t *p, int n)
 	for (i = 0; i + HPCCPP_OPT_LEN(1) <= l; i += 4)
 		if (o[i] == HPCCPP_OPT_KIND && valid(o[i + 1]) && i + o[i + 1] <= l)
 			memcpy(s->opt, o + i, o[i + 1]);
-	for (i = 0; !t->syn && i + TAGGED_LEN <= l; i += 4) {
-		if (memcmp(o + i, tagged, sizeof(tagged)))
-			continue;
-		memcpy(s->last.opt, o + i, TAGGED_LEN);
-		s->last.ack = s->ack;
-		if (!s->first.opt[0])
-			s->first = s->last;
-	}
 	return true;
 }
 
@@ -230,25 +203,6 @@ static void malform(uint8_t *o, int room)
 	o[3] = exid;
 }
 
-/* What was echoed last, but slow */
-static void lie(uint8_t *o, int room, const struct side *s)
-{
-	static uint16_t other;
-	struct hpccpp_int rec = {
-		.link = s->opt[4] << 4 | s->opt[5] >> 4,
-		.rate = hpccpp_rate_encode(HPCCPP_RATE_MIN),
-	};
-	uint32_t word;
-
-	if (other++ & 1)
-		rec.link = (rec.link + other) & HPCCPP_LINK_MAX;
-	word = htonl(hpccpp_int_w0(&rec));
-	memset(o, TCPOPT_NOP, room);
-	memcpy(o, s->opt, HPCCPP_OPT_LEN(1));
-	o[1] = HPCCPP_OPT_LEN(1);
-	memcpy(o + HPCCPP_OPT_HDR, &word, sizeof(word));
-}
-
 static uint16_t checksum(const uint8_t *p, int n, uint64_t sum)
 {
 	int i;
@@ -260,11 +214,8 @@ static uint16_t checksum(const uint8_t *p, int n, uint64_t sum)
 	return htons(~sum);
 }
 
-/* Sends a segment of this side with option number k, or one of these. */
+/* Sends a segment of this side with option number k, or with one that is MALFORMED. */
 #define MALFORMED	UINT32_MAX
-#define SLOW		(UINT32_MAX - 1)
-#define THIS		(UINT32_MAX - 2)	/* as it is in "this" */
-static uint8_t this[OPTIONS];
 static void transmit(const struct side *s, bool syn, uint16_t sport,
 		     uint32_t seq, uint32_t ack, uint32_t k)
 {
@@ -287,19 +238,12 @@ static void transmit(const struct side *s, bool syn, uint16_t sport,
 		memcpy(p.o, s->times, before);
 	}
 	room = 4 + 4 * (rnd() % ((OPTIONS - before) / 4));
-	if (k == SLOW || rnd() & 1)
+	if (rnd() & 1)
 		room = OPTIONS - before;
-	if (k == THIS) {
-		memcpy(p.o + before, this, this[1]);
-		memset(p.o + before + this[1], TCPOPT_NOP, -this[1] & 3);
-		room = (this[1] + 3) & ~3;
-	} else if (k == MALFORMED) {
+	if (k == MALFORMED)
 		malform(p.o + before, room);
-	} else if (k == SLOW) {
-		lie(p.o + before, room, s);
-	} else {
+	else
 		forge(p.o + before, room, k, s);
-	}
 
 	p.t.source = sport;
 	p.t.dest = s->dport;
@@ -369,45 +313,6 @@ static void acks(uint32_t n, bool stream, bool malformed)
 	printf("done %u\n", 2 * n);
 }
 
-static void slow(uint32_t n)
-{
-	const struct side *s = &sides[1];
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		transmit(s, false, s->sport, s->seq, s->ack, SLOW);
-	printf("done %u\n", n);
-}
-
-static void tags(uint32_t n, const char *how)
-{
-	const struct side *s = &sides[1];
-	struct tagged t;
-	uint32_t i, bit;
-
-	while (!s->last.opt[0])
-		wait_for_segment(10000);
-	for (i = 0; i < n; i++) {
-		look();
-		t = *how == 'r' ? s->first : s->last;
-		if (*how == 'f') {	/* 37 is a prime: all bits in turn */
-			bit = i * 37 % (8 * (TAGGED_LEN - HPCCPP_OPT_HDR + 4));
-			if (bit < 32)	/* not what TCP would believe */
-				t.ack ^= 1U << (20 + bit % 12);
-			else
-				t.opt[bit / 8] ^= 1 << bit % 8;
-		} else if (*how == 'c') {
-			t.opt[1] -= 1 + i % HPCCPP_TAG_LEN;
-		} else if (*how == 's') {
-			t.opt[1] = HPCCPP_OPT_LEN(1);
-			t.opt[3] = HPCCPP_EXID_ECHO & 0xff;
-		}
-		memcpy(this, t.opt, sizeof(this));
-		transmit(s, false, s->sport, s->seq, t.ack, THIS);
-	}
-	printf("done %u\n", n);
-}
-
 static void syns(uint32_t n)
 {
 	uint32_t i;
@@ -463,11 +368,6 @@ int main(int argc, char **argv)
 			acks(n, true, false);
 		else if (!strcmp(what, "malformed"))
 			acks(n, false, true);
-		else if (!strcmp(what, "slow"))
-			slow(n);
-		else if (!strcmp(what, "flip") || !strcmp(what, "cut") ||
-			 !strcmp(what, "strip") || !strcmp(what, "replay"))
-			tags(n, what);
 		else if (!strcmp(what, "syns"))
 			syns(n);
 		else
