@@ -22,7 +22,6 @@ RATE=100mbit
 # A VM takes ten times as long as the lab's kernel, and so does its debug kernel.
 slow=3
 [[ ${PLACE-} != uml || -e /sys/kernel/debug/kmemleak ]] || slow=1
-flows=200					# at once, with two CPUs
 # Objects that are more without a leak: two CPUs have slabs and grace periods of
 # their own, and only LONG=1 does so much that a leak is more than that.
 noise=$((slow == 1 ? 100 : 300))
@@ -38,8 +37,8 @@ same_bpf_objects() { [[ $(bpf_objects) == "$attached" ]]; }
 
 # --- Memory ------------------------------------------------------------------
 
-# kmalloc_objects: how many there are. Slabs that a CPU has in hand count as full,
-# but for those that shrinking frees. Some of what is freed is so a moment later.
+# kmalloc_objects: their number. Shrinking frees the slabs that a CPU holds. Some objects are
+# freed a moment later.
 kmalloc_objects()
 {
 	local shrink
@@ -50,20 +49,16 @@ kmalloc_objects()
 	awk '/^kmalloc-/ { n += $2 } END { print n }' /proc/slabinfo
 }
 
-# objects_left BEFORE MOST: sets left to what is more than before. False when that
-# is more than MOST for 400 s: what is freed after a grace period takes its time. An
-# agent's map is freed by a worker of the kernel's that waits for some; there are as
-# many as maps that went meanwhile, of three objects each, and they idle for 300 s.
+# objects_left BEFORE MOST: sets left to the number of objects more than BEFORE. False when that is
+# above MOST for 400 s: kernel workers that free maps wait for grace periods and idle for 300 s.
 objects_left()
 {
-	# shellcheck disable=SC2317 # by busywait
 	few_left() { left=$(($(kmalloc_objects) - $1)) && [[ $left -le $2 ]]; }
 	busywait 400 few_left "$1" "$2"
 }
 
-# objects_in CACHE: how many there are, to the last, of sockets or network namespaces.
-# A namespace may be freed only when the next ones go: after some did here, what is
-# left of them is the same each time.
+# objects_in CACHE: the number of sockets or network namespaces. A namespace may be freed only when
+# the next ones go, so delete some first.
 objects_in()
 {
 	local i
@@ -79,8 +74,8 @@ objects_in()
 module=${HPCCPP_KO-}
 [[ -n $module ]] || module=$(modinfo -n tcp_hpccpp)
 
-# One life: while a socket listens under hpccpp it stays, or every second time, while a
-# flow runs whose other end is under another; after the transfer it goes.
+# One life: the module stays while a socket listens under hpccpp, or every second time while a flow
+# runs whose other end has another congestion control; it goes after the transfer.
 cycle() # N
 {
 	local port=4000 under=(-c hpccpp) listener sender
@@ -99,34 +94,26 @@ cycle() # N
 		kill "$sender"
 		wait "$sender" || return
 	fi
-	wait "$listener" && intact || return
+	wait "$listener" || return
+	jq -e -s '.[0].sent > 0 and .[0].sent == .[1].received and .[1].intact' \
+		"$tmp/client" "$tmp/server" >/dev/null || return
 	busywait 20 unload
 }
 acked() { ss -N "$a" -Htin state established "dport = :$1" | grep -q bytes_acked; }
-stays()
-{
-	if rmmod tcp_hpccpp 2>/dev/null; then
-		echo "rmmod was not refused"
-		return 1
-	fi
-}
-intact()
-{
-	jq -e -s '.[0].sent > 0 and .[0].sent == .[1].received and .[1].intact' \
-		"$tmp/client" "$tmp/server" >/dev/null
-}
-cycle_all()
+stays() { ! rmmod tcp_hpccpp 2>/dev/null || { echo "rmmod was not refused"; return 1; }; }
+# times N COMMAND: runs the command with each of 0 to N - 1
+times()
 {
 	local i
 	for ((i = 0; i < $1; i++)); do
-		cycle "$i" || { echo "time $i"; return 1; }
+		"$2" "$i" || { echo "time $i"; return 1; }
 	done
 }
 
 # --- Namespaces --------------------------------------------------------------
 
-# doomed_pair N: two namespaces with a flow under telemetry are deleted, then what
-# holds them goes: the sender or the receiver first, or the link before them.
+# doomed_pair N: deletes two namespaces with a flow under telemetry, every third time after their
+# link, and then ends the sender or the receiver first.
 doomed_pair()
 {
 	local a b i=$1 port=4000 processes ns
@@ -148,11 +135,8 @@ doomed_pair()
 	xfer_server "$b" "$port" >/dev/null 2>&1 || return
 	processes=$!
 	in_ns_bg "$a" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect 10.9.0.2 "$port" >/dev/null 2>&1
-	if [[ $((i % 2)) -eq 0 ]]; then
-		processes="$! $processes"
-	else
-		processes="$processes $!"
-	fi
+	processes+=" $!"
+	[[ $((i % 2)) -ne 0 ]] || processes="${processes#* } ${processes% *}"
 	rises "$a" updates 20 || return
 	[[ $((i % 3)) -ne 0 ]] || ip -n "$a" link del eth0
 	ip netns del "$a"
@@ -164,7 +148,7 @@ gone() { sleep 0.1 && ! ip -n "$s1" -o link show | grep -qE ' [ab][0-9]+@'; }
 
 # --- Agents ------------------------------------------------------------------
 
-# Those of the flow's ends or of a port, away and back.
+# Removes the agent of the flow's ends, or that of a port, and adds it again.
 agents_round()
 {
 	local port
@@ -176,26 +160,25 @@ agents_round()
 		port_off $port && port_on $port
 	fi
 }
-agents_all()
+
+# few_more [WHAT]: the number of kmalloc objects is "before", or little more
+few_more()
 {
-	local i
-	for ((i = 0; i < $1; i++)); do
-		agents_round "$i" || { echo "round $i"; return 1; }
-	done
+	objects_left "$before" "$noise" || true
+	assert_le "... kmalloc objects left${1-}" "$left" "$noise"
 }
+
 changes_of_cc()
 {
 	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -n 100k"
 	before=$(kmalloc_objects)
 	entered=$(counter "$h1" enter)
-	check "congestion control changed under way: data intact" tcp_send "$h1" "$r" "${addr4[r]}" \
-		"-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
-	# tcp_send was in a shell of its own
-	tcp_send "$h1" "$r" "${addr6[r]}" "-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m"
+	good=0
+	tcp_send "$h1" "$r" "${addr4[r]}" "-c hpccpp -w reno,cubic,dctcp:$((switches / 2)) -n 8m" || good=1
+	check "congestion control changed under way: data intact" [ "$good" -eq 0 ]
 	assert_ge "... changes" "$(jq -n --argjson c "$client" '$c.switched')" $((switches * 99 / 100))
 	assert_ge "... under telemetry again after a change" $(($(counter "$h1" enter) - entered)) 50
-	objects_left "$before" "$noise" || true
-	assert_le "... kmalloc objects left" "$left" "$noise"
+	few_more
 }
 
 doomed_pairs()
@@ -207,8 +190,7 @@ doomed_pairs()
 	done
 	check "$pairs pairs of namespaces deleted, with a live flow each" [ "$good" -eq 0 ]
 	check "... and gone when the flow is" busywait 60 gone
-	objects_left "$before" "$noise" || true
-	assert_le "... kmalloc objects left" "$left" "$noise"
+	few_more
 }
 
 agents_change()
@@ -217,13 +199,12 @@ agents_change()
 	flow_start
 	# a receiver that is established while no agent is there is asked in vain
 	rises "$h1" updates 20 60
-	check "agents removed and added under a flow, $agent_rounds times" agents_all "$agent_rounds"
+	check "agents removed and added under a flow, $agent_rounds times" times "$agent_rounds" agents_round
 	check "... it is under telemetry in the end" rises "$h1" updates 20 60
 	flow_end "... and all the time"
 	check "... as many eBPF programs and maps as before" \
 		busywait 10 same_bpf_objects
-	objects_left "$before" "$noise" || true
-	assert_le "... kmalloc objects left" "$left" "$noise"
+	few_more
 }
 
 module_cycles()
@@ -232,11 +213,10 @@ module_cycles()
 	ip -n "$a" link set dev lo up
 	# so that a flow there waits at times: else no time passes in the lab
 	tc -n "$a" qdisc add dev lo root netem delay 1ms rate 1gbit
-	cycle_all 2
+	times 2 cycle
 	before=$(kmalloc_objects)
-	check "loaded, used, not to be unloaded, unloaded: $cycles times" cycle_all "$cycles"
-	objects_left "$before" "$noise" || true
-	assert_le "... kmalloc objects left, each time and namespace would be $((cycles * 5))" "$left" "$noise"
+	check "loaded, used, not to be unloaded, unloaded: $cycles times" times "$cycles" cycle
+	few_more ", each time and namespace would be $((cycles * 5))"
 	topo_down
 }
 
@@ -267,37 +247,6 @@ fi
 
 if runs_main; then
 	agents_change
-fi
-
-# Each iperf3 has one thread: with two CPUs both ends work at the same time.
-crowd()
-{
-	local i entered listeners=() clients=()
-	entered=$(counter "$h1" enter)
-	for i in 0 1; do
-		start_server "$r" 520$i iperf3 -s -1 -J -p 520$i >"$tmp/server$i" 2>&1
-		listeners+=($!)
-	done
-	for i in 0 1; do
-		in_ns_bg "$h1" iperf3 -J -c "${addr4[r]}" -p 520$i -C hpccpp -P $((flows / 2)) \
-			-t "$(how_often 3 60)" >"$tmp/client$i" 2>&1
-		clients+=($!)
-	done
-	wait "${clients[@]}" "${listeners[@]}" || true
-	# shellcheck disable=SC2016 # for jq
-	check "$flows flows at once on two CPUs: all carry data" jq -e -s --argjson flows "$flows" \
-		'map(.end.streams[]) | length == $flows and all(.receiver.bytes > 0)' "$tmp"/client[01]
-	assert_ge "... all under telemetry" $(($(counter "$h1" enter) - entered)) "$flows"
-	check "... all end" busywait 60 done_with "$h1"
-}
-# shellcheck disable=SC2317 # by busywait
-done_with() { sleep 0.1 && no_sockets "$1"; }
-if [[ $(nproc) -ge 2 ]]; then
-	crowd
-elif runs_rest; then
-	for i in 1 2 3; do
-		ktap_skip "$flows flows at once on two CPUs ($i of 3)" "one CPU"
-	done
 fi
 
 agents_off
