@@ -12,16 +12,11 @@
  *	link ID RATE COUNT QLEN U TX
  *		of the records in collects: mean qlen (bytes) and mean U, and
  *		tx_bytes from the first to the last
- *	seg DIR KIND TS SACK OPT N WRITTEN LINKS HAD WHAT COUNT LONGEST
- *		so many alike. DIR in, out; KIND syn, data, ack, fin, rst; TS 0, 1;
- *		SACK blocks; OPT none, collect, echo, bad; N records, of these
- *		WRITTEN by ports, their LINKS in order, "-" for none; LONGEST IP
- *		packet. What came from the other side before: HAD the records in
- *		the last collect that has not been echoed, "-" for no such one.
- *		WHAT is an echo's: all of a collect, most (loaded) of it, less
- *		(one that was left out is more loaded), other (of none we saw)
- *
- * Meant for one connection at a time.
+ *	seg DIR KIND TS SACK OPT N WRITTEN LINKS COUNT LONGEST
+ *		COUNT segments are alike. DIR in, out; KIND syn, data, ack, fin,
+ *		rst; TS 0, 1; SACK blocks; OPT none, collect, burst, echo, bad; N
+ *		records, WRITTEN of these by ports, their LINKS in order, "-" for
+ *		none; LONGEST IP packet
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,20 +40,10 @@
 
 #include "hpccpp_wire.h"
 
-/* An echo is of one of so many last collects: sockets have a backlog. */
-#define RING	32
-
 struct option {
 	unsigned int n, written;
 	struct hpccpp_int rec[HPCCPP_REC_MAX];
 };
-
-/* What one side has sent. */
-static struct side {
-	struct option ring[RING];
-	unsigned int collects;
-	bool due;		/* the last collect has not been echoed */
-} sides[2];
 
 static struct group {
 	char key[96];
@@ -99,46 +84,6 @@ static void count_link(const struct hpccpp_int *r)
 					HPCCPP_MASK24) << HPCCPP_TX_SHIFT;
 		links[r->link].last = *r;
 	}
-}
-
-static bool has(const struct option *o, const struct hpccpp_int *r)
-{
-	unsigned int i;
-
-	for (i = 0; i < o->written; i++) {
-		if (!memcmp(&o->rec[i], r, sizeof(*r)))
-			return true;
-	}
-	return false;
-}
-
-/* Tells which of the other side's collects is echoed here, and how much of it. */
-static const char *judge(const struct side *from, const struct option *echo)
-{
-	unsigned int i, k, least = HPCCPP_U_MAX;
-
-	for (i = 0; i < echo->written; i++) {
-		if (echo->rec[i].U < least)
-			least = echo->rec[i].U;
-	}
-	for (k = 0; k < RING && k < from->collects; k++) {
-		const struct option *c = &from->ring[(from->collects - 1 - k) % RING];
-
-		for (i = 0; i < echo->written; i++) {
-			if (!has(c, &echo->rec[i]))
-				break;
-		}
-		if (i < echo->written || (!echo->written && c->written))
-			continue;
-		if (echo->written == c->written)
-			return "all";
-		for (i = 0; i < c->written; i++) {
-			if (c->rec[i].U > least && !has(echo, &c->rec[i]))
-				return "less";
-		}
-		return "most";
-	}
-	return "other";
 }
 
 /* The options of a TCP header */
@@ -199,32 +144,12 @@ static void read_options(const unsigned char *p, unsigned int doff, struct optio
 	}
 }
 
-/* Adds the option to what its sender has sent; tells what an echo is of. */
-static const char *note(struct side *us, struct side *from, const struct options *opts)
-{
-	const char *what = "-";
-	unsigned int i;
-
-	if (!strcmp(opts->name, "collect")) {
-		us->ring[us->collects++ % RING] = opts->o;
-		us->due = true;
-		for (i = 0; i < opts->o.written; i++)
-			count_link(&opts->o.rec[i]);
-	} else if (!strcmp(opts->name, "echo")) {
-		what = judge(from, &opts->o);
-		from->due = false;
-	}
-	return what;
-}
-
 static void tcp(const unsigned char *p, unsigned int have, unsigned int iplen,
 		unsigned int hdrs, bool out)
 {
 	static const char * const kinds[] = { "data", "ack", "syn", "fin", "rst" };
 	struct options opts = { .name = "none" };
-	const char *what;
-	struct side *from = &sides[!out], *us = &sides[out];
-	char had[8] = "-", names[24] = "-", key[96];
+	char names[24] = "-", key[96];
 	unsigned int doff, i, at, kind;
 	struct group *g;
 
@@ -234,27 +159,22 @@ static void tcp(const unsigned char *p, unsigned int have, unsigned int iplen,
 	if (doff < 20 || doff > have)
 		return;
 	kind = iplen <= hdrs + doff;
-	if (p[13] & TH_SYN) {
+	if (p[13] & TH_SYN)
 		kind = 2;
-		memset(us, 0, sizeof(*us));
-	} else if (p[13] & TH_RST) {
+	else if (p[13] & TH_RST)
 		kind = 4;
-	} else if (kind && p[13] & TH_FIN) {
+	else if (kind && p[13] & TH_FIN)
 		kind = 3;
-	}
-	if (from->due)
-		snprintf(had, sizeof(had), "%u",
-			 from->ring[(from->collects - 1) % RING].written);
 
 	read_options(p, doff, &opts);
-	for (i = 0, at = 0; i < opts.o.written; i++)
+	for (i = 0, at = 0; i < opts.o.written; i++) {
 		at += snprintf(names + at, sizeof(names) - at, "%s%u", i ? "," : "",
 			       opts.o.rec[i].link);
-	what = note(us, from, &opts);
-
-	snprintf(key, sizeof(key), "%s %s %u %u %s %u %u %s %s %s", out ? "out" : "in",
-		 kinds[kind], opts.ts, opts.sack, opts.name, opts.o.n, opts.o.written, names,
-		 had, what);
+		if (!strcmp(opts.name, "collect"))
+			count_link(&opts.o.rec[i]);
+	}
+	snprintf(key, sizeof(key), "%s %s %u %u %s %u %u %s", out ? "out" : "in",
+		 kinds[kind], opts.ts, opts.sack, opts.name, opts.o.n, opts.o.written, names);
 	for (g = groups; g->count && strcmp(g->key, key); g++) {
 		if (g == &groups[4094])
 			error(1, 0, "too many kinds of segments");

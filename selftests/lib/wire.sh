@@ -118,8 +118,7 @@ segs_awk()
 	awk '$1 != "seg" { next }
 		{
 			dir = $2; kind = $3; ts = $4; sack = $5; opt = $6; n = $7
-			written = $8; links = $9; had = $10; what = $11
-			count = $12; longest = $13
+			written = $8; links = $9; count = $10; longest = $11
 		}'"$1" "$tmp/segs"
 }
 
