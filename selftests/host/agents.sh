@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The command with agents that exist: the lock, remains of a killed command, link ids of a device
-# with several queues as shown and as written, agents of another build, capabilities of the
-# units, and cgroups above and below one with an agent.
+# The command with agents that exist: the lock, remains of a killed command, a device with as many
+# queues as there are link ids, agents of another build, capabilities of the units, and cgroups
+# above and below one with an agent.
 #
 #	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1 (4095)
 #
@@ -155,47 +155,9 @@ port replace t0 base-rtt 9us
 assert_eq "... until it is replaced" ".$(shown t0 '.[0].stale')" .
 port del t0
 
-# --- Link ids of a device with several queues ------------------------------------
+# --- Link ids of a device with as many queues as there are ids -------------------
 
-frame() # SOURCE-PORT: Ethernet, IPv4, TCP with 16 bytes of options
-{
-	printf '%s' 020000000001 020000000002 0800 \
-		450000380001400040060000 0a000001 0a000002 \
-		"$(printf %04x "$1")" 1451 00000001 00000001 9010 ffff 0000 0000 \
-		fd104843 00000000 00000000 00000000
-}
-# written DEV: the link ids written into packets of many flows, until two are found
-written()
-{
-	local id source index word found=()
-	# struct __sk_buff: ifindex is its word 10, and the others are 0
-	index=$(ip -n "$box" -j link show "$1" | jq '.[0].ifindex')
-	{ head -c 40 /dev/zero; printf '%b' "\\x$(printf %02x "$index")"; head -c 151 /dev/zero; } >"$tmp/ctx"
-	read -r id _ < <(programs "$box" "$1" egress)
-	for ((source = 4000; source < 4064 && ${#found[@]} < 2; source++)); do
-		frame $source | xxd -r -p >"$tmp/in"
-		in_box bpftool prog run id "$id" data_in "$tmp/in" data_out "$tmp/after" ctx_in "$tmp/ctx" >"$tmp/said"
-		word=$(xxd -s 58 -l 2 -p "$tmp/after")
-		found[16#$word >> 4]=1
-	done
-	echo "${!found[*]}"
-}
-ids() { shown "$1" 'map(.id) | join(" ")'; }	# DEV
-
-for first in 100 4094; do
-	port add q0 id $first
-	assert_eq "two queues from id $first: shown" "$(ids q0)" "$first $((first + 1))"
-	assert_eq "... and written" "$(written q0)" "$first $((first + 1))"
-	port del q0
-done
-port add q0
-default=$(ids q0)
-read -r first second <<<"$default"
-assert_eq "by default: one after the other" "$second" $((first + 1))
-assert_ge "... from 1" "$first" 1
-assert_le "... to 4095" "$second" 4095
-assert_eq "... and these are written" "$(written q0)" "$default"
-port del q0
+# net/queues.sh tests the ids that the queues write.
 wide=(rate 1mbit queue qdisc)
 says 2 'w0*4096 queues*4095' port add w0 "${wide[@]}"
 says 255 'id "2"*4095 queues*1 to 1' port add w1 "${wide[@]}" id 2

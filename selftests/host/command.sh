@@ -60,7 +60,7 @@ same_state() { diff "$1" <(state); }	# FILE
 
 # refused: each line of stdin has an exit status, the arguments, and after "|" decisive words of
 # the message, a pattern. The message is one line, and there is no output. Values at the end
-# that are separated by commas are tried one by one; '' is an empty argument.
+# that are separated by commas are tried one by one.
 refused()
 {
 	local line words value values
@@ -77,7 +77,7 @@ says() # STATUS PATTERN ARGUMENT...
 {
 	local status=0 want=$1 pattern=$2 said
 	shift 2
-	in_box "${@/#"''"/}" >"$tmp/out" 2>"$tmp/err" || status=$?
+	in_box "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
 	said=$(<"$tmp/err")
 	# shellcheck disable=SC2053 # a pattern
 	if [[ $status -eq $want && ! -s $tmp/out && $said == "Error: "*$pattern* && $said != *$'\n'* ]]; then
@@ -116,7 +116,6 @@ mkfifo "$tmp/fifo"
 refused <<END
 # Objects, options and commands
 255 xyz | object "xyz"*port, host, flow, cnp, show, monitor, check, save, apply, watch, help
-255 prot | object "prot"*"port"
 255 h | object "h"*ambiguous
 255 -x,--vx | option "*x"*json
 255 -o | "-output"
@@ -127,33 +126,23 @@ refused <<END
 255 -o text -j show | output "text"*json
 255 -o prom monitor,check | output "prom"
 255 port frob | port command "frob"*add, replace, change, delete, show
-255 host x | host command "x"
-255 flow add | flow command "add"
 255 show dev d0 | argument "dev"*netns
 255 check role router | role "router"*sender, receiver, switch
 # Namespaces
 255 port add dev d0 netns .. | netns ".."
-255 -n '' port show | netns ""
 2 port add dev d0 netns ../x,nowhere | cannot open netns
 2 -n 4194305 port show | netns "4194305"*No such file
-2 -n /dev/null port show | netns "/dev/null": Invalid argument
 2 -n $tmp/fifo port show | netns "$tmp/fifo": Invalid argument
 # Keywords of ports, and those that may be omitted
-255 port add dev d0 colour red | "colour"*dev, rate, overhead, id, queue, base-rtt, above, dscp, *netns
 255 port add colour red | dev "colour", *"red"
-255 port add d0 ratte 1gbit | dev "d0", *"ratte"*"rate"
-255 flow show d0 | argument "d0"*netns
 255 port add rate 1gbit | "dev" is missing
 255 port del | "dev" is missing
-255 port add dev | "dev" lacks
-255 port add d0 rate 1gbit rate 2gbit | duplicate "rate"*"2gbit"
 2 port add dev d9,rate | cannot find device
 2 port del d0 | no port on d0
 # Values of ports
 255 port add d0 rate 9kbit,5tbit,x | 10kbit to 4tbit
 255 port add d0 id 0,4096 | 1 to 4095.
 255 port add d0 base-rtt 0us,5s | 1us to 4s
-255 port add d0 base-rtt 100 | base-rtt "100"*unit
 255 port add d0 overhead -1,256 | 0 to 255
 255 port add d0 above 0,101 | 1 to 100
 255 port add d0 dscp -1,64 | 0 to 63
@@ -161,12 +150,10 @@ refused <<END
 255 port add d0 respond 100 respond-to both | respond-to "both"*sender, receiver
 255 port add d0 respond 100 limit 0,1000001 | 1 to 1000000
 255 port add d0 udp-port 0,65536 | 1 to 65535
-255 port add d0 accept 10.0.0.1/8 | prefix "10.0.0.1/8"
 255 port add d0 cnp 0,399 | 1 to 398
 255 port add d0 cnp 100 source ::1,fe80::1,ff0e::1,::,::ffff:1.2.3.4,10.0.0.1,x | IPv6
 255 port add d0 cnp 100 ecn always | ecn "always"*never, mark
 255 port add d0 cnp 100 ecn mark capable 10.0.0.0/8 | capable "10.0.0.0/8"*IPv6
-255 port add d0 cnp 100 ecn mark capable fd00::1/64 | prefix "fd00::1/64"
 255 port add d0 border option-type 127,0xa0 | 128 to 159
 255 port add d0 border option-type 0x9d | "0x9d"*same
 255 port add d0 border option-type 0x9c option-type 0x9c | "0x9c"*same
@@ -189,37 +176,27 @@ refused <<END
 255 port add q0 id 4095 | 2 queues*1 to 4094
 # Several devices
 255 port add dev d*,all id 7 | one device
-255 port add all base-rtt 9 | base-rtt "9"*unit
 2 port add swp* | device like "swp*"
 2 port show swp* | device like "swp*"
 2 port change d* above 50 | device like "d*" with a port
 2 port del all | device like "all" with a port
 # Hosts
 2 host add cgroup /nowhere | cgroup "/nowhere"
-2 host add /nowhere | cgroup "/nowhere"
 2 host add /tmp | cgroup "/tmp"*cgroup2*"${CGROUP%/*}"
 255 host add $CGROUP ask often | ask "often"*auto, always, never
 255 host add $CGROUP records 0,4 | 1 to 3
 255 host add $CGROUP every 0,65536,-1,often,rttx,congested | 1 to 65535, rtt
-255 host add $CGROUP every '' | 1 to 65535, rtt
-255 host add $CGROUP every 010 | every "010"*zero
-255 host add $CGROUP prefix 10.0.0.0/33 | 0 to 32
 255 host add $CGROUP require | "require"*"key-file"
-255 host add $CGROUP key-file | "key-file" lacks
 255 host key $CGROUP require | "key-file" is missing
 2 host add $CGROUP key-file /nowhere | key-file "/nowhere"
-255 host add $CGROUP key-file a key-file b key-file c | "c"*2
 255 host add $CGROUP mode receiver key-file $key | "key-file"*receiver
 255 host add $CGROUP fallback hpccpp,cub | fallback*reno*but hpccpp
-255 host add $CGROUP fallback '' | fallback ""*reno
 2 host key $CGROUP key-file $key | no host agent
 2 host del $CGROUP | no host agent
 # Fast CNPs
 255 cnp add accept ::1 | "dev" is missing
 255 cnp add ha | "accept" is missing
 255 cnp add ha accept 10.0.0.0/8 | accept "10.0.0.0/8"
-255 cnp add ha accept fd00::1/64 | prefix "fd00::1/64"
-255 cnp add ha accept ::/0 base-rtt 5s | base-rtt "5s"
 255 cnp add ha accept ::/0 threshold 0 | threshold "0"
 255 cnp add ha accept ::/0 option-type 0x1e | 128 to 159
 255 cnp add ha accept ::/0 option-type 0x9d | option-type "0x9d"
@@ -233,12 +210,10 @@ refused <<END
 255 cnp add ha accept ::/0 answer cnp limit 0 | 1 to 1000000
 255 cnp add ha accept ::/0 limit 1 | "limit"*without "answer"
 255 cnp add ha accept ::/0 detour 10.0.0.0/8 | detour "10.0.0.0/8"*IPv6
-255 cnp add ha accept ::/0 detour fd00::1/64 | prefix "fd00::1/64"
 END
 # A key has 32 digits, and only its owner may read or write it.
 for text in '' 00112233445566778899aabbccddeef 00112233445566778899aabbccddeefff0 \
-	00112233445566778899aabbccddeefg $'00112233445566778899aabbccddeeff\n\n' \
-	'0x00112233445566778899aabbccddee'; do
+	00112233445566778899aabbccddeefg $'00112233445566778899aabbccddeeff\n\n'; do
 	printf %s "$text" >"$tmp/bad"
 	chmod 600 "$tmp/bad"
 	says 2 'key-file "*"*32*digits' host add "$CGROUP" key-file "$tmp/bad"
@@ -274,9 +249,6 @@ is "text has what an operator needs, and no counter of 0" \
 says 2 'exists*d0' port add d0
 check "... and the port stays as it is" port d0 '.[0].base_rtt == 7'
 off d0
-is "no port: text" "$(in_box port show)" 'no port agent'
-is "... a table" "$(in_box monitor count 1 what port)" 'no port agent'
-is "... JSON" "$(in_box -j port show)" '[]'
 
 # Each line: the arguments of port add, and after "|" a condition on the rows that are shown.
 ip -n "$box" addr add 10.7.0.1/24 dev d0
@@ -290,11 +262,9 @@ done <<'END'
 d0 | .[0] | [.rate, .rate_given, .queue, .root, .base_rtt] == [50000000, false, "qdisc", "flat", 1000]
 d1 | .[0] | .rate == 30000000 and .root == "flat"
 d3 rate 2.5gbit id 77 base-rtt 250us | .[0] | [.rate, .rate_given, .id, .queue, .base_rtt] == [2500000000, true, 77, "virtual", 250]
-d3 rate 2.5gbit overhead 38 | .[0].overhead == 38
 e0 | .[0] | .rate == 10000000000 and .overhead == 24
 e0 overhead 0 | .[0] | .rate == 10000000000 and (has("overhead") | not)
 d0 above 80 dscp 46 | .[0] | .above == 80 and .dscp == 46
-d0 dscp 0 | .[0].dscp == 0
 d0 respond 120 respond-to receiver | .[0] | .respond == 120 and .respond_to == "receiver"
 END
 on d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999
@@ -521,18 +491,13 @@ done
 in_box -o prom show >"$tmp/prom"
 promtool=$("$top/scripts/promtool.sh")
 promtool_takes() { "$promtool" check metrics <"$1" >"$tmp/out" 2>&1 && [[ ! -s $tmp/out ]]; }
-refuses() { ! promtool_takes "$1"; }
 check "promtool takes the samples" promtool_takes "$tmp/prom"
-sed 's/_total/_count_s/' "$tmp/prom" >"$tmp/bad"
-check "... and no bad names" refuses "$tmp/bad"
 check "... which include host agents" grep -q '^hpccpp_host_events_total{.*kind="asked"} 0$' "$tmp/prom"
 off d0
 "$HPCCPP" host del "$CGROUP"
 
 # --- Not root ----------------------------------------------------------------
 
-nobody host add "$CGROUP" || true
-check "as nobody" grep -q 'Error: .*(you are not root)\.$' "$tmp/out"
 # lacks CAPABILITIES NAMES: with these only, the command names those that it lacks
 lacks()
 {
