@@ -9,7 +9,7 @@
 # kernel's log is looked through where this is run. LONG=1: a million segments; SEED=N: others.
 #
 #	h1 eth0 --1G-- h1 | s1 | next ---20M-- eth0 | r		(topo_line in lib.sh)
-#	                  inject.c; nft holds back what would end a state
+#	                  inject.py; nft holds back what would end a state
 #
 # check: uml main
 # usual: 90
@@ -112,7 +112,7 @@ both()
 
 injector_start()
 {
-	in_ns_bg "$s1" "$HPCCPP_BIN/inject" "$port" "${SEED:-1}" "$tmp/to" >"$tmp/from"
+	in_ns_bg "$s1" "$top/selftests/lib/inject.py" "$port" "${SEED:-1}" "$tmp/to" >"$tmp/from"
 	injector=$!
 	read -rt 60 -u "$from_injector"		# it watches
 }
