@@ -125,20 +125,12 @@ value_holds()
 {
 	local integer='^(0|-?[1-9][0-9]{0,17})$'
 	if [[ $1 =~ $integer && $3 =~ $integer ]]; then
-		case $2 in
-		'<=')	[[ $1 -le $3 ]] ;;
-		'>=')	[[ $1 -ge $3 ]] ;;
-		'==')	[[ $1 -eq $3 ]] ;;
-		'<')	[[ $1 -lt $3 ]] ;;
-		'>')	[[ $1 -gt $3 ]] ;;
-		'!=')	[[ $1 -ne $3 ]] ;;
-		*)	false ;;
-		esac
-		return
+		(($1 $2 $3))
+	else
+		awk -v a="$1" -v b="$3" -v op="$2" "BEGIN {
+			number = \"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$\"
+			exit !(a \"\" != \"\" && (op == \"==\" || a ~ number && b ~ number) && a $2 b) }"
 	fi
-	awk -v a="$1" -v b="$3" -v op="$2" "BEGIN {
-		number = \"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$\"
-		exit !(a \"\" != \"\" && (op == \"==\" || a ~ number && b ~ number) && a $2 b) }"
 }
 
 compare() # NAME VALUE OP BOUND UNIT
@@ -280,8 +272,7 @@ if [[ ${PLACE-} == vm ]]; then
 	urgent=(chrt -f 2)
 fi
 
-# load_hpccpp: false when there is no such congestion control to be had. One that was
-# built for this place and does not load is a fault.
+# load_hpccpp: returns false if there is no module; one that was built for this place has to load.
 load_hpccpp()
 {
 	[[ ! -d /sys/module/tcp_hpccpp ]] || return 0
@@ -293,16 +284,15 @@ load_hpccpp()
 	module_loaded=1
 }
 
-# machine_agents -s|-x: tests run side by side, and eBPF programs have no namespace. With -s
-# for who looks at all agents of this machine; with -x, until machine_free, for who puts
-# some there that cannot be read.
+# machine_agents -s|-x: tests run side by side, and eBPF programs have no namespace. A test that
+# shows all agents takes -s, one that adds unreadable agents -x until machine_free.
 machine_agents() { exec {machine}>/run/lock/hpccpp-selftests && flock "$1" "$machine"; }
 machine_free() { exec {machine}>&-; }
 
 # --- Namespaces --------------------------------------------------------------
 
-# programs NS DEV ingress|egress: ids and names of the eBPF programs there in their order: those
-# of tcx, if this kernel has it, then those of a clsact. If they cannot be read, prints "0 error".
+# programs NS DEV ingress|egress: prints ids and names of the eBPF programs of tcx, if this kernel has
+# it, and of a clsact, in their order; "0 error" if they cannot be read.
 programs()
 {
 	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]] || echo "0 error"
@@ -323,31 +313,17 @@ setup_ns()
 	ip -batch "$tmp/batch"
 }
 
-# in_ns NETNS COMMAND...: there, and in the cgroup that has the host agent. Not by
-# "ip netns exec", which hides the cgroups and /sys/fs/bpf.
-in_ns()
+# become_in NETNS COMMAND...: executes the command there, in the cgroup that has the host agent. "ip
+# netns exec" would hide the cgroups and /sys/fs/bpf.
+become_in()
 {
-	local ns=$1 cgroup
-	shift
-	(
-		cgroup=${cgroup_of[$ns]-$CGROUP}
-		[[ -z $cgroup ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
-		exec nsenter --net="/run/netns/$ns" "$@"
-	)
+	local cgroup=${cgroup_of[$1]-$CGROUP}
+	[[ -z $cgroup ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
+	exec nsenter --net="/run/netns/$1" "${@:2}"
 }
-
-# in_ns_bg NETNS COMMAND...: the same in the background; $! is the command's.
-in_ns_bg()
-{
-	local ns=$1 cgroup
-	shift
-	(
-		cgroup=${cgroup_of[$ns]-$CGROUP}
-		[[ -z $cgroup ]] || echo "$BASHPID" >"$cgroup/cgroup.procs"
-		exec nsenter --net="/run/netns/$ns" "$@"
-	) &
-	background+=($!)
-}
+in_ns() { ( become_in "$@" ); }
+# in_ns_bg NETNS COMMAND...: the same in the background; $! is the command's process
+in_ns_bg() { run_bg become_in "$@"; }
 
 # make_cgroup: and from here on in_ns uses it.
 make_cgroup()
@@ -600,6 +576,17 @@ tcp_send()
 	[[ $client =~ $counts ]] || return
 	sent=${BASH_REMATCH[1]} received=${BASH_REMATCH[2]}
 	[[ $server =~ $counts && ${BASH_REMATCH[1]} -eq $received && ${BASH_REMATCH[2]} -eq $sent ]]
+}
+
+# sent_intact NAME TCP_SEND-ARGUMENT...: one test of a transfer, which sets client and server
+sent_intact()
+{
+	if tcp_send "${@:2}" 2>"$tmp/said"; then
+		ktap_ok "$1: data intact"
+	else
+		ktap_not_ok "$1: data intact"
+		ktap_diag "$(<"$tmp/said")"
+	fi
 }
 
 # flow_start: one flow from h1 to r in the background, until flow_end; to the address in

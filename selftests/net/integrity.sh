@@ -40,42 +40,19 @@ transfer()
 	options
 }
 
-# options: writes a line to $tmp/options for each option in $tmp/pcap that has a tag or requests
-# one: ask, sign or bad; TCP flags, bytes of payload, records, the tag, the bytes signed.
-# shellcheck disable=SC2016 # perl's
+# options: writes a line to $tmp/options for each option that has a tag or requests one: ask, sign or
+# bad; TCP flags, bytes of payload, records, the tag, the bytes signed.
 options()
 {
-	perl -e '
-		read STDIN, $h, 24;
-		while (read STDIN, $h, 16) {
-			($len) = unpack "x8V", $h;
-			read STDIN, $p, $len;
-			if (unpack("x14C", $p) >> 4 == 4) {
-				next if unpack("x23C", $p) != 6;
-				($at, $end) = (34, 14 + unpack "x16n", $p);
-				$ends = join "", map { "0" x 20 . "ffff" . unpack "x${_}H8", $p } 26, 30;
-			} else {
-				next if unpack("x20C", $p) != 6;
-				($at, $end) = (54, 54 + unpack "x18n", $p);
-				$ends = unpack "x22H64", $p;
-			}
-			($off, $bits) = unpack "x${at}x12CC", $p;
-			$flags = join "", map { $bits & 1 << $_ ? substr "FSRPA", $_, 1 : "" } 0 .. 4;
-			$doff = ($off >> 4) * 4;
-			for ($i = $at + 20; $i < $at + $doff; $i += $l) {
-				($kind, $l, $exid) = unpack "x${i}CCn", $p;
-				last if !$kind;
-				$l = 1 if $kind == 1;
-				next if $kind != 253 || $exid != 0x4854;
-				$n = int($l / 12);
-				$what = $l == 4 ? "ask" : $l == 20 || $l == 32 ? "sign" : "bad";
-				printf "%s %s %d %d %s %s\n", $what, $flags, $end - $at - $doff, $n,
-					unpack("H8", substr $p, $i + $l - 4, 4),
-					$ends . unpack("H8", substr $p, $at, 4) .
-					unpack("H8", substr $p, $at + 8, 4) .
-					unpack("H*", substr $p, $i, $l - 4);
-			}
-		}' <"$tmp/pcap" >"$tmp/options"
+	awk '$11 != "-" {
+		split($11, list, ",")
+		for (i in list) {
+			l = length(list[i]) / 2
+			print (l == 4 ? "ask" : l == 20 || l == 32 ? "sign" : "bad"), $3, $5,
+				int(l / 12), substr(list[i], 2 * l - 7),
+				$12 substr(list[i], 1, 2 * l - 8)
+		}
+	}' "$tmp/segments" >"$tmp/options"
 }
 
 # seen CONDITION: options for which it holds

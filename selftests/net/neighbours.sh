@@ -27,12 +27,7 @@ beside()
 {
 	counts >"$tmp/before"
 	name=$1
-	if tcp_send "$h1" "$r" "$to" "-c hpccpp -n 2m $2" "${3-}" 2>"$tmp/said"; then
-		ktap_ok "$name: data intact"
-	else
-		ktap_not_ok "$name: data intact"
-		ktap_diag "$(<"$tmp/said")"
-	fi
+	sent_intact "$name" "$h1" "$r" "$to" "-c hpccpp -n 2m $2" "${3-}"
 	ktap_diag "$name: $(join -j 1 <(sort "$tmp/before") <(counts | sort) |
 		awk '$3 > $2 { printf "%s %d ", $1, $3 - $2 }')"
 }
