@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What happens to a path while a flow runs on it: it leads over other links, its
-# ports lose their agents and get them back, so do its ends. The flow goes on, by
-# Reno where there is no telemetry, and comes back under it.
+# Changes of a path while a flow runs on it: it leads over other links, the bottleneck's port loses
+# its agent and gets it back, and so does the sender. The flow goes on. host/why.sh tests the other
+# agents.
 #
 #	               .--- next s2 --50--- prev .
 #	h1 --100-- s1 <                           > s3 next --100-- r
@@ -76,38 +76,10 @@ goes_on()
 	check "$1: data goes on" busywait 5 more_than $((have + 100000))
 }
 
-# falls_back_and_returns NAME OFF ON: commands, as one word each
-falls_back_and_returns()
-{
-	local fallbacks enters
-	fallbacks=$(counter "$h1" fallback)
-	enters=$(counter "$h1" enter)
-	$2
-	check "$1 gone: fallback" busywait 20 reaches "$h1" fallback $((fallbacks + 1))
-	check "$1 gone: the flow is Reno's" flow_is mode hpccpp-reno
-	goes_on "$1 gone"
-	$3
-	check "$1 back: enter" busywait 20 reaches "$h1" enter $((enters + 1))
-	check "$1 back: the flow is under INT" busywait 5 flow_is mode hpccpp
-	goes_on "$1 back"
-}
-
-all_off() { for id in 1 11 12 13; do port_del "$id"; done; }
-all_back() { for id in 1 11 12 13; do port_add "$id"; done; }
-sender_off() { host_off "$h1"; }
 sender_back() { host_on "$h1" records 2; }
-# Who looks at a program holds its maps, and they what they keep of sockets.
-held_off()
-{
-	held=/sys/fs/bpf/held-$$
-	bpftool prog pin id "$(bpftool -j cgroup show "${cgroup_of[$h1]}" | jq '.[0].id')" "$held"
-	sender_off
-}
-receiver_off() { host_off "$r"; }
-receiver_back() { host_on "$r"; }
 
 load_hpccpp || ktap_skip_all "no module tcp_hpccpp"
-ktap_plan 40
+echo TAP version 13
 topo_line 1 3
 second_way
 port_of=([1]="$h1 eth0" [11]="$s1 next" [12]="$s2 next" [13]="$s3 next"
@@ -116,7 +88,7 @@ for id in "${!port_of[@]}"; do
 	port_add "$id"
 done
 sender_back
-receiver_back
+host_on "$r"
 
 xfer_server "$r" 4000 >"$tmp/server"
 listener=$!
@@ -153,14 +125,22 @@ port_add 12
 goes_on "port 12 back with its own rate"
 assert_eq "fallbacks so far, but without the bottleneck's port" \
 	$(($(counter "$h1" fallback) - $(counter "$h1" blind))) 0
-falls_back_and_returns "all ports" all_off all_back
 
-# --- Agents of hosts -----------------------------------------------------------
+# --- The sender's agent ----------------------------------------------------------
 
-falls_back_and_returns "sender's agent" sender_off sender_back
-falls_back_and_returns "sender's agent, held by another" held_off sender_back
+# A program that pins an agent keeps its maps, and with them its state of sockets.
+fallbacks=$(counter "$h1" fallback)
+enters=$(counter "$h1" enter)
+held=/sys/fs/bpf/held-$$
+bpftool prog pin id "$(bpftool -j cgroup show "${cgroup_of[$h1]}" | jq '.[0].id')" "$held"
+host_off "$h1"
+name="sender's agent, held by another program,"
+check "$name gone: fallback" busywait 20 reaches "$h1" fallback $((fallbacks + 1))
+goes_on "$name gone"
+sender_back
+check "$name back: enter" busywait 20 reaches "$h1" enter $((enters + 1))
+goes_on "$name back"
 rm "$held"
-falls_back_and_returns "receiver's agent" receiver_off receiver_back
 
 kill "$sender"
 wait "$listener"

@@ -113,7 +113,7 @@ host_on "$r"
 # way TO: with each family and state of sums
 way()
 {
-	local family sums name address more echoes answers sent accepted began
+	local family sums name address more echoes requests answers sent accepted began
 	for family in 4 6; do for sums in left complete; do
 		name="to the $1, IPv$family, sums $sums"
 		address="addr${family}[r]"
@@ -127,6 +127,7 @@ way()
 		answers=$(challenges)
 		began=$(date +%s%3N)
 		echoes=$(more_echoes)
+		requests=$(($(host_stat "$r" collected) - $(host_stat "$h1" asked)))
 		check "$name: data intact" tcp_send "$h1" "$r" "${!address}" "-c cubic -n 1m"
 		check "$name: all arrive" busywait 5 arrived
 		sent=$(responded)
@@ -143,6 +144,8 @@ way()
 			assert_ge "$name: accepted, of $sent" "$accepted" $((sent / 2))
 			assert_eq "$name: ... and outside" \
 				"$(port_stat "$taker" eth0 .outside)" $((sent - accepted))
+			assert_eq "$name: requests that r got more than h1 sent" \
+				$(($(host_stat "$r" collected) - $(host_stat "$h1" asked) - requests)) "$accepted"
 			# a host that has sent no data answers once in 500 ms
 			assert_le "$name: answers of TCP" $(($(challenges) - answers)) \
 				$((1 + ($(date +%s%3N) - began) / 500))

@@ -176,29 +176,6 @@ responses()
 	assert_ge "responses: windows" "$windows" 100
 	assert_le "responses: requests, once and when W_ai has changed" "$(host_stat "$h1" requested)" 8
 
-	# To the receiver: they pass the data, in a queue that there is with such an eta.
-	bottleneck_queue prio bands 2 priomap 1 1 1 1 1 1 1 0 1 1 1 1 1 1 1 1
-	set_knob eta 130
-	fallbacks=$(counter "$h1" fallback)
-	name="responses to the receiver"
-	port_off "$s1" next
-	port_on "$s1" next respond 50 respond-to receiver
-	port_on "$r" eth0 rate "$RATE" accept 10.1.0.0/16
-	modes receiver receiver
-	challenges=$(snmp "$r" TcpExtTCPChallengeACK)
-	transfer "$name" "-n 3m"
-	accepted=$(port_stat "$r" eth0 .accepted)
-	assert_ge "$name: accepted" "$accepted" 50
-	assert_eq "$name: collects that r got more than h1 sent" \
-		$(($(host_stat "$r" collected) - $(host_stat "$h1" asked))) "$accepted"
-	# once in 500 ms
-	assert_le "$name: answers of TCP" $(($(snmp "$r" TcpExtTCPChallengeACK) - challenges)) 3
-	assert_eq "$name: fallbacks, malformed, errors" \
-		"$(($(counter "$h1" fallback) - fallbacks)) $(host_stat "$r" bad) $(host_stat "$r" error)" "0 0 0"
-	assert_ge "$name: windows" "$windows" 100
-	assert_le "$name: requests" "$(host_stat "$h1" requested)" 8
-	set_knob eta 95
-	port_off "$r" eth0
 	port_off "$s1" next
 	port_on "$s1" next
 }
