@@ -125,7 +125,8 @@ value_holds()
 {
 	local integer='^(0|-?[1-9][0-9]{0,17})$'
 	if [[ $1 =~ $integer && $3 =~ $integer ]]; then
-		(($1 $2 $3))
+		# shellcheck disable=SC2219 # (( )) takes no operator in a variable
+		let "$1 $2 $3"
 	else
 		awk -v a="$1" -v b="$3" -v op="$2" "BEGIN {
 			number = \"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$\"
@@ -147,8 +148,7 @@ assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
 assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
 assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
 
-# cmocka PROGRAM: its tests as ours, and that all of its plan was run as one more, as a
-# program that dies says nothing of the tests after.
+# cmocka PROGRAM: reports its tests, and one more: that the whole plan was run.
 cmocka()
 {
 	local program=${1##*/} line planned=0 ran=0 status=0
@@ -338,8 +338,8 @@ make_cgroup()
 # Addresses, by family: ${addr4[NAME]} and ${addr6[NAME]}, NAME as in the picture.
 declare -A addr4 addr6 devices ip_batch tc_batch
 
-# link ID NETNS DEV PEER-NETNS PEER-DEV SUBNET: a veth whose two ends have the
-# addresses 1 and 2 of 10.SUBNET.0/24, and know each other: no ARP, no DAD.
+# link ID NETNS DEV PEER-NETNS PEER-DEV SUBNET: a veth whose ends have the addresses 1 and 2 of
+# 10.SUBNET.0/24 and static neighbour entries.
 link()
 {
 	local ns=("$2" "$4") dev=("$3" "$5") i j
@@ -369,8 +369,7 @@ route add $3 via fd00:${4/./:}::$5
 "
 }
 
-# Room for two packets in the bucket: the timer may be late by one without the
-# link losing rate, and no burst is longer than that.
+# With room for two packets, the timer may be late by one without the link losing rate.
 shape() # NETNS DEV RATE LIMIT
 {
 	tc_batch[$1]+="qdisc add dev $2 root handle 1: tbf rate $3 burst $((2 * (MTU + 14))) limit $4
@@ -388,8 +387,8 @@ set_offloads() # NETNS
 	done
 }
 
-# topo_begin NAME...: namespaces that link, route and shape then join, until topo_up makes
-# all of that. addr4[NAME] and addr6[NAME] are for the caller to set.
+# topo_begin NAME...: makes namespaces; topo_up then makes what link, route and shape add. The caller
+# sets addr4[NAME] and addr6[NAME].
 topo_begin()
 {
 	declare -gA addr4=() addr6=() devices=() ip_batch=() tc_batch=()
@@ -420,15 +419,10 @@ round_trip() { tc_batch[$1]+="qdisc add dev $2 root netem delay ${RTT_US}us limi
 topo_line() # SENDERS SWITCHES
 {
 	local senders=${1:?topo_line SENDERS SWITCHES} switches=${2:?topo_line SENDERS SWITCHES}
-	local names=() i ns dev rate
+	local i ns dev rate
 
-	for ((i = 1; i <= senders; i++)); do
-		names+=("h$i")
-	done
-	for ((i = 1; i <= switches; i++)); do
-		names+=("s$i")
-	done
-	topo_begin "${names[@]}" r
+	# shellcheck disable=SC2046 # words
+	topo_begin $(seq -f h%g "$senders") $(seq -f s%g "$switches") r
 	for ((i = 1; i <= senders; i++)); do
 		ns=h$i
 		link "$i" "${!ns}" eth0 "$s1" "h$i" "0.$i"
@@ -471,47 +465,29 @@ topo_down()
 	stamping=
 }
 
-# bottleneck_queue KIND ARGUMENTS...: what waits at the bottleneck waits in this.
-bottleneck_queue()
-{
-	tc -n "$bottleneck_ns" qdisc replace dev next parent 1:1 "$@"
-}
+# bottleneck_queue KIND ARGUMENTS...: sets the qdisc below the bottleneck's tbf
+bottleneck_queue() { tc -n "$bottleneck_ns" qdisc replace dev next parent 1:1 "$@"; }
 
 # --- Agents ------------------------------------------------------------------
 
 port_on() # NETNS DEV [OPTION...]
 {
-	local ns=$1 dev=$2
-	shift 2
 	# shellcheck disable=SC2086 # a list
-	"$HPCCPP" port add dev "$dev" netns "$ns" base-rtt "${RTT_US}us" $PORT_AGENT "$@"
+	"$HPCCPP" port add dev "$2" netns "$1" base-rtt "${RTT_US}us" $PORT_AGENT "${@:3}"
 }
+port_off() { "$HPCCPP" port del dev "$2" netns "$1"; } # NETNS DEV
 
-port_off() # NETNS DEV
+all_ports() # COMMAND: port_on or port_off, for each forward port
 {
-	"$HPCCPP" port del dev "$2" netns "$1"
+	local port
+	for port in "${ports[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		"$1" $port
+	done
 }
-
 # Agents on all forward ports, and off; they also go with the namespaces.
-ports_on()
-{
-	local port
-	stamping=1
-	for port in "${ports[@]}"; do
-		# shellcheck disable=SC2086 # two words
-		port_on $port
-	done
-}
-
-ports_off()
-{
-	local port
-	stamping=
-	for port in "${ports[@]}"; do
-		# shellcheck disable=SC2086 # two words
-		port_off $port
-	done
-}
+ports_on() { stamping=1; all_ports port_on; }
+ports_off() { stamping=; all_ports port_off; }
 
 # Host agent on the cgroup of all in_ns, a port agent on each forward port.
 agents_on()
@@ -537,12 +513,9 @@ agents_off()
 
 # --- Traffic -----------------------------------------------------------------
 
-listening() # NETNS PORT [t|u]
-{
-	[[ -n $(ss -N "$1" -Hln"${3-t}" "sport = :$2") ]]
-}
+listening() { [[ -n $(ss -N "$1" -Hln"${3-t}" "sport = :$2") ]]; } # NETNS PORT [t|u]
 
-# no_sockets NETNS [FILTER]: none is left, but for those in TIME_WAIT
+# no_sockets NETNS [FILTER]: none is left, except in TIME_WAIT
 no_sockets() { [[ -z $(ss -N "$1" -Htn exclude time-wait "${@:2}") ]]; }
 
 next_port=5000
@@ -555,10 +528,9 @@ start_server()
 }
 xfer_server() { start_server "$1" "$2" "$HPCCPP_BIN/xfer" "${@:3}" listen "$2"; } # NETNS PORT OPTION...
 
-# tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer,
-# options as one word each. True when both ends saw what the other sent, unharmed;
-# their JSON is then in $client and $server. The command in $at_listen, if any, is
-# run in between.
+# tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer, options as one word
+# each. Returns true if both ends received all data unharmed; sets client and server to their JSON.
+# Runs the command in $at_listen, if any, when the server listens.
 tcp_send()
 {
 	local port=$((next_port++)) listener sent received
@@ -572,7 +544,6 @@ tcp_send()
 	client=$(in_ns "$1" "$HPCCPP_BIN/xfer" ${4-} connect "$3" "$port") || return
 	wait "$listener" || return
 	server=$(<"$tmp/server")
-	# not by jq: where all is emulated that takes a fifth of a second to begin
 	[[ $client =~ $counts ]] || return
 	sent=${BASH_REMATCH[1]} received=${BASH_REMATCH[2]}
 	[[ $server =~ $counts && ${BASH_REMATCH[1]} -eq $received && ${BASH_REMATCH[2]} -eq $sent ]]
@@ -604,8 +575,7 @@ flow_end() # NAME: one test
 {
 	local status=0
 	kill "$sender"
-	wait "$sender" || status=1
-	wait "$receiver" || status=1
+	wait "$sender" && wait "$receiver" || status=1
 	check "$1: data intact" jq -e -s \
 		"$status == 0 and .[0].sent == .[1].received" "$tmp/client" "$tmp/server"
 }
@@ -654,8 +624,8 @@ port_stat() { "$HPCCPP" -j port show dev "$2" netns "$1" | jq -r ".[0].stats | $
 
 # --- Measuring ---------------------------------------------------------------
 
-# meter_start [PROBE-ADDRESS]: the bottleneck's queue into $tmp/queue.csv and,
-# with an address of the receiver, round trips from h1 to it into $tmp/rtt.csv.
+# meter_start [PROBE-ADDRESS]: measures the bottleneck's queue into $tmp/queue.csv and, with an address
+# of the receiver, round trips from h1 to it into $tmp/rtt.csv.
 meter_start()
 {
 	local probe=()
@@ -682,8 +652,7 @@ meter_stop()
 	fi
 }
 
-# since_first_data SECONDS: of meter's samples keep those, with the time since then.
-# First data: the first millisecond in which 4 KB left.
+# since_first_data SECONDS: keeps meter's samples since the first millisecond in which 4 KB left.
 since_first_data()
 {
 	local first file
@@ -704,8 +673,8 @@ percentile() # P: of the numbers on stdin, one a line
 		END { i = int(NR * p / 100 + .999999); print v[i < 1 ? 1 : i] }'
 }
 
-# queue_between FROM TO: sets, from meter's samples in that time, mean_bytes,
-# mean_packets, p99_bytes, p99_packets, drops and sent_bps (on the wire).
+# queue_between FROM TO: sets mean_bytes, mean_packets, p99_bytes, p99_packets, drops and sent_bps (on
+# the wire) from meter's samples in that time.
 queue_between()
 {
 	awk -F, -v from="$1" -v to="$2" 'NR > 1 && $1 + 0 >= from && $1 + 0 <= to' \
@@ -721,7 +690,7 @@ queue_between()
 		}' "$tmp/window")
 }
 
-# Seconds since boot, and seconds that CPUs idled: waiting for files is idling too.
+# Prints seconds since boot, and seconds in which CPUs idled or waited for files.
 uptime_idle()
 {
 	local up idle iowait
@@ -730,9 +699,8 @@ uptime_idle()
 	echo "$up" "$((idle + iowait))e-2"
 }
 
-# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 flow from each of the first FLOWS senders. CC
-# may name a congestion control for each flow; the last one applies to all further flows.
-# Leaves $tmp/queue.csv and rtt.csv with the time since the first data, and sets
+# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 flow from each of the first FLOWS senders. CC may
+# name a congestion control for each flow; the last one applies to all further flows. Sets
 #	mean_bytes mean_packets p99_bytes p99_packets sent_bps drops
 #	late_drops	those after the first two round trips
 #	rtt_p50 rtt_p99	us, of the probes
@@ -767,9 +735,7 @@ measure_flows()
 		fi
 	done
 	read -r up1 idle1 < <(uptime_idle)
-	for ((i = 1; i <= flows; i++)); do
-		wait "${server[i]}"
-	done
+	wait "${server[@]}"
 	meter_done "$seconds"
 	idle=$(awk "BEGIN { printf \"%.3f\", ($idle1 - $idle0) / ($up1 - $up0) / $(nproc) }")
 
@@ -796,11 +762,10 @@ meter_done()
 
 # --- Ends with an agent each -------------------------------------------------
 
-# By namespace: the cgroup of its processes instead of $CGROUP, and whether an
-# agent is on it.
+# By namespace: the cgroup of its processes instead of $CGROUP, and whether it has an agent
 declare -A cgroup_of=() agent_of=()
 
-own_cgroup() # NETNS: a cgroup for the processes of in_ns there, once
+own_cgroup() # NETNS: makes a cgroup for the processes of in_ns there, once
 {
 	local CGROUP
 	[[ -z ${cgroup_of[$1]-} ]] || return 0
@@ -810,11 +775,9 @@ own_cgroup() # NETNS: a cgroup for the processes of in_ns there, once
 
 host_on() # NETNS [AGENT-OPTIONS...]
 {
-	local ns=$1
-	shift
-	own_cgroup "$ns"
-	"$HPCCPP" host add cgroup "${cgroup_of[$ns]}" "$@"
-	agent_of[$ns]=on
+	own_cgroup "$1"
+	"$HPCCPP" host add cgroup "${cgroup_of[$1]}" "${@:2}"
+	agent_of[$1]=on
 }
 
 host_off() # NETNS
