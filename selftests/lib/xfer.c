@@ -7,13 +7,12 @@
  *
  *	-n BYTES	send so many (k, m: 1000, 1000000; default 0)
  *	-t SECONDS	send for so long, or until SIGTERM (instead of -n)
- *	-d SECONDS	connect so much later
  *	-c NAME		congestion control
  *	-w NAME[,NAME...]:TIMES
  *			change to one of those, by turns, and back so many times while
  *			sending
  *	-i		a thread reads TCP_CC_INFO all the time, which takes no lock
- *	-o NAME		with that of TCP too (neighbours.c): mptcp, tfo, md5, tls,
+ *	-o NAME		with that of TCP too (neighbours.h): mptcp, tfo, md5, tls,
  *			sockmap; or repair: after half of -n BYTES all else goes on
  *			in a new socket
  *	-e STYLE	how the connection ends:
@@ -25,7 +24,7 @@
  * Both ends may send at once. Prints one JSON object: bytes sent and received,
  * intact (what arrived was the pattern), when (start, end: time of day, seconds),
  * gap_us (longest time without new bytes, from the first to the last), and what
- * TCP_INFO says: retransmits, cwnd, rtt_us, min_rtt_us, rto_us (the largest seen).
+ * TCP_INFO says: retransmits, rto_us (the largest seen).
  * Exit status 0 when no call failed and all was intact.
  */
 #define _GNU_SOURCE
@@ -61,7 +60,7 @@ static unsigned char pattern[PERIOD + CHUNK];
 enum style { HALF, CLOSE, LATE };
 
 static unsigned long long bytes;
-static double seconds, delay;
+static double seconds;
 static const char *cc, *other_cc[8], *neighbour;
 static unsigned int switches, others;
 /* Read between system calls only: no need to be volatile. */
@@ -133,14 +132,6 @@ static void parse_switches(char *s)
 		error(2, 0, "no name to change to");
 }
 
-static void get_info(int fd, struct tcp_info *info)
-{
-	socklen_t len = sizeof(*info);
-
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len))
-		error(1, errno, "TCP_INFO");
-}
-
 /* Until the socket is closed */
 static void *ask(void *arg)
 {
@@ -208,7 +199,10 @@ static struct {
 
 static void look(int fd)
 {
-	get_info(fd, &did.info);
+	socklen_t len = sizeof(did.info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &did.info, &len))
+		error(1, errno, "TCP_INFO");
 	if (did.info.tcpi_rto > did.rto)
 		did.rto = did.info.tcpi_rto;
 }
@@ -336,17 +330,15 @@ static void report(int fd, double start, double end)
 	       did.sent, did.received, did.intact ? "true" : "false", name);
 	printf("\"start\": %.6f, \"end\": %.6f, \"seconds\": %.6f, \"gap_us\": %.0f, ",
 	       start, end, end - start, did.gap * 1e6);
-	printf("\"retransmits\": %u, \"cwnd\": %u, \"switched\": %u, ",
-	       did.info.tcpi_total_retrans, did.info.tcpi_snd_cwnd, did.switched);
-	printf("\"rtt_us\": %u, \"min_rtt_us\": %u, \"rto_us\": %u}\n",
-	       did.info.tcpi_rtt, did.info.tcpi_min_rtt, did.rto);
+	printf("\"retransmits\": %u, \"switched\": %u, \"rto_us\": %u}\n",
+	       did.info.tcpi_total_retrans, did.switched, did.rto);
 }
 
 static void parse_options(int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:t:d:c:w:io:e:")) > 0) {
+	while ((opt = getopt(argc, argv, "n:t:c:w:io:e:")) > 0) {
 		switch (opt) {
 		case 'n':
 			bytes = parse_bytes(optarg);
@@ -354,9 +346,6 @@ static void parse_options(int argc, char **argv)
 		case 't':
 			seconds = atof(optarg);
 			bytes = ULLONG_MAX;
-			break;
-		case 'd':
-			delay = atof(optarg);
 			break;
 		case 'c':
 			cc = optarg;
@@ -386,7 +375,6 @@ static void parse_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct timespec ts;
 	pthread_t thread;
 	double start;
 	int fd;
@@ -402,9 +390,6 @@ int main(int argc, char **argv)
 	if (seconds)
 		signal(SIGTERM, stop);
 	make_pattern();
-	ts.tv_sec = delay;
-	ts.tv_nsec = (delay - ts.tv_sec) * 1e9;
-	nanosleep(&ts, NULL);
 	fd = argc == 2 ? accept_one(argv[1]) : connect_to(argv[1], argv[2]);
 	neighbour_after(neighbour, fd);
 	if (ask_info && pthread_create(&thread, NULL, ask, &fd))
