@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The dissector for Wireshark names every field: tshark finds the records of a capture that
-# segs.c saw in the same packets. Of packets made by hand it prints the values, or what is
+# capture_stop reads from the same packets. Of packets made by hand it prints the values, or what is
 # wrong with them.
 #
 #	h1 --- s1 --- s2 --- r	captured at r, in the VM; tshark runs here
@@ -16,12 +16,10 @@ set -euo pipefail
 capture() # FAMILY ADDRESS: one transfer, into $RESULTS
 {
 	capture_start "$r" eth0
-	segs_start "$r" eth0
 	tcp_send "$h1" "$r" "$2" "-c hpccpp -n 400k"
 	capture_stop
-	segs_stop
 	cp "$tmp/pcap" "$RESULTS/$1.pcap"
-	cp "$tmp/segs" "$RESULTS/$1.segs"
+	cp "$tmp/segments" "$RESULTS/$1.segs"
 }
 
 if [[ ${1-} == capture ]]; then
@@ -87,11 +85,11 @@ RESULTS="$tmp/capture" "$top/scripts/place.sh" --timeout 1000 -- "$0" capture
 ktap_plan 61
 
 for family in ipv4 ipv6; do
-	cp "$tmp/capture/$family.segs" "$tmp/segs"
+	cp "$tmp/capture/$family.segs" "$tmp/segments"
 	check "$family: tshark reads the capture" dissect "$tmp/capture/$family.pcap"
 	compare "$family: records" "$(jq -s '[.[].options[].rec[]] | length' "$tmp/packets")" '>' 250
-	check "$family: options, records, links: as segs counts them" same \
-		"$(segs_awk '{ n_of[opt " " n " " written " " links] += count }
+	check "$family: options, records, links: as capture_stop reads them" same \
+		"$(segs_awk '{ n_of[opt " " n " " written " " links]++ }
 			END { for (i in n_of) print i, n_of[i] }')" \
 		"$(jq -r '.options[0] // { name: "none", records: 0, written: 0, rec: [] } |
 			"\(.name) \(.records) \(.written) \([.rec[] | select(.rate > 0).link] |
