@@ -43,22 +43,6 @@ make_cgroup
 tcx=
 ! in_box "$HPCCPP_BIN/tcx" show lo egress || tcx=1
 
-# says STATUS PATTERN COMMAND...: one test; ends so, and the message has words like PATTERN, "" none
-says()
-{
-	local status=0 want=$1 pattern=$2 said
-	shift 2
-	"$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-	said=$(<"$tmp/err")
-	# shellcheck disable=SC2053 # a pattern
-	if [[ $status -eq $want && $said == ${pattern:+*}$pattern${pattern:+*} ]]; then
-		ktap_ok "$*: $status, $said"
-	else
-		ktap_not_ok "$*: $status ($want), $pattern"
-		ktap_diag "$(head -n 3 "$tmp/err")"
-	fi
-}
-
 # --- The lock ----------------------------------------------------------------------
 
 # holds FILE COMMAND...: locks the file in the background
@@ -167,27 +151,15 @@ port del w1
 
 # --- Agents of another build ------------------------------------------------------
 
+# A host agent that can be read, with fewer counters; or that cannot, as its HOST has another size
 cat >"$tmp/host.c" <<'END'
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[999]); } host SEC(".maps");
-struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 1); __type(key, int); __type(value, char[288]); } hpccpp_version SEC(".maps");
-SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
-{
-	int zero = 0;
-	return bpf_map_lookup_elem(&host, &zero) && bpf_map_lookup_elem(&hpccpp_version, &zero);
-}
-char _license[] SEC("license") = "GPL";
-END
-# A host agent that can be read, with fewer counters
-cat >"$tmp/older.c" <<'END'
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include "hpccpp_agent.h"
 #include "hpccpp_prefix.h"
 #define MAP(name, kind, n, entry) struct { __uint(type, BPF_MAP_TYPE_##kind); \
 	__uint(max_entries, n); __type(key, int); __type(value, entry); } name SEC(".maps")
-MAP(host, ARRAY, 1, struct hpccpp_host_cfg);
+MAP(host, ARRAY, 1, HOST);
 MAP(host_keys, ARRAY, 1, struct hpccpp_host_keys);
 MAP(host_stats, PERCPU_ARRAY, 2, __u64);
 MAP(hpccpp_version, ARRAY, 1, struct hpccpp_version);
@@ -202,10 +174,13 @@ SEC("sockops") int hpccpp_host(struct bpf_sock_ops *skops)
 }
 char _license[] SEC("license") = "GPL";
 END
-for file in host older; do
-	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -I"$top/kmod" -I"$top/tools/bpf" \
-		-c "$tmp/$file.c" -o "$tmp/$file.o"
-done
+build_host() # NAME TYPE
+{
+	clang -O2 -g -target bpf -I"/usr/include/$(uname -m)-linux-gnu" -I"$top/kmod" \
+		-I"$top/tools/bpf" -D"HOST=$2" -c "$tmp/host.c" -o "$tmp/$1.o"
+}
+build_host older "struct hpccpp_host_cfg"
+build_host unreadable "char[999]"
 # there HOOK PROGRAM [PREFERENCE]: attaches a program of other.bpf.c as the command would
 there()
 {
@@ -266,7 +241,7 @@ check "an older agent is shown, with its version and the counters that it has" j
 	.[0].stats.asked == 0 and .[0].stats.came_back == 0' "$tmp/out"
 check "... in text its version is named" grep -q '^/.* version 0\.0 ask auto ' <("$HPCCPP" host show)
 check "... and deleted" "$HPCCPP" host del cgroup "$CGROUP/a"
-other_host "$tmp/host.o" "$CGROUP/a" 0.0
+other_host "$tmp/unreadable.o" "$CGROUP/a" 0.0
 "$HPCCPP" host add cgroup "$CGROUP/b"
 bad_port='Error: t0:*map "port"*version'
 bad_host="Error: $CGROUP/a:*map \"host\"*version"

@@ -144,6 +144,23 @@ compare() # NAME VALUE OP BOUND UNIT
 	fi
 }
 
+# says STATUS PATTERN COMMAND...: one test: the status, and that the message in $tmp/err contains
+# the pattern, or is empty if that is ""
+says()
+{
+	local status=0 want=$1 pattern=$2 said
+	shift 2
+	"$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	said=$(<"$tmp/err")
+	# shellcheck disable=SC2053 # a pattern
+	if [[ $status -eq $want && $said == ${pattern:+*}$pattern${pattern:+*} ]]; then
+		ktap_ok "$*: $status, $said"
+	else
+		ktap_not_ok "$*: $status ($want), $pattern"
+		ktap_diag "$(head -n 3 "$tmp/err")"
+	fi
+}
+
 assert_le() { compare "$1" "$2" '<=' "$3" "${4-}"; } # NAME VALUE BOUND UNIT
 assert_ge() { compare "$1" "$2" '>=' "$3" "${4-}"; }
 assert_eq() { compare "$1" "$2" '==' "$3" "${4-}"; }
@@ -291,8 +308,8 @@ machine_free() { exec {machine}>&-; }
 
 # --- Namespaces --------------------------------------------------------------
 
-# programs NS DEV ingress|egress: prints ids and names of the eBPF programs of tcx, if this kernel has
-# it, and of a clsact, in their order; "0 error" if they cannot be read.
+# programs NS DEV ingress|egress: prints ids and names of the eBPF programs of tcx, if this kernel
+# has it, and of a clsact, in their order; "0 error" if they cannot be read.
 programs()
 {
 	nsenter --net="/run/netns/$1" "$HPCCPP_BIN/tcx" show "$2" "$3" || [[ $? -eq 4 ]] || echo "0 error"
@@ -387,8 +404,8 @@ set_offloads() # NETNS
 	done
 }
 
-# topo_begin NAME...: makes namespaces; topo_up then makes what link, route and shape add. The caller
-# sets addr4[NAME] and addr6[NAME].
+# topo_begin NAME...: makes namespaces; topo_up then makes what link, route and shape add. The
+# caller sets addr4[NAME] and addr6[NAME].
 topo_begin()
 {
 	declare -gA addr4=() addr6=() devices=() ip_batch=() tc_batch=()
@@ -528,8 +545,8 @@ start_server()
 }
 xfer_server() { start_server "$1" "$2" "$HPCCPP_BIN/xfer" "${@:3}" listen "$2"; } # NETNS PORT OPTION...
 
-# tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer, options as one word
-# each. Returns true if both ends received all data unharmed; sets client and server to their JSON.
+# tcp_send FROM TO ADDRESS CLIENT-OPTIONS [SERVER-OPTIONS]: one transfer by xfer, options as one
+# word each. Returns true if both ends received all data unharmed; sets client and server to their JSON.
 # Runs the command in $at_listen, if any, when the server listens.
 tcp_send()
 {
@@ -567,7 +584,8 @@ flow_start()
 	local port=$((next_port++))
 	xfer_server "$r" "$port" >"$tmp/server"
 	receiver=$!
-	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 connect "${flow_to-${addr4[r]}}" "$port" >"$tmp/client"
+	in_ns_bg "$h1" "$HPCCPP_BIN/xfer" -c hpccpp -t 600 \
+		connect "${flow_to-${addr4[r]}}" "$port" >"$tmp/client"
 	sender=$!
 }
 
@@ -624,8 +642,8 @@ port_stat() { "$HPCCPP" -j port show dev "$2" netns "$1" | jq -r ".[0].stats | $
 
 # --- Measuring ---------------------------------------------------------------
 
-# meter_start [PROBE-ADDRESS]: measures the bottleneck's queue into $tmp/queue.csv and, with an address
-# of the receiver, round trips from h1 to it into $tmp/rtt.csv.
+# meter_start [PROBE-ADDRESS]: measures the bottleneck's queue into $tmp/queue.csv and, with an
+# address of the receiver, round trips from h1 to it into $tmp/rtt.csv.
 meter_start()
 {
 	local probe=()
@@ -673,8 +691,8 @@ percentile() # P: of the numbers on stdin, one a line
 		END { i = int(NR * p / 100 + .999999); print v[i < 1 ? 1 : i] }'
 }
 
-# queue_between FROM TO: sets mean_bytes, mean_packets, p99_bytes, p99_packets, drops and sent_bps (on
-# the wire) from meter's samples in that time.
+# queue_between FROM TO: sets mean_bytes, mean_packets, p99_bytes, p99_packets, drops and sent_bps
+# (on the wire) from meter's samples in that time.
 queue_between()
 {
 	awk -F, -v from="$1" -v to="$2" 'NR > 1 && $1 + 0 >= from && $1 + 0 <= to' \
@@ -699,8 +717,8 @@ uptime_idle()
 	echo "$up" "$((idle + iowait))e-2"
 }
 
-# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 flow from each of the first FLOWS senders. CC may
-# name a congestion control for each flow; the last one applies to all further flows. Sets
+# measure_flows CC FAMILY FLOWS SECONDS: one iperf3 flow from each of the first FLOWS senders. CC
+# may name a congestion control for each flow; the last one applies to all further flows. Sets
 #	mean_bytes mean_packets p99_bytes p99_packets sent_bps drops
 #	late_drops	those after the first two round trips
 #	rtt_p50 rtt_p99	us, of the probes
