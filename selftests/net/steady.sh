@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # HPCC++ in its steady state: the link is used, its queue is short, nothing is dropped and
-# flows share. How soon it is so again after a flow has joined or left is tested in the lab's
-# scenario "step". Offloads are as Linux has them; LONG=1 also tests without them.
+# flows share, also after a CUBIC flow has left. How soon a flow joins or leaves is tested in the
+# lab's scenario "step", shares with unequal RTTs, over two full links and next to other congestion
+# controls in "rtts", "parking" and "harm" (lab/bench.sh). LONG=1 also tests without offloads.
 #
 # check: 6.1 main
 # usual: 120
@@ -40,6 +41,29 @@ steady()
 	[[ $2 -eq 1 ]] || assert_ge "$what: Jain's index, second half" "$jain" 0.98
 }
 
+# A CUBIC flow, which leaves after a second, fills the queue. Telemetry makes hpccpp leave the link
+# to it, except for the least W: 1 Mbit/s on the wire, 0.94 Mbit/s of payload.
+beside_cubic()
+{
+	local i processes=()
+	for i in 1 2; do
+		start_server "$r" "520$i" iperf3 -s -1 -J -i 0.1 -p "520$i" >"$tmp/server$i"
+		processes+=($!)
+	done
+	in_ns_bg "$h1" iperf3 -J -c "${addr4[r]}" -p 5201 -t 2 -C hpccpp >"$tmp/client"
+	processes+=($!)
+	in_ns "$h2" iperf3 -J -c "${addr4[r]}" -p 5202 -t 1 -C cubic >"$tmp/client2"
+	wait "${processes[@]}"
+	between() # FROM TO: goodput of hpccpp, Mbit/s
+	{
+		jq "[.intervals[].sum | select(.start >= $1 and .end <= $2)] |
+			(map(.bytes) | add) * 8e-6 / (map(.seconds) | add)" "$tmp/server1"
+	}
+	assert_ge "beside a CUBIC flow" "$(between 0.5 1)" 0.9 Mbit/s
+	assert_ge "... and after it has left" "$(between 1.4 2)" 170 Mbit/s
+	assert_eq "... without a fallback" "$(counter "$h1" fallback)" 0
+}
+
 load_hpccpp || ktap_skip_all "no tcp_hpccpp to load"
 echo TAP version 13
 
@@ -60,6 +84,7 @@ if runs_main; then
 fi
 if runs_rest; then
 	with 4 default "" steady ipv6 1 1
+	EDGE=200mbit with 2 "tso off gso off gro off" "" beside_cubic
 fi
 if [[ -n ${LONG-} ]]; then
 	with 4 default "" steady ipv6 4 3
