@@ -391,38 +391,6 @@ check "... in text" grep -q ' every rtt mode sender fallback [a-z]* keys 1$' "$t
 check "... for Prometheus" grep -q '^hpccpp_host_keys{.* 1$' "$tmp/shown"
 is "... and no output has the key" "$(grep -ciE '00112233|33221100|ddeeff|ffeedd' "$tmp/shown" || true)" 0
 "$HPCCPP" host del "$CGROUP"
-
-# SYNs without an answer: the port counts each for half a second.
-"$HPCCPP" host add "$CGROUP" ask always
-ip -n "$box" addr add 10.7.0.1/24 dev d0
-ip -n "$box" neigh add 10.7.0.2 lladdr 02:00:00:00:00:02 dev d0
-on d0 base-rtt 4s
-sent=0
-begins() # COUNT: that many new flows at most, and at least one
-{
-	in_ns_bg "$box" timeout 1 bash -c ': <>/dev/tcp/10.7.0.2/7'
-	port d0 ".[0].begun | . > 0 and . <= $((++sent))"
-}
-check "flows that begin are counted" busywait 40 begins
-check "... for a while" busywait 40 port d0 '.[0].begun == 0'
-off d0
-ip -n "$box" addr del 10.7.0.1/24 dev d0
-"$HPCCPP" host del "$CGROUP"
-
-# Another program's sock_ops, which is attached with the flag "multi"
-cat >"$tmp/other.c" <<'END'
-__attribute__((section("sockops"), used)) int other(void *s) { return 1; }
-END
-clang -O2 -target bpf -c "$tmp/other.c" -o "$tmp/other.o"
-# shellcheck disable=SC2016 # that shell's
-unshare -m bash -ec 'mount -t bpf none /mnt
-	bpftool prog loadall "$1" /mnt/other
-	bpftool cgroup attach "$2" sock_ops pinned /mnt/other/other multi' - "$tmp/other.o" "$CGROUP"
-bpftool cgroup show "$CGROUP" >"$tmp/others"
-"$HPCCPP" host add "$CGROUP"
-"$HPCCPP" host del "$CGROUP"
-check "another's sock_ops program survives" diff "$tmp/others" <(bpftool cgroup show "$CGROUP")
-bpftool cgroup detach "$CGROUP" sock_ops id "$(bpftool -j cgroup show "$CGROUP" | jq '.[0].id')"
 check "nothing is left of these" same_state "$tmp/before"
 
 # --- Check -------------------------------------------------------------------

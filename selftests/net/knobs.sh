@@ -54,7 +54,8 @@ effects()
 	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | tail -n 1; }	# NAME
 
 	flow_start
-	flow_tests 1 check "flow show: under telemetry" busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
+	flow_tests 1 check "flow show: under telemetry" \
+		busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
 	set_knob w_ai 1234
 	events
 	assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
@@ -70,7 +71,8 @@ effects()
 	set_knob eta 1
 	set_knob w_ai 1
 	# W falls there from more, and goes up soon, as U is less than eta then
-	flow_tests 1 check "eta 1: R's floor is 1 Mbit/s" busywait 20 flow_is '(.R - 1e6 | fabs) < 1e4'
+	flow_tests 1 check "eta 1: R's floor is 1 Mbit/s" \
+		busywait 20 flow_is '(.R - 1e6 | fabs) < 1e4'
 	set_knob w_ai 0
 	set_knob eta 95
 }
@@ -99,21 +101,12 @@ shown()
 		assert_le "ss: cwnd_gain is W / W_max, to 1/256; difference" \
 			"$(jq -n "$(flow '.W * 8e6 / .B / .T / 1.125') - ${W:-9} | fabs")" 0.006
 		"$HPCCPP" flow show netns "$h1" >"$tmp/text"
-		check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W) W_c $(flow .W_c) W_f $(flow .W_f) T $(flow .T)us" "$tmp/text"
+		check "flow show: text has the same" grep -q "U $(flow .U | xargs printf '%.3f') W $(flow .W)\
+ W_c $(flow .W_c) W_f $(flow .W_f) T $(flow .T)us" "$tmp/text"
 		kill -CONT "$sender"
 	}
 	flow_tests 5 ss_and_flow_show
 	flow_end "knobs and trace under traffic"
-
-	without_agent()
-	{
-		local CGROUP=
-		flow_start
-		check "flow show: without agent it is Reno" busywait 10 flow_is '.mode == "hpccpp-reno" and .updates == 0'
-		check "... in text too" bash -c "'$HPCCPP' flow show netns $h1 | grep -q 'hpccpp-reno reason no-agent\$'"
-		flow_end "flow without agent"
-	}
-	flow_tests 3 without_agent
 }
 
 # --- Ways to choose it -------------------------------------------------------

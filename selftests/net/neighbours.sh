@@ -70,7 +70,7 @@ host_off "$h1"
 host_on "$h1" every 1
 beside "... before the agent" ""
 with_telemetry 100
-foreign_off "$own"
+check "it stays where the agent is deleted and added" foreign_off "$own"
 
 mkdir "$own/child"
 foreign_on "$own/child"
@@ -137,9 +137,6 @@ END
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 refused() { ! "$@" >/dev/null 2>&1; } # COMMAND...
 check "nobody cannot set a knob" refused in_ns "$h1" "${nobody[@]}" sh -c 'echo 50 >/proc/sys/net/hpccpp/eta'
-check "nobody cannot add a port agent" refused in_ns "$h1" "${nobody[@]}" "$HPCCPP" port add dev eth0
-check "nobody cannot add a host agent" refused in_ns "$h1" "${nobody[@]}" "$HPCCPP" host add cgroup "$own"
-
 userns=("${nobody[@]}" unshare -Ur)
 eta() { in_ns "$h1" cat /proc/sys/net/hpccpp/eta; }
 check "root of a user namespace cannot set a knob of its parent's network" \
