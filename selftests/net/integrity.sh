@@ -40,8 +40,8 @@ transfer()
 	options
 }
 
-# options: writes a line to $tmp/options for each option that has a tag or requests one: ask, sign or
-# bad; TCP flags, bytes of payload, records, the tag, the bytes signed.
+# options: writes a line to $tmp/options for each option that has a tag or requests one: ask, sign
+# or bad; TCP flags, bytes of payload, records, the tag, the bytes signed.
 options()
 {
 	awk '$11 != "-" {

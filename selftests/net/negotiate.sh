@@ -80,8 +80,9 @@ main_cases()
 	assert_eq "$name: third ACK echoes" "$(wire "$third ? echo : 0")" 1
 	assert_eq "$name: data that asks, of all" "$(wire 'data && collect')" "$(wire 'data > 0')"
 	assert_eq "$name: flows under INT" "$enter" 1
-	# eta of 200 Mbit/s in T, 2 ms, a packet, and the excess RTT of the SYN; W_max is 9/8 of that
-	read -r W W_max < <(sed -n '/ W=/{ s/.* W=\([0-9]*\) .* W_max=\([0-9]*\) .*/\1 \2/p; q }' "$tmp/updates")
+	# eta of 200 Mbit/s in T, 2 ms, a packet, and the SYN's excess RTT; W_max is 9/8 of that
+	read -r W W_max < <(sed -n '/ W=/{ s/.* W=\([0-9]*\) .* W_max=\([0-9]*\) .*/\1 \2/p; q }' \
+		"$tmp/updates")
 	assert_ge "$name: first W" "$W" 47500 bytes
 	assert_le "$name: first W" "$W" 56250 bytes
 	assert_ge "$name: first W, of line rate" $((W * 225 / (2 * W_max))) 92 %
@@ -132,8 +133,8 @@ peers()
 	check "$name: cubic stands in" fallback_is cubic
 	default_cc "$was"
 
-	# answer NAME FAMILY [OPTIONS]: 1 MB for 1 KB, with agents at both ends and, only here, a port on
-	# the reverse path
+	# answer NAME FAMILY [OPTIONS]: 1 MB for 1 KB, with agents at both ends and, only here, a port
+	# on the reverse path
 	answer()
 	{
 		local address="addr$2[r]"
@@ -161,7 +162,7 @@ peers()
 	answer "server answers, Fast Open" 4 "-o tfo"
 	assert_eq "$name: data in the SYN" "$(wire 'syn * from_client * data')" 1000 bytes
 	assert_eq "$name: flows under INT" "$enter" 1
-	assert_ge "$name: first flight, and segments after its first echo" "$(wire 'from_server && data' '
+	assert_ge "$name: first flight, and after its first echo" "$(wire 'from_server && data' '
 		from_client && !syn && !start { start = time }
 		!(start && from_server && data) { next }
 		time > start + 0.0039 { exit }')" 35 segments
@@ -184,7 +185,7 @@ losses_and_middleboxes()
 {
 	local first='limit rate 1/day burst 1 packets'	# of those that match before
 	local syn="tcp flags & (syn | ack) == syn" ack="tcp flags & (syn | ack) == ack"
-	local asks='syn && from_client && collect' option="tcp option 253 exists"
+	local asks='syn && from_client && collect' option="tcp option 253 exists"	# "it"
 	local row rule expression sum enters counts
 	while IFS=';' read -r row rule expression sum enters counts; do
 		begin "$row" "$rule"
@@ -199,10 +200,10 @@ losses_and_middleboxes()
 	done <<-END
 	the first SYN is lost;$syn $first drop;$asks;0;1;0 1 1
 	the third ACK is lost;ip daddr ${addr4[r]} $ack $first drop;$asks;1;1;0 0 0
-	SYNs with the option are dropped;tcp flags & syn == syn $option drop;syn && from_client;1;1;0 1 1
-	the option is removed;reset tcp option 253;option;0;0;1 1 0
-	segments with the option are dropped;$option drop;option;0;0;1 1 0
-	data with the option is dropped;ip length > 500 $option drop;data && option;0;1;1 0 0
+	SYNs with it are dropped;tcp flags & syn == syn $option drop;syn && from_client;1;1;0 1 1
+	it is removed;reset tcp option 253;option;0;0;1 1 0
+	segments with it are dropped;$option drop;option;0;0;1 1 0
+	data with it is dropped;ip length > 500 $option drop;data && option;0;1;1 0 0
 	END
 }
 

@@ -10,7 +10,7 @@
 #
 # check: host
 # usual: 30
-# shellcheck disable=SC2154,SC2128,SC2317 # set by name in lib.sh; client: an array elsewhere; for busywait
+# shellcheck disable=SC2154,SC2128,SC2317 # set in lib.sh; arrays elsewhere; for busywait
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
@@ -83,10 +83,12 @@ more_echoes()
 {
 	echo $(($(host_stat "$h1" echoes) - $(host_stat "$r" echoed) - $(host_stat "$r" echo_short)))
 }
+more_requests() { echo $(($(host_stat "$r" collected) - $(host_stat "$h1" asked))); }
 responded() { port_stat "$s2" next .responded; }
 arrived() # all that was sent back has been judged there
 {
-	[[ $(port_stat "$taker" eth0 '.accepted + .denied + .unknown + .outside + .damaged') -ge $(responded) ]]
+	[[ $(port_stat "$taker" eth0 '.accepted + .denied + .unknown + .outside + .damaged') -ge \
+		$(responded) ]]
 }
 
 snmps() # what of both ends' TCP should not have changed
@@ -127,7 +129,7 @@ way()
 		answers=$(challenges)
 		began=$(date +%s%3N)
 		echoes=$(more_echoes)
-		requests=$(($(host_stat "$r" collected) - $(host_stat "$h1" asked)))
+		requests=$(more_requests)
 		check "$name: data intact" tcp_send "$h1" "$r" "${!address}" "-c cubic -n 1m"
 		check "$name: all arrive" busywait 5 arrived
 		sent=$(responded)
@@ -145,7 +147,7 @@ way()
 			assert_eq "$name: ... and outside" \
 				"$(port_stat "$taker" eth0 .outside)" $((sent - accepted))
 			assert_eq "$name: requests that r got more than h1 sent" \
-				$(($(host_stat "$r" collected) - $(host_stat "$h1" asked) - requests)) "$accepted"
+				$(($(more_requests) - requests)) "$accepted"
 			# a host that has sent no data answers once in 500 ms
 			assert_le "$name: answers of TCP" $(($(challenges) - answers)) \
 				$((1 + ($(date +%s%3N) - began) / 500))
