@@ -125,42 +125,37 @@ static void finish(FILE *file, const char *name)
 
 /* Queue */
 
-static int stats_attr(const struct nlattr *attr, void *data)
+/* Some kernels have shorter structures than the header, or longer ones. */
+static void copy_attr(void *to, size_t size, const struct nlattr *attr)
 {
-	struct sample *s = data;
-	struct gnet_stats_basic basic = {};
-	struct gnet_stats_queue queue = {};
 	size_t len = mnl_attr_get_payload_len(attr);
 
-	/* Some kernels are shorter than the header says, or longer. */
-	switch (mnl_attr_get_type(attr)) {
-	case TCA_STATS_BASIC:
-		memcpy(&basic, mnl_attr_get_payload(attr),
-		       len < sizeof(basic) ? len : sizeof(basic));
-		s->sent_bytes = basic.bytes;
-		s->sent_packets = basic.packets;
-		break;
-	case TCA_STATS_QUEUE:
-		memcpy(&queue, mnl_attr_get_payload(attr),
-		       len < sizeof(queue) ? len : sizeof(queue));
-		s->bytes = queue.backlog;
-		s->packets = queue.qlen;
-		s->drops = queue.drops;
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-static int qdisc_attr(const struct nlattr *attr, void *data)
-{
-	if (mnl_attr_get_type(attr) == TCA_STATS2)
-		return mnl_attr_parse_nested(attr, stats_attr, data);
-	return MNL_CB_OK;
+	memcpy(to, mnl_attr_get_payload(attr), len < size ? len : size);
 }
 
 static int qdisc_msg(const struct nlmsghdr *nlh, void *data)
 {
-	return mnl_attr_parse(nlh, sizeof(struct tcmsg), qdisc_attr, data);
+	struct gnet_stats_basic basic = {};
+	struct gnet_stats_queue queue = {};
+	const struct nlattr *outer, *attr;
+	struct sample *s = data;
+
+	mnl_attr_for_each(outer, nlh, sizeof(struct tcmsg)) {
+		if (mnl_attr_get_type(outer) != TCA_STATS2)
+			continue;
+		mnl_attr_for_each_nested(attr, outer) {
+			if (mnl_attr_get_type(attr) == TCA_STATS_BASIC)
+				copy_attr(&basic, sizeof(basic), attr);
+			else if (mnl_attr_get_type(attr) == TCA_STATS_QUEUE)
+				copy_attr(&queue, sizeof(queue), attr);
+		}
+	}
+	s->sent_bytes = basic.bytes;
+	s->sent_packets = basic.packets;
+	s->bytes = queue.backlog;
+	s->packets = queue.qlen;
+	s->drops = queue.drops;
+	return MNL_CB_OK;
 }
 
 static void sample_queue(struct mnl_socket *nl, int ifindex, struct list *samples)
