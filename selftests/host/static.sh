@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What can be said of the sources without running them: checkpatch, sparse, the
-# warnings of two compilers, both kernels' headers, shellcheck, licence lines.
-# Works in a copy; a tool that is missing is a failure, as deps.sh installs all.
-# With an argument, only the checks that have it in their name.
+# Checks the sources without running them: checkpatch, sparse, the warnings of two compilers with
+# both kernels' headers, shellcheck, licence lines. Works in a copy; a missing tool is a failure.
+# With an argument, runs only the checks that have it in their name.
 #
 # check: host main
 # usual: 150
@@ -32,20 +31,17 @@ copy_sources "$src"
 
 # --- checkpatch ----------------------------------------------------------------
 
-# What of checkpatch does not apply, where, and why:
+# Types of checkpatch that do not apply, where, and why:
 #   CONSTANT_COMPARISON	takes the draft's variables U and W for constants
-#   LONG_LINE_STRING	a message that one may grep for stays on its line
-#   OPEN_ENDED_LINE ...	TRACE_EVENT() is laid out like this all over the kernel
-#   AVOID_EXTERNS ...	kfuncs are declared like this, and a field's name takes no
-#			parentheses
-#   VOLATILE		const volatile is what the loader sets before the verifier looks
-#   MEMORY_BARRIER ...	what the kernel's own headers do, done again for the unit tests
-#   BIT_MACRO ...	prefer what the kernel's own headers define, which the
-#			command, the agents and the tests do not have
-#   ALLOC_WITH_SIZEOF	kzalloc_obj() is not in 6.1, nor does it take a constant table of
-#   CONST_STRUCT	sysctls
+#   LONG_LINE_STRING	messages stay on one line, for grep
+#   OPEN_ENDED_LINE ...	the layout of TRACE_EVENT() in the kernel
+#   AVOID_EXTERNS ...	declarations of kfuncs; names of fields take no parentheses
+#   VOLATILE		the loader sets const volatile before the verifier looks
+#   MEMORY_BARRIER ...	the kernel's own headers, for the unit tests
+#   BIT_MACRO ...	prefer the kernel's own headers, which programs do not have
+#   ALLOC_WITH_SIZEOF	6.1 has no kzalloc_obj(), and takes no constant table of sysctls
 #   COMPLEX_MACRO ...	STUB() of command_test.h and TEST() of test.h define functions
-#   MACRO_ARG_UNUSED	what one kernel's interface has, and another's has not
+#   MACRO_ARG_UNUSED	an interface that only some kernels have
 ignored() # FILE: types that do not apply to it
 {
 	echo CONSTANT_COMPARISON LONG_LINE_STRING ALLOC_WITH_SIZEOF CONST_STRUCT
@@ -66,8 +62,7 @@ ignored() # FILE: types that do not apply to it
 			ARRAY_SIZE STRCPY ;;
 	esac
 }
-# Names that others gave: cmocka's type, C11's keyword, inttypes.h, libFuzzer's entry,
-# the kernel's Qdisc
+# Names of cmocka, C11, inttypes.h, libFuzzer and the kernel
 foreign='CAMELCASE: .*<(CMUnitTest(Function)?|_Static_assert|PRI[a-zA-Z0-9]+|LLVMFuzzerTestOneInput|Qdisc(_ops|_class_ops)?)>'
 
 # Files to which the same applies go together: to begin takes it a quarter of a second.
@@ -105,8 +100,7 @@ run_checkpatch()
 
 # --- the module ----------------------------------------------------------------
 
-# build_module SERIES ARGUMENT...: says nothing but warnings; with ours=1 those of
-# the compiler in our own files only
+# build_module SERIES ARGUMENT...: prints warnings only; with ours=1 only those in our own files
 build_module()
 {
 	local kernel=$1 dir
@@ -130,9 +124,8 @@ sparse_module()
 	grep -q CHECK "$tmp/make"
 }
 
-# Debian's kernels are configured for gcc: clang is handed what it understands of
-# gcc's flags. What it has to say of the kernel's headers, and objtool of the lack
-# of gcc's mitigations, is not about us.
+# Debian's kernels are configured for gcc: drops flags that clang does not know. Warnings about the
+# kernel's headers and gcc's mitigations are not ours.
 clang_module()
 {
 	cat >"$tmp/clang" <<-'END'
@@ -165,8 +158,8 @@ build_tools() # CC
 		[[ -x $tmp/tools/hpccpp ]]
 }
 
-# clang only reads them: it has its warnings from that, as gcc has not. Of gcc's the last
-# three are built where they run, by the tests "module" and "parts".
+# clang only reads them, which is enough for its warnings. gcc builds the last three in the tests
+# "module" and "parts".
 build_selftests() # CC
 {
 	local bin=$tmp/bin kernel more=() flags="-O2 -g -Werror"
