@@ -394,13 +394,18 @@ shape() # NETNS DEV RATE LIMIT
 	ports+=("$1 $2")
 }
 
+offloads() # NETNS DEV FEATURE on|off...
+{
+	nsenter --net="/run/netns/$1" ethtool -K "${@:2}" >"$tmp/ethtool"
+}
+
 set_offloads() # NETNS
 {
 	local dev
 	[[ $OFFLOADS != default ]] || return 0
 	for dev in ${devices[$1]}; do
 		# shellcheck disable=SC2086 # a list
-		nsenter --net="/run/netns/$1" ethtool -K "$dev" $OFFLOADS
+		offloads "$1" "$dev" $OFFLOADS
 	done
 }
 

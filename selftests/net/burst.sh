@@ -30,11 +30,6 @@ path_up()
 	topo_up
 }
 
-offloads() # NETNS DEV OFFLOADS...
-{
-	nsenter --net="/run/netns/$1" ethtool -K "$2" "${@:3}"
-}
-
 # written NETNS DEV: packets that the port wrote into, or left to a more loaded hop
 written() { port_stat "$1" "$2" '.stamped + .replaced + .kept'; }
 

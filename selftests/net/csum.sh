@@ -42,16 +42,6 @@ vlan() # ID OF MTU [OPTION...]
 	END
 }
 
-offload() # NETNS DEV FEATURE on|off...
-{
-	local ns=$1 dev=$2
-	shift 2
-	nsenter --net="/run/netns/$ns" ethtool -K "$dev" "$@" >"$tmp/ethtool" || {
-		cat "$tmp/ethtool"
-		return 1
-	}
-}
-
 # What the two ports have written, and what failed
 written()
 {
@@ -92,7 +82,7 @@ done
 vlan 5 "" 1500
 for end in "$h1 eth0" "$s1 h1" "$s1 next" "$r eth0"; do
 	read -r ns dev <<<"$end"
-	offload "$ns" "$dev" txvlan off	# so VLANs write the tag themselves
+	offloads "$ns" "$dev" txvlan off	# so VLANs write the tag themselves
 done
 vlan 6 "" 1500 reorder_hdr off
 vlan 7 .6 1496 reorder_hdr off	# veth lets a packet be longer by one tag only
@@ -118,8 +108,8 @@ for tso in off on; do
 		read -r tx_h1 tx_s1 <<<"$tx"
 		# there is no TSO without checksums
 		declare -A tso_if=([on]=$tso [off]=off)
-		offload "$h1" eth0 tx "$tx_h1" tso "${tso_if[$tx_h1]}" gso $tso
-		offload "$s1" next tx "$tx_s1" tso "${tso_if[$tx_s1]}" gso $tso
+		offloads "$h1" eth0 tx "$tx_h1" tso "${tso_if[$tx_h1]}" gso $tso
+		offloads "$s1" next tx "$tx_s1" tso "${tso_if[$tx_s1]}" gso $tso
 		where="TSO $tso, tx $tx_h1 at h1 and $tx_s1 at s1"
 		sums "$where, no VLAN" "${addr4[r]}" "${addr6[r]}"
 		sums "$where, VLAN" 10.5.2.2 fd00:5:2::2

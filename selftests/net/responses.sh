@@ -47,11 +47,6 @@ filter add dev next parent 2: protocol ipv6 prio 2 u32 match ip6 priority 0xc0 0
 END
 }
 
-offloads() # NETNS DEV OFFLOADS...
-{
-	nsenter --net="/run/netns/$1" ethtool -K "$2" "${@:3}" >"$tmp/ethtool"
-}
-
 # Checksums are left to the last device and packets are large, or all sums are complete.
 sums() # left|complete
 {

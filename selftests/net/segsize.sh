@@ -48,7 +48,7 @@ set_tso() # on or off
 	local ns segs=1
 	[[ $1 == off ]] || segs=65535
 	for ns in "$h1" "$r"; do
-		nsenter --net="/run/netns/$ns" ethtool -K eth0 tso "$1" gso "$1"
+		offloads "$ns" eth0 tso "$1" gso "$1"
 		ip -n "$ns" link set dev eth0 gso_max_segs $segs
 	done
 }
