@@ -487,6 +487,15 @@ topo_down()
 	stamping=
 }
 
+# new_netem NETNS DEV ARGUMENT...: replaces the root qdisc, as a change would keep some settings
+new_netem()
+{
+	tc -n "$1" -batch - <<-END
+		qdisc del dev $2 root
+		qdisc add dev $2 root netem ${*:3}
+	END
+}
+
 # bottleneck_queue KIND ARGUMENTS...: sets the qdisc below the bottleneck's tbf
 bottleneck_queue() { tc -n "$bottleneck_ns" qdisc replace dev next parent 1:1 "$@"; }
 

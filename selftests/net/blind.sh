@@ -22,9 +22,8 @@ load_hpccpp || ktap_skip_all "no congestion control hpccpp"
 echo TAP version 13
 topo_line 1 2
 # shellcheck disable=SC2154 # set by topo_line
-tc -n "$s2" qdisc del dev next root
+new_netem "$s2" next limit 1000
 unset "ports[-1]"
-tc -n "$s2" qdisc add dev next root netem limit 1000
 agents_on
 
 count() { counter "$h1" "$1"; }
@@ -55,17 +54,9 @@ again()
 	done
 }
 
-# A new one each time, as a change leaves some of what it was told before.
-netem()
-{
-	tc -n "$s2" -batch - <<-END
-		qdisc del dev next root
-		qdisc add dev next root netem $*
-	END
-}
-fast() { netem limit 1000; }
-deep() { netem limit 1000 rate 80mbit; }
-shallow() { netem limit 4 rate 80mbit; }
+fast() { new_netem "$s2" next limit 1000; }
+deep() { new_netem "$s2" next limit 1000 rate 80mbit; }
+shallow() { new_netem "$s2" next limit 4 rate 80mbit; }
 
 # retransmitted SECONDS: of 1000 segments that h1 sends in that time
 retransmitted()

@@ -37,16 +37,7 @@ for dev in next prev; do
 done
 agents_on
 
-# A new netem each time, as a change leaves some of what it was told before.
-impair() # DEV NETEM-ARGUMENTS...
-{
-	local dev=$1
-	shift
-	tc -n "$s2" -batch - <<-END
-		qdisc del dev $dev root
-		qdisc add dev $dev root netem limit 100000 $*
-	END
-}
+impair() { new_netem "$s2" "$1" limit 100000 "${@:2}"; } # DEV NETEM-ARGUMENTS...
 
 count() { counter "$h1" "$1"; }
 
