@@ -156,7 +156,7 @@ static const struct row request_rows[] = {
 };
 
 /* A second connect() leaves nothing of the first peer. */
-static void connect_again_starts_from_scratch(void **state)
+TEST(connect_again_starts_from_scratch)
 {
 	struct flow none = { .wanted = 1, .own_flag = 1 };
 
@@ -190,7 +190,7 @@ static bool is_wanted(void)
 }
 
 /* A prefix of each length lists the addresses that differ only in later bits. */
-static void prefixes_of_all_lengths(void **state)
+TEST(prefixes_of_all_lengths)
 {
 	__u32 v6, len, bit, bits;
 	__u8 other[16];
@@ -213,7 +213,7 @@ static void prefixes_of_all_lengths(void **state)
 	}
 }
 
-static void prefixes_of_two_families(void **state)
+TEST(prefixes_of_two_families)
 {
 	static const __u8 v4_first[16] = { 10, 1, 0, 2 }, v4_last[16] = { [12] = 10, 1, 0, 2 };
 	const struct {
@@ -257,13 +257,10 @@ static void prefixes_of_two_families(void **state)
 int main(void)
 {
 	add_rows(request_rows, ARRAY_SIZE(request_rows));
-	ADD(connect_again_starts_from_scratch);
-	ADD(prefixes_of_all_lengths);
-	ADD(prefixes_of_two_families);
-	add_syn_tests();
-	add_echo_tests();
-	add_tag_tests();
-	add_window_tests();
+	add_rows(syn_rows, ARRAY_SIZE(syn_rows));
+	add_rows(echo_rows, ARRAY_SIZE(echo_rows));
+	add_rows(tag_rows, ARRAY_SIZE(tag_rows));
+	add_rows(window_rows, ARRAY_SIZE(window_rows));
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return _cmocka_run_group_tests("host", tests, n_tests, NULL, NULL);
 }

@@ -50,6 +50,8 @@
 #define uintmax_t unsigned long
 #include <cmocka.h>
 
+#include "agent_test.h"
+
 unsigned long strtoul(const char *text, char **end, int base);
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -692,20 +694,8 @@ static void run_row(void **state)
 	run_script(*state);
 }
 
-#define MAX_TESTS	200
-
-static struct CMUnitTest tests[MAX_TESTS];
-static int n_tests;
-
-static void add_test(const char *name, CMUnitTestFunction run, void *script)
-{
-	tests[n_tests++] = (struct CMUnitTest) { name, run, set_up, NULL, script };
-}
-
 static void add_rows(const struct row *row, int n)
 {
 	for (; n--; row++)
 		add_test(row->shows, run_row, (void *)row->script);
 }
-
-#define ADD(function)	add_test(#function, function, NULL)

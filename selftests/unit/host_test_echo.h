@@ -77,7 +77,7 @@ static const struct row echo_rows[] = {
 };
 
 /* An echo with room for one or two of three records has the most loaded ones. */
-static void short_echo_has_the_most_loaded(void **state)
+TEST(short_echo_has_the_most_loaded)
 {
 	static const char *const orders[] = { "abc", "acb", "bac", "bca", "cab", "cba" };
 	__u32 i;
@@ -89,7 +89,7 @@ static void short_echo_has_the_most_loaded(void **state)
 }
 
 /* Segmentation leaves PSH in the last segment of a packet: only that is echoed. */
-static void burst_is_echoed_once(void **state)
+TEST(burst_is_echoed_once)
 {
 	static const char *const lists[] = { "a", "ab", "abc" };
 	__u32 i;
@@ -106,7 +106,7 @@ static const __u8 padding_bytes[] = { 1, 1, 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2,
 				      1, 1, 5, 10, 0, 0, 0, 5, 0, 0, 0, 7 };
 
 /* An option is found after NOPs, timestamps and SACK blocks. */
-static void options_are_found_anywhere(void **state)
+TEST(options_are_found_anywhere)
 {
 	static const struct { __u32 from, len; } before[] = {
 		{ 0, 0 }, { 0, 2 }, { 2, 12 }, { 14, 12 }, { 4, 10 }, { 0, 26 },
@@ -123,7 +123,7 @@ static void options_are_found_anywhere(void **state)
 }
 
 /* An option of which bytes are missing is not read. */
-static void options_cut_off_are_ignored(void **state)
+TEST(options_cut_off_are_ignored)
 {
 	script("open");
 	padding = padding_bytes + 2;
@@ -134,7 +134,7 @@ static void options_cut_off_are_ignored(void **state)
 }
 
 /* Options of other lengths than these are counted as bad and ignored. */
-static void options_of_wrong_lengths(void **state)
+TEST(options_of_wrong_lengths)
 {
 #define LEN(bytes)	(1ULL << (bytes))
 	static const struct {
@@ -168,14 +168,4 @@ static void options_of_wrong_lengths(void **state)
 	receive_words(HPCCPP_EXID_WINDOW, HPCCPP_WINDOW(HPCCPP_WINDOW_U, 1, 100, 9), 0, 8);
 	script("BAD==%d ECHOES==0 COLLECTED==0 WINDOWS==0", bad + 2);
 	assert_false(has_rx);
-}
-
-static void add_echo_tests(void)
-{
-	add_rows(echo_rows, ARRAY_SIZE(echo_rows));
-	ADD(short_echo_has_the_most_loaded);
-	ADD(burst_is_echoed_once);
-	ADD(options_are_found_anywhere);
-	ADD(options_cut_off_are_ignored);
-	ADD(options_of_wrong_lengths);
 }

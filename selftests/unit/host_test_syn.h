@@ -85,7 +85,7 @@ static const struct row syn_rows[] = {
 };
 
 /* A SYN-ACK carries the number of new flows in two bits: none, from 4, from 11, from 22. */
-static void syn_ack_carries_an_incast(void **state)
+TEST(syn_ack_carries_an_incast)
 {
 	static const struct { __u32 N, bits; } cases[] = {
 		{ 0, 0 }, { 3, 0 }, { 4, 1 }, { 10, 1 }, { 11, 2 }, { 21, 2 }, { 22, 3 },
@@ -99,7 +99,7 @@ static void syn_ack_carries_an_incast(void **state)
 }
 
 /* The word of a SYN-ACK becomes the record that the SYN had. */
-static void syn_echo_becomes_feedback(void **state)
+TEST(syn_echo_becomes_feedback)
 {
 	static const struct {
 		__u32 word;
@@ -124,11 +124,4 @@ static void syn_echo_becomes_feedback(void **state)
 		if (rec->U || rec->rate)
 			assert_feedback(rec, 1);
 	}
-}
-
-static void add_syn_tests(void)
-{
-	add_rows(syn_rows, ARRAY_SIZE(syn_rows));
-	ADD(syn_ack_carries_an_incast);
-	ADD(syn_echo_becomes_feedback);
 }

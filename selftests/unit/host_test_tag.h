@@ -41,7 +41,7 @@ static const __u8 local6[16] = { 0xfd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
 static const __u8 local4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
 
 /* Vectors of the paper and of openssl: bytes 00 01 ..., and the same as the key */
-static void siphash_has_the_right_values(void **state)
+TEST(siphash_has_the_right_values)
 {
 	static const struct { __u32 len; __u64 hash; } vectors[] = {
 		{ 0, 0x726fdb47dd0e0e31ULL }, { 1, 0x74f839c593dc67fdULL },
@@ -88,7 +88,7 @@ static void put_ports(void)
 }
 
 /* The tag signs both addresses, the ports, the number acknowledged and all records. */
-static void echo_is_signed(void **state)
+TEST(echo_is_signed)
 {
 	int n, v6;
 
@@ -137,7 +137,7 @@ static void open_with_key(void)
 	the_keys.require = 1;
 }
 
-static void right_tag_is_accepted(void **state)
+TEST(right_tag_is_accepted)
 {
 	__u8 *option = packet + sizeof(struct tcphdr);
 	__be32 tag;
@@ -158,7 +158,7 @@ static void right_tag_is_accepted(void **state)
 }
 
 /* A change of any bit that is signed, or of the tag, is noticed. */
-static void tag_of_other_bytes_is_refused(void **state)
+TEST(tag_of_other_bytes_is_refused)
 {
 	__u32 n, i, len;
 
@@ -179,7 +179,7 @@ static void tag_of_other_bytes_is_refused(void **state)
 	script("mail.gen==0");
 }
 
-static void tag_of_other_addresses_is_refused(void **state)
+TEST(tag_of_other_addresses_is_refused)
 {
 	__u32 *words[] = { &skops.remote_ip4, &skops.local_ip4,
 			   &skops.remote_ip6[0], &skops.remote_ip6[1], &skops.remote_ip6[2],
@@ -204,7 +204,7 @@ static void tag_of_other_addresses_is_refused(void **state)
 }
 
 /* The agent checks that the number acknowledged is in the window, as TCP has not yet. */
-static void tag_of_an_old_ack_is_refused(void **state)
+TEST(tag_of_an_old_ack_is_refused)
 {
 	const struct {
 		const char *shows;
@@ -235,7 +235,7 @@ static void tag_of_an_old_ack_is_refused(void **state)
 }
 
 /* A tag may be from either of two keys. A bad tag is counted, also where none is required. */
-static void tag_of_another_key(void **state)
+TEST(tag_of_another_key)
 {
 	const struct { __u32 n, key; bool require; __u32 counter; bool taken; } rows[] = {
 		{ 1, 1, false, HPCCPP_HS_TAG_BAD, true }, { 1, 1, true, HPCCPP_HS_TAG_BAD, false },
@@ -252,16 +252,4 @@ static void tag_of_another_key(void **state)
 		assert_taken(rows[i].counter, rows[i].taken);
 		assert_int_equal(the_flow.peer_signs, rows[i].n == 2);
 	}
-}
-
-static void add_tag_tests(void)
-{
-	add_rows(tag_rows, ARRAY_SIZE(tag_rows));
-	ADD(siphash_has_the_right_values);
-	ADD(echo_is_signed);
-	ADD(right_tag_is_accepted);
-	ADD(tag_of_other_bytes_is_refused);
-	ADD(tag_of_other_addresses_is_refused);
-	ADD(tag_of_an_old_ack_is_refused);
-	ADD(tag_of_another_key);
 }

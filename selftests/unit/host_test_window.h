@@ -214,7 +214,7 @@ static int steps(int n, double load, double error)
 }
 
 /* Below eta, W_c grows by W_ai once in T, and from stage 5 on by a factor. */
-static void lines_28_34_increase(void **state)
+TEST(lines_28_34_increase)
 {
 	int n;
 
@@ -226,7 +226,7 @@ static void lines_28_34_increase(void **state)
 }
 
 /* Above eta and with a queue, W divides by U, then waits for the effect. */
-static void lines_28_34_decrease(void **state)
+TEST(lines_28_34_decrease)
 {
 	begin_draft();
 	steps(50, 0.9, 300);
@@ -246,7 +246,7 @@ static double window_of_sixteen(__u16 share)
 }
 
 /* W goes to the fair share of 7422 bytes only if the sender requests that (difference 8). */
-static void fair_share_on_request(void **state)
+TEST(fair_share_on_request)
 {
 	double W;
 	int i;
@@ -268,7 +268,7 @@ static void fair_share_on_request(void **state)
 }
 
 /* ACKs carry a window once in a quarter of T, and once for each collect. */
-static void window_in_a_quarter_of_T(void **state)
+TEST(window_in_a_quarter_of_T)
 {
 	const __u64 step = T_NS / 50;
 	__u64 last = 0;
@@ -288,7 +288,7 @@ static void window_in_a_quarter_of_T(void **state)
 }
 
 /* W is for the smallest rate of the path, also when that becomes less. */
-static void window_follows_the_path(void **state)
+TEST(window_follows_the_path)
 {
 	struct hpccpp_int rec = { .link = 8, .rate = 0x764, .U = 30 };
 	int i;
@@ -306,7 +306,7 @@ static void window_follows_the_path(void **state)
 }
 
 /* W_c is set once in T (guideline 1 of section 6.1), and as soon as windows allow. */
-static void commits_once_in_T(void **state)
+TEST(commits_once_in_T)
 {
 	__u64 committed, T;
 	double W_c;
@@ -335,7 +335,7 @@ static void commits_once_in_T(void **state)
 	}
 }
 
-static void window_has_B_U_and_N(void **state)
+TEST(window_has_B_U_and_N)
 {
 	__u32 i, kind, value;
 
@@ -363,7 +363,7 @@ static void window_has_B_U_and_N(void **state)
 }
 
 /* W is at most 9/8 of the path's BDP, and at least a 16th of a packet. */
-static void window_has_bounds(void **state)
+TEST(window_has_bounds)
 {
 	/* 100 kbit/s and T of 1 us: a BDP of less than a byte */
 	const struct hpccpp_int slow = { .link = 9, .rate = 0x30a, .U = 30 };
@@ -381,7 +381,7 @@ static void window_has_bounds(void **state)
 }
 
 /* An ACK carries an echo until a port has written, and of a path without ports. */
-static void window_needs_telemetry(void **state)
+TEST(window_needs_telemetry)
 {
 	begin_draft();
 	script("<collect:0 ack>echo:0 <collect:u ack>echo:u");
@@ -391,14 +391,14 @@ static void window_needs_telemetry(void **state)
 	script("<collect:u ack>window");
 }
 
-static void window_waits_for_room(void **state)
+TEST(window_waits_for_room)
 {
 	begin_draft();
 	collect_from_port(0.5, T_NS);
 	script("room=4 ack>none ECHO_NONE==1 room=8 ack>window");
 }
 
-static void window_takes_turns_with_collects(void **state)
+TEST(window_takes_turns_with_collects)
 {
 	begin_draft();
 	script("ask=ALWAYS calls=1");
@@ -411,7 +411,7 @@ static void window_takes_turns_with_collects(void **state)
 	script("ack>window");
 }
 
-static void requests_have_bounds(void **state)
+TEST(requests_have_bounds)
 {
 	static const struct { __u32 T, eta, W, W_ai; bool right; } rows[] = {
 		{ 0, 95, W0, 1, false }, { HPCCPP_T_MAX + 8192, 95, W0, 1, false },
@@ -438,7 +438,7 @@ static void requests_have_bounds(void **state)
 }
 
 /* W_c loses the part by which the sender has reduced W: once for each serial. */
-static void request_after_a_decrease(void **state)
+TEST(request_after_a_decrease)
 {
 	/* serial, W of the last window's, W_c of its value before, in percent */
 	static const struct { __u32 serial, W, W_c; } rows[] = {
@@ -460,7 +460,7 @@ static void request_after_a_decrease(void **state)
 	assert_int_equal(HPCCPP_WINDOW_SERIAL(word(1)), 3);
 }
 
-static void request_for_echoes(void **state)
+TEST(request_for_echoes)
 {
 	begin_draft();
 	assert_true(receive_collects(1, 0.5, T_NS));
@@ -473,7 +473,7 @@ static void request_for_echoes(void **state)
 	assert_false(the_rx.s.L[0].seen);
 }
 
-static void request_without_memory(void **state)
+TEST(request_without_memory)
 {
 	script("no_rx_memory=1");
 	grant();
@@ -481,7 +481,7 @@ static void request_without_memory(void **state)
 	assert_false(the_flow.rx);
 }
 
-static void request_in_another_mode_or_with_a_key(void **state)
+TEST(request_in_another_mode_or_with_a_key)
 {
 	script("<collect");
 	request_windows(W0);
@@ -501,7 +501,7 @@ static __u32 flows_after(__u64 dt)
 }
 
 /* Flows of one link that end here count once in an epoch of 16 T, and in the next one. */
-static void flows_are_counted(void **state)
+TEST(flows_are_counted)
 {
 	int i;
 
@@ -522,7 +522,7 @@ static void flows_are_counted(void **state)
 }
 
 /* A flow counts on one link for an epoch, also if its bottleneck changes. */
-static void flows_count_on_one_link(void **state)
+TEST(flows_count_on_one_link)
 {
 	__u64 until;
 
@@ -537,27 +537,4 @@ static void flows_count_on_one_link(void **state)
 	assert_int_equal(the_rx.link, 7);
 	receive_collects(1, 0.3, until - now);
 	assert_int_equal(the_rx.link, 8);
-}
-
-static void add_window_tests(void)
-{
-	add_rows(window_rows, ARRAY_SIZE(window_rows));
-	ADD(lines_28_34_increase);
-	ADD(lines_28_34_decrease);
-	ADD(fair_share_on_request);
-	ADD(window_in_a_quarter_of_T);
-	ADD(window_follows_the_path);
-	ADD(commits_once_in_T);
-	ADD(window_has_B_U_and_N);
-	ADD(window_has_bounds);
-	ADD(window_needs_telemetry);
-	ADD(window_waits_for_room);
-	ADD(window_takes_turns_with_collects);
-	ADD(requests_have_bounds);
-	ADD(request_after_a_decrease);
-	ADD(request_for_echoes);
-	ADD(request_without_memory);
-	ADD(request_in_another_mode_or_with_a_key);
-	ADD(flows_are_counted);
-	ADD(flows_count_on_one_link);
 }

@@ -187,7 +187,7 @@ static const struct option_row {
 	  ACK, HPCCPP_PS_BAD, -1, OPTS(NOPS TIMES "\xfd\x1cHC" ZERO12) },
 };
 
-static void finds_the_option(void **state)
+TEST(finds_the_option)
 {
 	const struct option_row *r;
 	struct frame f;
@@ -272,7 +272,7 @@ static const struct record_row {
 	  HPCCPP_PS_KEPT, 0, 1, { { OURS, 3 } }, .above = 52 },
 };
 
-static void chooses_the_record(void **state)
+TEST(chooses_the_record)
 {
 	const struct record_row *r;
 	struct frame f, want;

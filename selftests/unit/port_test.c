@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent_test.h"
 #include "port.bpf.c"
 #include "port_maps.h"
 #include "frames.h"
@@ -32,7 +33,7 @@ static void *map_lookup(void *map, const void *key)
 static __u32 flow_hash;		/* of the next packet */
 
 /* 200 Mbit/s, T 1 ms; sends responses from ADDR4 and ADDR6, and accepts them from these */
-static int reset(void **state)
+static int set_up(void **state)
 {
 	static const struct hpccpp_prefix from[] = {
 		{ 128, { [10] = 0xff, 0xff, 10, 9, 9, 1 } }, { 128, ADDR6 },
@@ -154,7 +155,7 @@ static struct hpccpp_int written(__u32 wire_len)
 }
 
 /* Where no CPU or socket has a queue: that of the receiving device, else the flow's hash */
-static void queue_of_the_packet(void **state)
+TEST(queue_of_the_packet)
 {
 	static const struct { bool mq; __u32 mapping, hash, queue, then; } rows[] = {
 		{ true, 1, 3, 0, 1 }, { true, 4, 0, 3, 4 }, { true, 5, 3, 0, 1 },
@@ -180,7 +181,7 @@ static void queue_of_the_packet(void **state)
 }
 
 /* Each frame has an overhead and a minimum length; without an overhead it has neither. */
-static void overhead_of_frames(void **state)
+TEST(overhead_of_frames)
 {
 	static const struct { __u32 len, segs, overhead, bytes; } rows[] = {
 		{ 3000, 0, 24, 3024 }, { 3000, 1, 24, 3024 }, { 3000, 4, 24, 3096 },
@@ -217,7 +218,7 @@ static struct hpccpp_int load_link(int n, int percent)
 	return r;
 }
 
-static void load_is_averaged_over_T(void **state)
+TEST(load_is_averaged_over_T)
 {
 	struct hpccpp_int r;
 
@@ -238,7 +239,7 @@ static void load_is_averaged_over_T(void **state)
 }
 
 /* After 8 T without a packet the load is 0, also where ts, which wraps in 268 ms, looks new. */
-static void load_is_zero_after_a_pause(void **state)
+TEST(load_is_zero_after_a_pause)
 {
 	static const __u64 idle[] = {
 		9 * MS, 50 * MS, 130 * MS, 140 * MS, 268 * MS, 270 * MS, 300 * MS,
@@ -259,7 +260,7 @@ static void load_is_zero_after_a_pause(void **state)
 }
 
 /* A CPU whose clock is behind changes neither the load nor the last snapshot. */
-static void load_ignores_older_clocks(void **state)
+TEST(load_ignores_older_clocks)
 {
 	struct hpccpp_link last;
 
@@ -330,14 +331,14 @@ static const struct flow_row {
 	    { 9, 1, 1, 1, 1 }, { 50, 1, 1, 1, 1 }, { 70, 1, 1, 1, 1 } } },
 };
 
-static void flows_are_counted(void **state)
+TEST(flows_are_counted)
 {
 	const struct flow_row *r;
 	size_t i, k;
 
 	for (i = 0; i < ROOM(flow_rows); i++) {
 		r = &flow_rows[i];
-		reset(state);
+		set_up(state);
 		if (r->first)
 			now = r->first * EPOCH_NS;
 		for (k = 0; k < ROOM(r->step) && r->step[k].flows; k++) {
@@ -350,7 +351,7 @@ static void flows_are_counted(void **state)
 }
 
 /* Further packets of an epoch, and packets without a request, are no more flows. */
-static void flow_counts_once(void **state)
+TEST(flow_counts_once)
 {
 	struct frame f;
 	__u32 n;
@@ -377,7 +378,7 @@ static void flow_counts_once(void **state)
 	}
 }
 
-static void flows_of_one_hash_are_one(void **state)
+TEST(flows_of_one_hash_are_one)
 {
 	for (int n = 0; n < 6; n++) {
 		send_flows(1, 1, 1);
@@ -387,7 +388,7 @@ static void flows_of_one_hash_are_one(void **state)
 }
 
 /* A flow whose packet in another queue of the device came first, in the next epoch */
-static void flow_counts_once_in_two_queues(void **state)
+TEST(flow_counts_once_in_two_queues)
 {
 	send_flows(2, 3, 1);
 	seen_epochs[5] = the_port.flows.epoch + 2;
@@ -409,7 +410,7 @@ static void flow_counts_once_in_two_queues(void **state)
 
 /* --- Sums and names ----------------------------------------------------------- */
 
-static void sums_are_folded(void **state)
+TEST(sums_are_folded)
 {
 	static const __u64 sums[] = {
 		0, 1, 0xffff, 0x10000, 0x1ffff, 0xffffffff, 0x100000000, 0x1ffffffff,
@@ -426,7 +427,7 @@ static void sums_are_folded(void **state)
 
 /* The command prints counters with the names of their constants in lower case. */
 #define NAME(stat)	{ HPCCPP_PS_##stat, #stat }
-static void counters_have_their_names(void **state)
+TEST(counters_have_their_names)
 {
 	static const char * const names[] = HPCCPP_PORT_STAT_NAMES;
 	static const struct { int stat; const char *name; } is[] = {
@@ -450,71 +451,8 @@ static void counters_have_their_names(void **state)
 	}
 }
 
-#define TEST(name)	cmocka_unit_test_setup(name, reset)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(finds_the_option),
-		TEST(chooses_the_record),
-		TEST(checksums),
-		TEST(leaves_other_packets),
-		TEST(truncated_frames),
-		TEST(fields_have_limits),
-		TEST(queue_drains_at_the_rate),
-		TEST(queue_has_what_waits),
-		TEST(departure_time_is_to_come),
-		TEST(queue_loses_nothing),
-		TEST(gso_packet_is_its_segments),
-		TEST(queue_of_the_packet),
-		TEST(overhead_of_frames),
-		TEST(load_is_averaged_over_T),
-		TEST(load_is_zero_after_a_pause),
-		TEST(load_ignores_older_clocks),
-		TEST(flows_are_counted),
-		TEST(flow_counts_once),
-		TEST(flows_of_one_hash_are_one),
-		TEST(flow_counts_once_in_two_queues),
-		TEST(new_flows_are_told_to_a_syn),
-		TEST(new_flows_in_the_record_of_a_syn),
-		TEST(syn_that_cannot_be_written),
-		TEST(syn_without_subscription),
-		TEST(flow_is_answered_once_in_a_period),
-		TEST(answers_are_limited),
-		TEST(answer_counts_why_not),
-		TEST(congested_from_the_threshold),
-		TEST(answers_forwarded_data),
-		TEST(copies_do_not_leave),
-		TEST(responses_are_as_specified),
-		TEST(responses_have_a_sum),
-		TEST(responses_that_cannot_leave),
-		TEST(accepts_responses_in_the_window),
-		TEST(rejects_responses_without_connection),
-		TEST(rejects_damaged_responses),
-		TEST(accepts_listed_sources),
-		TEST(leaves_other_udp),
-		TEST(cnps_without_a_trace),
-		TEST(cnps_with_a_trace),
-		TEST(cnps_of_a_port_that_is_no_node),
-		TEST(cnps_have_a_sum),
-		TEST(cnps_about_data_only),
-		TEST(cnps_to_one_host_only),
-		TEST(cnps_of_finished_sums),
-		TEST(walks_to_the_data),
-		TEST(walks_past_options_of_the_domain),
-		TEST(walks_to_our_trace),
-		cmocka_unit_test_setup(nodes_have_all_that_hpcc_takes, trace_reset),
-		cmocka_unit_test_setup(nodes_have_what_is_known, trace_reset),
-		cmocka_unit_test_setup(nodes_of_unknown_interfaces, trace_reset),
-		cmocka_unit_test_setup(nodes_that_find_no_room, trace_reset),
-		TEST(marks_who_takes_no_cnps),
-		TEST(cnps_about_tagged_data),
-		TEST(cnps_about_routed_data),
-		TEST(border_stops_what_is_the_domains),
-		TEST(sums_are_folded),
-		TEST(counters_have_their_names),
-	};
-
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("port", tests, n_tests, NULL, NULL);
 }

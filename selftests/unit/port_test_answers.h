@@ -6,7 +6,7 @@
 
 /* --- Which segments are answered, and how often -------------------------------- */
 
-static void flow_is_answered_once_in_a_period(void **state)
+TEST(flow_is_answered_once_in_a_period)
 {
 	__u32 flow, period, shared = 0, n;
 
@@ -36,7 +36,7 @@ static void flow_is_answered_once_in_a_period(void **state)
 	assert_in_range(shared, 0, 2);
 }
 
-static void answers_are_limited(void **state)
+TEST(answers_are_limited)
 {
 	struct hpccpp_port_response *c = &the_response;
 	int i, n;
@@ -60,7 +60,7 @@ static void answers_are_limited(void **state)
 	}
 }
 
-static void answer_counts_why_not(void **state)
+TEST(answer_counts_why_not)
 {
 	int i;
 
@@ -82,7 +82,7 @@ static void answer_counts_why_not(void **state)
 }
 
 /* Before U has been measured, a queue counts as a load of 1 and its length in B T. */
-static void congested_from_the_threshold(void **state)
+TEST(congested_from_the_threshold)
 {
 	static const struct { __u32 U, qlen, threshold; bool congested; } rows[] = {
 		{ 63, 0, 64, false }, { 64, 0, 64, true }, { 65, 0, 64, true },
@@ -137,7 +137,7 @@ static const struct answer_row {
 	  false, 1, ACK, 100, .no_address = true, .threshold = 1 },
 };
 
-static void answers_forwarded_data(void **state)
+TEST(answers_forwarded_data)
 {
 	static const __u8 opts[sizeof(syn_options)] = COLLECT;
 	struct frame f;
@@ -146,7 +146,7 @@ static void answers_forwarded_data(void **state)
 	for (i = 0; i < ROOM(answer_rows); i++) {
 		const struct answer_row *r = &answer_rows[i];
 
-		reset(state);
+		set_up(state);
 		the_port.U = HPCCPP_ONE;
 		the_port.cfg.respond = r->threshold;
 		if (r->no_address)
@@ -166,7 +166,7 @@ static void answers_forwarded_data(void **state)
 }
 
 /* A copy that another filter on ingress let pass is dropped, as it would be a duplicate. */
-static void copies_do_not_leave(void **state)
+TEST(copies_do_not_leave)
 {
 	struct frame f;
 
@@ -212,7 +212,7 @@ static void respond_to(const struct frame *f)
 	assert_int_equal(sum_of(packet, packet_len), 0xffff);
 }
 
-static void responses_are_as_specified(void **state)
+TEST(responses_are_as_specified)
 {
 	struct frame f;
 	int i;
@@ -227,7 +227,7 @@ static void responses_are_as_specified(void **state)
 }
 
 /* A checksum of 0 would mean that there is none. Among 65536 sequence numbers it occurs. */
-static void responses_have_a_sum(void **state)
+TEST(responses_have_a_sum)
 {
 	const struct hpccpp_port before = the_port;
 	int v6, i, special = 0;
@@ -246,13 +246,13 @@ static void responses_have_a_sum(void **state)
 }
 
 /* Without an address, a route or a TCP header no response is sent, and the copy is dropped. */
-static void responses_that_cannot_leave(void **state)
+TEST(responses_that_cannot_leave)
 {
 	struct frame f;
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		reset(state);
+		set_up(state);
 		collect(&f, false, 1, 1);
 		the_port.U = HPCCPP_ONE;
 		put_packet(&f);
@@ -365,7 +365,7 @@ static void assert_accepted(bool to_receiver)
 }
 
 /* Sequence numbers: in flight at the sender, with 64 KB of slack; in 1 GB at the receiver */
-static void accepts_responses_in_the_window(void **state)
+TEST(accepts_responses_in_the_window)
 {
 	static const struct { bool to_receiver, accepted; __u32 seq; } rows[] = {
 		{ false, true, UNA }, { false, true, UNA + 1 }, { false, true, NXT - 1 },
@@ -389,7 +389,7 @@ static void accepts_responses_in_the_window(void **state)
 	}
 }
 
-static void rejects_responses_without_connection(void **state)
+TEST(rejects_responses_without_connection)
 {
 	static const int states[] = {
 		0, BPF_TCP_LISTEN, BPF_TCP_SYN_SENT, BPF_TCP_SYN_RECV,
@@ -411,7 +411,7 @@ static void rejects_responses_without_connection(void **state)
 }
 
 /* Any wrong bit is rejected, and so are a missing checksum and an empty record. */
-static void rejects_damaged_responses(void **state)
+TEST(rejects_damaged_responses)
 {
 	__u32 at, bit, bits;
 	int kind;
@@ -438,7 +438,7 @@ static void rejects_damaged_responses(void **state)
 	}
 }
 
-static void accepts_listed_sources(void **state)
+TEST(accepts_listed_sources)
 {
 	int kind;
 
@@ -465,7 +465,7 @@ static void accepts_listed_sources(void **state)
 }
 
 /* Packets that differ from a response in length, port, id or fragment go on to UDP. */
-static void leaves_other_udp(void **state)
+TEST(leaves_other_udp)
 {
 	static const struct { int v6; __u32 at; __u8 change; } changes[] = {
 		{ 0, 13, 1 }, { 0, 14, 3 }, { 0, 16, 1 }, { 0, 17, 1 }, { 0, 20, 0x20 },
@@ -595,7 +595,7 @@ static void notify(const struct frame *f, __u32 opt_len)
 }
 
 /* Without a trace: figure 3 of the draft */
-static void cnps_without_a_trace(void **state)
+TEST(cnps_without_a_trace)
 {
 	struct frame f;
 
@@ -609,7 +609,7 @@ static void cnps_without_a_trace(void **state)
 }
 
 /* With one: figure 4, of up to 228 bytes of nodes, and figure 3 for more */
-static void cnps_with_a_trace(void **state)
+TEST(cnps_with_a_trace)
 {
 	struct frame f;
 	__u32 n, opt_len;
@@ -644,7 +644,7 @@ static void cnps_with_a_trace(void **state)
 }
 
 /* The trace would tell of all ports but this one. */
-static void cnps_of_a_port_that_is_no_node(void **state)
+TEST(cnps_of_a_port_that_is_no_node)
 {
 	struct frame f;
 
@@ -662,7 +662,7 @@ static void cnps_of_a_port_that_is_no_node(void **state)
 	assert_int_equal(stats[HPCCPP_PS_CNP_CUT], 0);
 }
 
-static void cnps_have_a_sum(void **state)
+TEST(cnps_have_a_sum)
 {
 	bool special = false;
 	struct frame f;
@@ -679,7 +679,7 @@ static void cnps_have_a_sum(void **state)
 	assert_true(special);
 }
 
-static void cnps_about_data_only(void **state)
+TEST(cnps_about_data_only)
 {
 	static const struct { int at, len; __u32 to; bool data; } changes[] = {
 		{ 12, 4, QPN, true }, { 12, 4, 0xff000002, true }, { 12, 4, 0, false },
@@ -709,7 +709,7 @@ static void cnps_about_data_only(void **state)
 }
 
 /* Only between hosts that can be reached, and of what is forwarded */
-static void cnps_to_one_host_only(void **state)
+TEST(cnps_to_one_host_only)
 {
 	static const struct { __u8 addr[16]; bool one; } hosts[] = {
 		{ { 0xfd, 1, [15] = 1 }, true }, { { 0x20, 1, [15] = 1 }, true },
@@ -738,7 +738,7 @@ static void cnps_to_one_host_only(void **state)
 }
 
 /* A checksum that the device is to finish is the pseudo-header's as yet. */
-static void cnps_of_finished_sums(void **state)
+TEST(cnps_of_finished_sums)
 {
 	struct frame f;
 	__u16 left;

@@ -130,7 +130,7 @@ static void sweep_byte(const struct sweep *s, const struct shape *shape)
 	}
 }
 
-static void leaves_other_packets(void **state)
+TEST(leaves_other_packets)
 {
 	struct frame f;
 	size_t i;
@@ -151,7 +151,7 @@ static void leaves_other_packets(void **state)
 }
 
 /* A frame that ends before the option does is left alone. */
-static void truncated_frames(void **state)
+TEST(truncated_frames)
 {
 	__u32 cut, read;
 	struct frame f;
@@ -175,12 +175,12 @@ static void truncated_frames(void **state)
 	}
 }
 
-static void checksums(void **state)
+TEST(checksums)
 {
 	updates_the_checksum(true);
 }
 
-static void fields_have_limits(void **state)
+TEST(fields_have_limits)
 {
 	struct hpccpp_int want = record();
 	struct frame f, out;

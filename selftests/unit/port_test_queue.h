@@ -22,7 +22,7 @@ static __u64 sent_in(__u64 B, __u64 ns)
  * A full queue drains at B: exact to a byte in pauses of up to 16 ms, to 1/1000 in longer
  * ones. A queue that needs half of the pause is empty after it.
  */
-static void queue_drains_at_the_rate(void **state)
+TEST(queue_drains_at_the_rate)
 {
 	__u64 B, ns, gone, slack, tx, qlen, held, r, i;
 
@@ -93,7 +93,7 @@ static const struct queue_row {
 	    { 1000000, 1500, 0, 3000, 0 }, { 1000000, 1500, 0, 3000, 1500 } } },
 };
 
-static void queue_has_what_waits(void **state)
+TEST(queue_has_what_waits)
 {
 	struct hpccpp_port p;
 	__u64 tx, qlen;
@@ -120,7 +120,7 @@ static void queue_has_what_waits(void **state)
 	assert_in_range(qlen, 99 * 1250 - 6 * 1500, 99 * 1250);
 }
 
-static void departure_time_is_to_come(void **state)
+TEST(departure_time_is_to_come)
 {
 	const struct { __u64 tstamp; bool counts; } rows[] = {
 		{ 0 }, { now - 1 }, { now }, { now + 1, true },
@@ -138,7 +138,7 @@ static void departure_time_is_to_come(void **state)
 }
 
 /* Random packets and pauses: the bytes sent are those that came, or those that B allows. */
-static void queue_loses_nothing(void **state)
+TEST(queue_loses_nothing)
 {
 	__u64 B, tx, qlen, in, last, begin, n, r;
 	struct hpccpp_port p;
@@ -168,7 +168,7 @@ static void queue_loses_nothing(void **state)
 }
 
 /* The packets after a GSO packet find its segments queued, except the one in transmission. */
-static void gso_packet_is_its_segments(void **state)
+TEST(gso_packet_is_its_segments)
 {
 	struct hpccpp_port p, each;
 	__u64 tx, qlen, r, ns, slack, left;

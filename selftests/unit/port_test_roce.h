@@ -42,7 +42,7 @@ static struct walk *walk_of(struct frame *f, const struct header *h, int n)
 }
 
 /* One header: where UDP is behind it, and the address of the last destination */
-static void walks_to_the_data(void **state)
+TEST(walks_to_the_data)
 {
 	static const struct { struct header h; __u32 udp, last; } is[] = {
 		{ { 0, 8, { 0, 0, 1, 4 } }, 48, 24 },
@@ -96,7 +96,7 @@ static void walks_to_the_data(void **state)
 }
 
 /* Fast CNP's in destination options, and IOAM's in both */
-static void walks_past_options_of_the_domain(void **state)
+TEST(walks_past_options_of_the_domain)
 {
 	static const struct { struct header h; bool domain; } is[] = {
 		{ { 60, 16, { 0, 1, 0x9e, 12 } }, true },
@@ -136,7 +136,7 @@ static void put_trace(struct header *h, __u16 ns, __u32 type, __u8 nodelen, __u8
 	put32(h->b + 12, type);
 }
 
-static void walks_to_our_trace(void **state)
+TEST(walks_to_our_trace)
 {
 	struct header h[2];
 	struct walk *w;
@@ -221,7 +221,7 @@ static void assert_passed(const struct frame *f, __u8 flags, int stat)
 
 static int trace_reset(void **state)
 {
-	reset(state);
+	set_up(state);
 	the_roce.ioam = 1;
 	the_roce.ns = bpf_htons(1);
 	the_roce.node = 0x123456;
@@ -233,12 +233,13 @@ static int trace_reset(void **state)
 	return 0;
 }
 
-static void nodes_have_all_that_hpcc_takes(void **state)
+TEST(nodes_have_all_that_hpcc_takes)
 {
 	struct header h;
 	struct frame f;
 	int i;
 
+	trace_reset(state);
 	put_trace(&h, 1, HPCCPP_IOAM_HPCC, 7, 0x80 | 14);
 	assert_true(pass_trace(&f, &h));
 	assert_int_equal(stats[HPCCPP_PS_TRACED], 1);
@@ -265,13 +266,14 @@ static void nodes_have_all_that_hpcc_takes(void **state)
 }
 
 /* What is not known, and what takes two words */
-static void nodes_have_what_is_known(void **state)
+TEST(nodes_have_what_is_known)
 {
 	struct header h;
 	struct frame f;
 	__u32 node;
 	int i;
 
+	trace_reset(state);
 	/* all fields: 22 bits, three of two words, and the opaque snapshot's */
 	put_trace(&h, 1, 0xfffffe00, 25, 26);
 	for (node = 0x123456; node; node = node == 0x123456 ? 0xffffff : 0) {
@@ -301,7 +303,7 @@ static void nodes_have_what_is_known(void **state)
 	}
 }
 
-static void nodes_of_unknown_interfaces(void **state)
+TEST(nodes_of_unknown_interfaces)
 {
 	static const __u32 ingress[] = { 0, 2, 0xfffe, 0xffff, 0x10000, 0x12345 };
 	struct walk *w;
@@ -309,6 +311,7 @@ static void nodes_of_unknown_interfaces(void **state)
 	struct frame f;
 	size_t i;
 
+	trace_reset(state);
 	put_trace(&h, 1, HPCCPP_IOAM_IFS | HPCCPP_IOAM_IFS_WIDE, 3, 3);
 	for (i = 0; i < ROOM(ingress); i++) {
 		w = walk_of(&f, &h, 1);
@@ -322,11 +325,12 @@ static void nodes_of_unknown_interfaces(void **state)
 	}
 }
 
-static void nodes_that_find_no_room(void **state)
+TEST(nodes_that_find_no_room)
 {
 	struct header h;
 	struct frame f;
 
+	trace_reset(state);
 	/* half of it: the overflow is told, and who follows writes nothing */
 	put_trace(&h, 1, HPCCPP_IOAM_HPCC, 7, 6);
 	assert_false(pass_trace(&f, &h));
@@ -354,7 +358,7 @@ static void nodes_that_find_no_room(void **state)
 
 /* --- Whom a port marks, and what else becomes of copies --------------------------- */
 
-static void marks_who_takes_no_cnps(void **state)
+TEST(marks_who_takes_no_cnps)
 {
 	static const struct { __u8 ecn, capables, src; bool marked; } is[] = {
 		{ 0, 0, 7, false }, { 1, 0, 7, true }, { 1, 1, 7, false },
@@ -378,7 +382,7 @@ static void marks_who_takes_no_cnps(void **state)
 }
 
 /* The same Fast CNP, without the tags */
-static void cnps_about_tagged_data(void **state)
+TEST(cnps_about_tagged_data)
 {
 	__u8 want[sizeof(packet)];
 	struct frame f;
@@ -404,7 +408,7 @@ static void cnps_about_tagged_data(void **state)
 }
 
 /* The packet's last destination is in the routing header. */
-static void cnps_about_routed_data(void **state)
+TEST(cnps_about_routed_data)
 {
 	struct header h = { 43, 24, { 0, 2, 4, 1, [8] = 0xfd, 3, [23] = 9 } };
 	struct frame f;
@@ -439,7 +443,7 @@ static void assert_at_border(const struct frame *f, bool stops)
 	assert_int_equal(stats[HPCCPP_PS_BORDER_IN], stops);
 }
 
-static void border_stops_what_is_the_domains(void **state)
+TEST(border_stops_what_is_the_domains)
 {
 	struct header fast = { 60, 24, { 0, 2, 1, 2, 0, 0, 0x9e, 16 } };
 	struct header pads = { 0, 96, { 0, 11 } };

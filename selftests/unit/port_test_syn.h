@@ -19,7 +19,7 @@ static __u32 send_syn(bool v6)
 }
 
 /* From four flows on and up to 64, in the steps of N's code. Eight flows leave in each T. */
-static void new_flows_are_told_to_a_syn(void **state)
+TEST(new_flows_are_told_to_a_syn)
 {
 	__u32 n, N;
 
@@ -48,7 +48,7 @@ static void put_syn_with(struct frame *f, const struct hpccpp_int *r)
 {
 	__u32 n;
 
-	reset(NULL);
+	set_up(NULL);
 	for (n = 0; n < 16; n++)
 		send_syn(false);
 	the_port.U = HPCCPP_ONE;
@@ -113,7 +113,7 @@ static const struct syn_row {
 	{ "An empty record has no rate.", 0, LOW, 64, 16 },
 };
 
-static void new_flows_in_the_record_of_a_syn(void **state)
+TEST(new_flows_in_the_record_of_a_syn)
 {
 	size_t i;
 
@@ -151,7 +151,7 @@ static void new_flows_in_the_record_of_a_syn(void **state)
 }
 
 /* A record that cannot be written is an error, and does not count as kept. */
-static void syn_that_cannot_be_written(void **state)
+TEST(syn_that_cannot_be_written)
 {
 	struct hpccpp_int other = { .link = 5, .rate = hpccpp_rate_encode(OURS), .U = HIGH };
 	struct frame f;
@@ -165,7 +165,7 @@ static void syn_that_cannot_be_written(void **state)
 }
 
 /* SYNs with another codepoint than the subscription's do not count as new flows. */
-static void syn_without_subscription(void **state)
+TEST(syn_without_subscription)
 {
 	struct frame f;
 	__u32 n;

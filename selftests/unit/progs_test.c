@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
+#include "agent_test.h"
 #include "hpccpp_agent.h"
 #include "frames.h"
 #include "port_rows.h"
@@ -37,6 +38,11 @@ static struct port_bpf *load(bool reads_qdisc, bool several_queues)
 	assert_int_equal(bpf_map__set_max_entries(skel->maps.port, QUEUES), 0);
 	assert_int_equal(port_bpf__load(skel), 0);
 	return skel;
+}
+
+static int set_up(void **state)
+{
+	return rows_reset(state);
 }
 
 static int start(void **state)
@@ -133,13 +139,13 @@ static int pass(const struct frame *in, struct frame *out)
 	return pass_with(in, out, NULL);
 }
 
-static void checksums(void **state)
+TEST(checksums)
 {
 	updates_the_checksum(false);
 }
 
 /* A GSO packet gets one record. All of its bytes join the queue. */
-static void gso_packets(void **state)
+TEST(gso_packets)
 {
 	struct __sk_buff ctx = {
 		.mark = 7, .priority = 3, .gso_size = 700, .gso_segs = 4, .wire_len = 3000,
@@ -160,7 +166,7 @@ static void gso_packets(void **state)
 }
 
 /* The kernel runs the programs on lo, whose qdisc holds nothing. */
-static void reads_the_qdisc(void **state)
+TEST(reads_the_qdisc)
 {
 	static const struct { const char *why, *kind; bool mq; __u32 queues; } rows[] = {
 		{ "A qdisc of another kind.", "netem", false, QUEUES },
@@ -194,7 +200,7 @@ static void reads_the_qdisc(void **state)
  * The number of instructions that the verifier walks differs between kernels by a factor of
  * three or more. All of them allow a million: the limit here is a quarter of that.
  */
-static void far_from_the_limit(void **state)
+TEST(far_from_the_limit)
 {
 	struct bpf_program *prog;
 	int variant;
@@ -216,15 +222,6 @@ static void far_from_the_limit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(finds_the_option, rows_reset),
-		cmocka_unit_test_setup(chooses_the_record, rows_reset),
-		cmocka_unit_test_setup(checksums, rows_reset),
-		cmocka_unit_test_setup(gso_packets, rows_reset),
-		cmocka_unit_test_setup(reads_the_qdisc, rows_reset),
-		cmocka_unit_test(far_from_the_limit),
-	};
-
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, start, end);
+	return _cmocka_run_group_tests("progs", tests, n_tests, start, end);
 }
