@@ -17,7 +17,6 @@
 #include "port.bpf.c"
 #include "port_maps.h"
 #include "frames.h"
-#include "port_rows.h"
 #include "responses.h"
 
 #define ROOM(a)		(sizeof(a) / sizeof((a)[0]))
@@ -31,6 +30,8 @@ static void *map_lookup(void *map, const void *key)
 }
 
 static __u32 flow_hash;		/* of the next packet */
+
+static int rows_reset(void **state);
 
 /* 200 Mbit/s, T 1 ms; sends responses from ADDR4 and ADDR6, and accepts them from these */
 static int set_up(void **state)
@@ -64,57 +65,7 @@ static int set_up(void **state)
 	return rows_reset(state);
 }
 
-static struct __sk_buff skb;
-
-static void put_packet(const struct frame *f)
-{
-	assert_true(f->len <= sizeof(packet));
-	memcpy(packet, f->b, f->len);
-	packet_len = f->len;
-	skb = (struct __sk_buff) {
-		.len = f->len, .wire_len = f->len, .ingress_ifindex = 1,
-		.hash = flow_hash,
-	};
-	memcpy(&skb.protocol, packet + 12, 2);
-}
-
-static __u64 counted(void)
-{
-	__u64 sum = 0;
-	int i;
-
-	for (i = 0; i < HPCCPP_PS_MAX; i++)
-		sum += stats[i];
-	return sum;
-}
-
-/* --- Single segments --------------------------------------------------------- */
-
-static int pass(const struct frame *in, struct frame *out)
-{
-	static int (* const programs[PROGRAMS])(struct __sk_buff *skb) = {
-		hpccpp_port, hpccpp_port_ext, hpccpp_port_cnp,
-	};
-	int i;
-
-	the_port = port_before;
-	the_roce.cnp = 0;
-	memset(stats, 0, sizeof(stats));
-	put_packet(in);
-	t0 = now >> HPCCPP_TS_SHIFT;
-	t1 = t0;
-	assert_int_equal(programs[program](&skb), TC_ACT_UNSPEC);
-	*out = *in;
-	out->len = packet_len;
-	memcpy(out->b, packet, packet_len);
-	/* every packet joins the queue, and is counted once */
-	assert_int_equal(the_port.v_in, port_before.v_in + (in->len << 8));
-	assert_int_equal(counted(), 1);
-	for (i = 0; !stats[i]; i++)
-		;
-	return i;
-}
-
+#include "port_test_rows.h"
 #include "port_test_headers.h"
 #include "port_test_queue.h"
 
@@ -188,6 +139,7 @@ TEST(overhead_of_frames)
 		{ 3000, 4, 0, 3000 }, { 59, 0, 24, 84 }, { 60, 0, 24, 84 }, { 61, 0, 24, 85 },
 		{ 59, 0, 0, 59 }, { 200, 4, 1, 244 }, { 240, 4, 1, 244 }, { 241, 4, 255, 1261 },
 	};
+	struct frame f;
 	size_t i;
 
 	for (i = 0; i < ROOM(rows); i++) {
@@ -199,6 +151,13 @@ TEST(overhead_of_frames)
 	/* a guest's GSO packet, which has a size of its segments and no number */
 	assert_int_equal(segments(&(struct __sk_buff){ .len = 3001, .gso_size = 1000 }), 4);
 	assert_int_equal(segments(&(struct __sk_buff){ .len = 3000, .gso_size = 1000 }), 3);
+	collect(&f, false, 1, 20);
+	put_packet(&f);
+	skb.gso_size = 700;
+	skb.gso_segs = 4;
+	assert_int_equal(hpccpp_port(&skb), TC_ACT_UNSPEC);
+	assert_int_equal(stats[HPCCPP_PS_SEGMENTS], 3);
+	set_up(state);
 	the_port.cfg.overhead = 24;
 	written(1250);
 	assert_int_equal(the_port.v_in, 1274 << 8);

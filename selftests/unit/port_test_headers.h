@@ -175,11 +175,6 @@ TEST(truncated_frames)
 	}
 }
 
-TEST(checksums)
-{
-	updates_the_checksum(true);
-}
-
 TEST(fields_have_limits)
 {
 	struct hpccpp_int want = record();

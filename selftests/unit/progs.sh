@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The port agent's program, packet by packet as this kernel runs it: progs_test.c,
-# whose tests these are. (Kernels have no such run for a host agent's program.)
+# Runs progs_test.c: the verifier's work on the port agent's programs, and the qdisc that
+# they read in this kernel.
 #
 # check: host
 # usual: 10

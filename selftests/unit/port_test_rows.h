@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Single segments through the port agent: what each row puts in, and what must come out.
- * port_test.c runs the rows on a clock of its own, progs_test.c in the kernel. Each of them
- * defines pass().
+ * Part of port_test.c: single segments through the port agent: what each row puts in, and
+ * what must come out.
  */
 #define QUEUES		4
 #define NOTHING		-1		/* no counter has risen */
@@ -10,10 +9,6 @@
 
 static struct hpccpp_port port_before;	/* state of the port when a segment comes */
 static int program;			/* that it passes */
-static __u64 t0, t1;			/* 16 ns; clock before and after it */
-
-/* Sends a frame through a program; returns the counter that has risen, besides segments. */
-static int pass(const struct frame *in, struct frame *out);
 
 /*
  * 200 Mbit/s as link 0x123. The clock of the virtual queue is ahead, so that nothing leaves
@@ -36,12 +31,61 @@ static int rows_reset(void **state)
 	return 0;
 }
 
-/* The record that a segment leaves with, except ts */
+static struct __sk_buff skb;
+
+static void put_packet(const struct frame *f)
+{
+	assert_true(f->len <= sizeof(packet));
+	memcpy(packet, f->b, f->len);
+	packet_len = f->len;
+	skb = (struct __sk_buff) {
+		.len = f->len, .wire_len = f->len, .ingress_ifindex = 1,
+		.hash = flow_hash,
+	};
+	memcpy(&skb.protocol, packet + 12, 2);
+}
+
+static __u64 counted(void)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		sum += stats[i];
+	return sum;
+}
+
+/* Sends a frame through the program. Returns the counter that has risen. */
+static int pass(const struct frame *in, struct frame *out)
+{
+	static int (* const programs[PROGRAMS])(struct __sk_buff *skb) = {
+		hpccpp_port, hpccpp_port_ext, hpccpp_port_cnp,
+	};
+	int i;
+
+	the_port = port_before;
+	the_roce.cnp = 0;
+	memset(stats, 0, sizeof(stats));
+	put_packet(in);
+	assert_int_equal(programs[program](&skb), TC_ACT_UNSPEC);
+	*out = *in;
+	out->len = packet_len;
+	memcpy(out->b, packet, packet_len);
+	/* every packet joins the queue, and is counted once */
+	assert_int_equal(the_port.v_in, port_before.v_in + (in->len << 8));
+	assert_int_equal(counted(), 1);
+	for (i = 0; !stats[i]; i++)
+		;
+	return i;
+}
+
+/* The record that a segment leaves with */
 static struct hpccpp_int record(void)
 {
 	return (struct hpccpp_int) {
 		.link = 0x123, .rate = port_before.cfg.rate_code,
 		.U = port_before.U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT),
+		.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24,
 		.tx_bytes = 7, .qlen = 5, .N = 1,
 	};
 }
@@ -53,9 +97,6 @@ static void assert_frame(const char *why, struct frame want, const struct frame 
 	__u32 i;
 
 	if (at) {
-		memcpy(&r.ts, out->b + at + 4, sizeof(r.ts));
-		r.ts = __builtin_bswap32(r.ts) >> 8;
-		assert_in_range((r.ts - t0) & HPCCPP_MASK24, 0, t1 - t0);
 		put_record(want.b + at, &r);
 		put_tcp_sum(&want);
 	}
@@ -195,7 +236,7 @@ TEST(finds_the_option)
 	size_t i;
 	int s;
 
-	for (i = 0; i < sizeof(option_rows) / sizeof(*r); i++) {
+	for (i = 0; i < ROOM(option_rows); i++) {
 		r = &option_rows[i];
 		memset(opts, 0, sizeof(opts));
 		memcpy(opts, r->opts.b, r->opts.len);
@@ -281,10 +322,10 @@ TEST(chooses_the_record)
 	__u8 *p;
 	int v6, n;
 
-	for (i = 0; i < sizeof(record_rows) / sizeof(*r); i++) {
+	for (i = 0; i < ROOM(record_rows); i++) {
 		r = &record_rows[i];
 		for (v6 = 0; v6 < 2; v6++) {
-			rows_reset(state);
+			set_up(state);
 			port_before.cfg.above = r->above;
 			if (r->U)
 				port_before.U = r->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
@@ -307,16 +348,15 @@ TEST(chooses_the_record)
 				      p - f.b + r->victim * HPCCPP_REC_LEN);
 		}
 	}
-	rows_reset(state);
 }
 
 /* The checksum is updated to what it would be, and a wrong one stays as wrong as it was. */
-static void updates_the_checksum(bool every)
+TEST(checksums)
 {
 	struct frame f, out;
 	__u32 at, x;
 
-	for (x = 0; x < 65536; x = !every && x == 300 ? 65536 - 300 : x + 1) {
+	for (x = 0; x < 65536; x++) {
 		collect(&f, x & 1, 1, 10);
 		at = f.tcp + TCP_LEN + HPCCPP_OPT_LEN(1);
 		put16(f.b + at, 0);
