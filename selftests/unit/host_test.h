@@ -24,6 +24,8 @@
  *	known:24		Data, and echoes of this load until the path is known.
  *	acked  lost		All that is in flight is acknowledged, or lost.
  *	rtt  retransmission	TCP reports this event. Others: timeout; mss, the MSS is computed.
+ *	grant  request		Data and a request for windows arrive; only that request.
+ *	port			A collect arrives T later, with the record of a port of load 0.5.
  *	requests:8/80		8 of the next 80 data segments carry a collect.
  *	listed  unlisted	Prefixes list the peer, or only other peers.
  *	keys:2			The host has two keys for tags.
@@ -339,7 +341,7 @@ static void assert_feedback(const struct hpccpp_int *rec, int n)
 
 static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	V(room), V(stored), V(reserved), V(push), V(flows), V(serial), V(cut), V(old), V(mark),
-	V(windows), V(write_arg), V(has_flow), V(cc_is_locked), V(cc_is_gone),
+	V(windows), V(write_arg), V(has_flow), V(has_rx), V(cc_is_locked), V(cc_is_gone),
 	V(no_flow_memory), V(no_rx_memory),
 	CONFIG(ask), CONFIG(every), CONFIG(records), VARIABLE("require", the_keys.require),
 	SKOPS(snd_una), SKOPS(snd_nxt), SKOPS(snd_cwnd), SKOPS(mss_cache), SKOPS(packets_out),
@@ -466,6 +468,7 @@ static void compare(const char *name, const char *text)
 /* --- Words of a script ----------------------------------------------------- */
 
 static void script(const char *format, ...);
+static bool run_window_word(const char *text);
 
 /* Puts the options after "<" into the segment that arrives. */
 static void put_arrival(const char *text)
@@ -636,7 +639,7 @@ static void run_word(char *text)
 	} else if (!strncmp(text, "windows:", 8)) {
 		/* the module configures windows */
 		module_calls(HPCCPP_CALL_TELL, value_of(text + 8), 0x12345678);
-	} else {
+	} else if (!run_window_word(text)) {
 		fail_at("no word %s", text);
 	}
 }

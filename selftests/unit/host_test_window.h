@@ -49,6 +49,20 @@ static const struct row window_rows[] = {
 	{ "in mode receiver, eight segments per round trip request telemetry on any path",
 	  "every=0 snd_cwnd=80 " WANTS "<load:0 data <window:1 acked requests:80/80;"
 	  "29*( <window:1 acked requests:8/80 )" },
+
+	/* --- The receiver */
+	{ "an ACK carries an echo until a port has written, and for a path without ports",
+	  "grant <collect:0 ack>echo:0 <collect:u ack>echo:u port ack>window;"
+	  "<collect:0 ack>echo:0 port <collect:u ack>window" },
+	{ "a window waits for a segment with room",
+	  "grant port room=4 ack>none ECHO_NONE==1 room=8 ack>window" },
+	{ "in data, windows and collects take turns; an ACK does not wait for its turn",
+	  "ask=ALWAYS connect grant port data>window port data>collect data>window;"
+	  "port ack>window" },
+	{ "a request without memory for its state counts an error, and echoes go on",
+	  "no_rx_memory=1 grant ERROR==1 <collect ack>echo ERROR==1" },
+	{ "requests have no effect in another mode, or where there is a key",
+	  "<collect request has_rx==0 keys:1 windows=1 request has_rx==0" },
 };
 
 /* --- The receiver ---------------------------------------------------------- */
@@ -116,7 +130,7 @@ static double receive_collects(int n, double load, __u64 dt)
 	return W;
 }
 
-/* Data of a sender has arrived, which requests windows. */
+/* Data of a sender arrives, which requests windows. */
 static void grant(void)
 {
 	script("windows=1 serial=1 <collect ack");
@@ -130,6 +144,20 @@ static void begin(void)
 	port_link = 7;
 	port_N = 0;
 	grant();
+}
+
+/* Runs a word about the receiver. */
+static bool run_window_word(const char *text)
+{
+	if (!strcmp(text, "grant"))
+		begin();
+	else if (!strcmp(text, "port"))
+		collect_from_port(0.5, T_NS);
+	else if (!strcmp(text, "request"))
+		request_windows(W0);
+	else
+		return false;
+	return true;
 }
 
 /*
@@ -296,37 +324,6 @@ TEST(window_has_bounds)
 	assert_int_equal(window(), (MSS + 66) / 16 + 1);
 }
 
-/* An ACK carries an echo until a port has written, and of a path without ports. */
-TEST(window_needs_telemetry)
-{
-	begin();
-	script("<collect:0 ack>echo:0 <collect:u ack>echo:u");
-	assert_true(receive_collects(1, 0.5, T_NS));
-	script("<collect:0 ack>echo:0");
-	now += T_NS;
-	script("<collect:u ack>window");
-}
-
-TEST(window_waits_for_room)
-{
-	begin();
-	collect_from_port(0.5, T_NS);
-	script("room=4 ack>none ECHO_NONE==1 room=8 ack>window");
-}
-
-TEST(window_takes_turns_with_collects)
-{
-	begin();
-	script("ask=ALWAYS calls=1");
-	the_flow.wanted = 1;
-	collect_from_port(0.5, T_NS);
-	script("data>window");
-	collect_from_port(0.5, T_NS);
-	script("data>collect data>window");
-	collect_from_port(0.5, T_NS);
-	script("ack>window");
-}
-
 TEST(requests_have_bounds)
 {
 	static const struct { __u32 T, eta, W, W_ai; bool right; } rows[] = {
@@ -387,24 +384,6 @@ TEST(request_for_echoes)
 	request_windows(W0 / 2);
 	assert_int_equal(the_rx.s.W_c, hpccpp_num_decode(hpccpp_num_encode(W0 / 2)));
 	assert_false(the_rx.s.L[0].seen);
-}
-
-TEST(request_without_memory)
-{
-	script("no_rx_memory=1");
-	grant();
-	script("ERROR==1 <collect ack>echo ERROR==1");
-	assert_false(the_flow.rx);
-}
-
-TEST(request_in_another_mode_or_with_a_key)
-{
-	script("<collect");
-	request_windows(W0);
-	assert_false(has_rx);
-	script("keys:1 windows=1");
-	request_windows(W0);
-	assert_false(has_rx);
 }
 
 /* Returns N in the window after one more collect. */
