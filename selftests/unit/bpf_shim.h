@@ -61,6 +61,20 @@ static long map_update(void *map, const void *key, const void *value,
 static long map_delete(void *map, const void *key);
 static long for_each(void *map, void *callback, void *arg);
 
+/* Returns true if an entry of an LPM trie covers the key. */
+static bool prefix_matches(const struct hpccpp_prefix *entry,
+			   const struct hpccpp_prefix *key)
+{
+	__u32 bit;
+
+	for (bit = 0; bit < entry->prefixlen; bit++) {
+		if (bit >= key->prefixlen ||
+		    (entry->addr[bit / 8] ^ key->addr[bit / 8]) & 0x80 >> bit % 8)
+			return false;
+	}
+	return true;
+}
+
 static __u64 ktime_get_ns(void)
 {
 	return now;

@@ -189,26 +189,23 @@ static bool is_wanted(void)
 	return wanted;
 }
 
-/* A prefix of each length lists the addresses that differ only in later bits. */
-TEST(prefixes_of_all_lengths)
+/* All bits of the peer's address count. */
+TEST(prefix_of_one_address)
 {
-	__u32 v6, len, bit, bits;
 	__u8 other[16];
+	__u32 v6, bit;
 
 	for (v6 = 0; v6 < 2; v6++) {
-		bits = v6 ? 128 : 32;
-		for (len = 0; len <= bits; len++) {
-			put_prefix(0, v6 ? addr6 : mapped, 128 - bits + len);
-			for (bit = 0; bit <= bits; bit++) {
-				memcpy(other, v6 ? addr6 : mapped, 16);
-				if (bit < bits)
-					other[(128 - bits + bit) / 8] ^= 0x80 >> bit % 8;
-				if (v6)
-					set_remote6(other);
-				else
-					memcpy(&skops.remote_ip4, other + 12, 4);
-				assert_int_equal(is_wanted(), bit >= len);
-			}
+		put_prefix(0, v6 ? addr6 : mapped, 128);
+		for (bit = v6 ? 0 : 96; bit <= 128; bit++) {
+			memcpy(other, v6 ? addr6 : mapped, 16);
+			if (bit < 128)
+				other[bit / 8] ^= 0x80 >> bit % 8;
+			if (v6)
+				set_remote6(other);
+			else
+				memcpy(&skops.remote_ip4, other + 12, 4);
+			assert_int_equal(is_wanted(), bit == 128);
 		}
 	}
 }

@@ -67,28 +67,15 @@ unsigned long strtoul(const char *text, char **end, int base);
 static struct hpccpp_prefix prefixes[2];
 static int n_prefixes;
 
-static bool bits_equal(const __u8 *a, const __u8 *b, __u32 n)
-{
-	__u32 i;
-
-	for (i = 0; i < n; i++)
-		if ((a[i / 8] ^ b[i / 8]) >> (7 - i % 8) & 1)
-			return false;
-	return true;
-}
-
-/* Finds prefixes as an LPM trie does: those that are not longer than the key's. */
 static void *map_lookup(void *map, const void *key)
 {
-	const struct hpccpp_prefix *addr = key;
 	static __u8 listed;
 	int i;
 
 	if (map != &host_prefix)
 		return host_lookup(map, key);
 	for (i = 0; i < n_prefixes; i++)
-		if (prefixes[i].prefixlen <= addr->prefixlen &&
-		    bits_equal(prefixes[i].addr, addr->addr, prefixes[i].prefixlen))
+		if (prefix_matches(&prefixes[i], key))
 			return &listed;
 	return NULL;
 }

@@ -12,18 +12,6 @@ static __u32 seen_epochs[HPCCPP_SEEN];
 static struct hpccpp_prefix prefixes[PREFIXES];
 static __u32 n_prefixes;
 
-static bool prefix_matches(const struct hpccpp_prefix *entry,
-			   const struct hpccpp_prefix *key)
-{
-	__u32 bit;
-
-	for (bit = 0; bit < entry->prefixlen; bit++) {
-		if ((entry->addr[bit / 8] ^ key->addr[bit / 8]) & 0x80 >> bit % 8)
-			return false;
-	}
-	return true;
-}
-
 /* NULL also for what is no map of this agent */
 static void *port_lookup(const void *map, const void *key)
 {

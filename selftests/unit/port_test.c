@@ -257,8 +257,6 @@ static const struct flow_row {
 } flow_rows[] = {
 	{ "A flow counts from its second epoch on.", { { 0, 8, 1, 1, 1 }, { 0, 8, 1, 1, 8 } } },
 	{ "One flow.", { { 0, 1, 3, 1, 1 } } },
-	{ "Two flows.", { { 0, 2, 3, 1, 2 } } },
-	{ "Three flows.", { { 0, 3, 3, 1, 3 } } },
 	{ "1024 flows.", { { 0, 1024, 3, 1, 1024 } } },
 	{ "3072 flows.", { { 0, 3072, 3, 1, 3072 } } },
 	{ "When flows end, N falls by an eighth in each epoch, rounded up.",
