@@ -3,6 +3,9 @@
  * The list of an agent's unit tests. TEST(name) defines a test and adds it to the list. The
  * set_up() of the including file runs before each test. Include it after cmocka.h.
  */
+/* few tests use their state */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #define MAX_TESTS	200
 
 static struct CMUnitTest tests[MAX_TESTS];

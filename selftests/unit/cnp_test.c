@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent_test.h"
 #include "cnp.bpf.c"
 #include "cnp_maps.h"
 
@@ -354,9 +355,8 @@ static void list(void *map, const __u8 *address, __u32 bits)
 }
 
 /* Sets up an agent as the command does, without traces, answers and detours. */
-static int setup(void **state)
+static int set_up(void **state)
 {
-	(void)state;
 	tables_clear();
 	now = 1000000 * MS;
 	copy.mark = 0;
@@ -384,75 +384,8 @@ static void assert_near(double value, double expected, double part)
 #include "cnp_test_hpcc.h"
 #include "cnp_test_hosts.h"
 
-#define TEST(name)	cmocka_unit_test_setup(name, setup)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(dcqcn_fast_recovery_halves_the_way),
-		TEST(dcqcn_additive_increase_by_the_timer),
-		TEST(dcqcn_additive_increase_by_bytes),
-		TEST(dcqcn_hyper_increase_by_the_lesser_count),
-		TEST(dcqcn_alpha_decays_without_cnps),
-		TEST(dcqcn_a_cnp_raises_alpha),
-		TEST(dcqcn_a_cnp_cuts_by_half_of_alpha),
-		TEST(dcqcn_never_under_the_least_rate),
-		TEST(dcqcn_after_a_pause_all_at_once),
-		TEST(dcqcn_at_the_line_rate_as_it_began),
-		TEST(dcqcn_one_reaction_in_a_timer_of_the_longest_T),
-		TEST(dcqcn_cuts_what_the_flow_sends),
-		TEST(a_new_flow_has_the_line_rate),
-		TEST(what_is_no_data_is_no_flow),
-		TEST(held_back_by_its_rate),
-		TEST(never_held_longer_than_400_ms),
-		TEST(nothing_overtakes_when_it_is_fast_again),
-		TEST(a_first_cnp_waits_for_what_the_device_has),
-		TEST(a_full_table_gives_up_what_is_idle),
-		TEST(a_full_table_is_gone_through_once_in_10_ms),
-		TEST(who_sent_a_cnp),
-		TEST(one_reaction_in_a_timer),
-		TEST(cnps_of_flows_that_do_not_send),
-		TEST(a_cnp_that_is_to_another_address),
-		TEST(damaged_cnps),
-		TEST(a_fast_cnp_without_a_checksum),
-		TEST(a_fast_cnp_with_a_checksum_and_anothers_icrc),
-		TEST(malformed_cnps),
-		TEST(options_beside_a_fast_cnps),
-		TEST(an_ordinary_cnp),
-		TEST(a_cnp_to_a_queue_pair_that_is_anothers_by_now),
-		TEST(two_queue_pairs_with_the_same_psn),
-		TEST(who_asks_for_an_ack),
-		TEST(psns_that_are_acknowledged),
-		TEST(a_trace_sets_the_rate_by_lines_1_to_27),
-		TEST(the_fullest_port_of_a_trace_counts),
-		TEST(W_is_no_more_than_the_slowest_link_takes),
-		TEST(no_growth_of_the_reference_after_a_decrease),
-		TEST(the_reference_may_grow_once_in_T),
-		TEST(a_decrease_begins_with_what_is_sent),
-		TEST(nothing_told_for_T_is_less_than_the_threshold),
-		TEST(an_old_or_repeated_trace),
-		TEST(a_trace_while_another_cpu_has_the_flow),
-		TEST(traces_of_no_use_are_heeded_without),
-		TEST(algorithm_dcqcn_does_not_look_at_traces),
-		TEST(a_trace_without_room_for_the_congested_port),
-		TEST(a_trace_that_lacks_a_port_is_not_known),
-		TEST(what_is_known_by_traces_is_not_told_twice),
-		TEST(the_receiver_tells_of_a_port_without_traces),
-		TEST(an_old_switch_beside_one_with_traces),
-		TEST(old_traces_of_another_switch_do_not_excuse_it),
-		TEST(us_of_a_trace_do_not_spoil_a_short_T),
-		TEST(a_full_port_slows_flows_of_each_T),
-		TEST(a_trace_is_added_and_taken_off),
-		TEST(no_trace_to_others),
-		TEST(no_trace_over_the_mtu),
-		TEST(what_is_taken_off),
-		TEST(a_detour),
-		TEST(a_detour_keeps_the_icrc_right),
-		TEST(a_mark_is_answered_with_a_fast_cnp),
-		TEST(an_answer_needs_the_queue_pair_of_the_sender),
-		TEST(no_more_answers_than_the_limit),
-	};
-
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("cnp", tests, n_tests, NULL, NULL);
 }

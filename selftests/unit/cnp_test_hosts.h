@@ -13,12 +13,11 @@ static void with_trace(__u8 hops)
 		list(&cnp_trace_to, peer, 64);
 }
 
-static void a_trace_is_added_and_taken_off(void **state)
+TEST(a_trace_is_added_and_taken_off)
 {
 	static __u8 without[sizeof(packet)];
 	__u32 len, hops;
 
-	(void)state;
 	for (hops = 1; hops <= 5; hops++) {
 		const struct hpccpp_hbh *h = (const void *)(packet + BEHIND);
 
@@ -52,9 +51,8 @@ static void a_trace_is_added_and_taken_off(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_REMOVED], 5);
 }
 
-static void no_trace_to_others(void **state)
+TEST(no_trace_to_others)
 {
-	(void)state;
 	with_trace(1);
 	start(me, another, IPPROTO_UDP);
 	put_roce(SEND, QP, 1, 44);
@@ -66,9 +64,8 @@ static void no_trace_to_others(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_ADDED], 1);
 }
 
-static void no_trace_over_the_mtu(void **state)
+TEST(no_trace_over_the_mtu)
 {
-	(void)state;
 	with_trace(8);
 	send();
 	assert_int_equal(packet_len, SIZE);
@@ -99,9 +96,8 @@ static bool taken_off(__u16 ns, __u8 node_flags, __u8 rem, __u32 type, const cha
 	return cnp_counts[HPCCPP_CS_TRACE_REMOVED] != removed;
 }
 
-static void what_is_taken_off(void **state)
+TEST(what_is_taken_off)
 {
-	(void)state;
 	assert_false(taken_off(7, 7 << 3, 7, 0xf20c0000, "\1\2\0\0", 4));
 	with_trace(1);
 	assert_true(taken_off(7, 7 << 3, 7, 0xf20c0000, "\1\2\0\0", 4));
@@ -127,12 +123,11 @@ static __u16 port_of_last(void)
 	return packet[BEHIND] << 8 | packet[BEHIND + 1];
 }
 
-static void a_detour(void **state)
+TEST(a_detour)
 {
 	__u16 port;
 	__u64 at;
 
-	(void)state;
 	the_cnp.detours = 1;
 	list(&cnp_detour, a_switch, 128);
 	send();
@@ -169,12 +164,11 @@ static void a_detour(void **state)
 	assert_int_not_equal(flow()->port, port);
 }
 
-static void a_detour_keeps_the_icrc_right(void **state)
+TEST(a_detour_keeps_the_icrc_right)
 {
 	__u32 icrc, was = 0x12345678, len;
 	static __u8 old[sizeof(packet)];
 
-	(void)state;
 	send();
 	flow()->port = 60001;
 	start(me, peer, IPPROTO_UDP);
@@ -223,11 +217,10 @@ static void answer(void)
 	assert_int_equal(hpccpp_cnp_in(&copy), 7);
 }
 
-static void a_mark_is_answered_with_a_fast_cnp(void **state)
+TEST(a_mark_is_answered_with_a_fast_cnp)
 {
 	struct hpccpp_cnp c;
 
-	(void)state;
 	assert_false(marked(QP, 1, 3));
 	answering(HPCCPP_ANSWER_FAST);
 	assert_false(marked(QP, 1, 2));
@@ -255,9 +248,8 @@ static void a_mark_is_answered_with_a_fast_cnp(void **state)
 	assert_false(marked(1, 1, 3));
 }
 
-static void an_answer_needs_the_queue_pair_of_the_sender(void **state)
+TEST(an_answer_needs_the_queue_pair_of_the_sender)
 {
-	(void)state;
 	answering(HPCCPP_ANSWER_CNP);
 	assert_false(marked(OURS, 1, 3));
 	assert_int_equal(cnp_counts[HPCCPP_CS_UNPAIRED], 1);
@@ -270,11 +262,10 @@ static void an_answer_needs_the_queue_pair_of_the_sender(void **state)
 	assert_memory_equal(packet + BEHIND + 8 + 5, "\x12\x34\x56", 3);
 }
 
-static void no_more_answers_than_the_limit(void **state)
+TEST(no_more_answers_than_the_limit)
 {
 	int i, n = 0;
 
-	(void)state;
 	answering(HPCCPP_ANSWER_FAST);
 	the_cnp.limit = 10;
 	for (i = 0; i < 20; i++)

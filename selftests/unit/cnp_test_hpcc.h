@@ -19,12 +19,11 @@ static struct port_node congested(void)
 	return n;
 }
 
-static void a_trace_sets_the_rate_by_lines_1_to_27(void **state)
+TEST(a_trace_sets_the_rate_by_lines_1_to_27)
 {
 	struct port_node n;
 	__u64 before;
 
-	(void)state;
 	send();
 	n = congested();
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACED], 1);
@@ -43,11 +42,10 @@ static void a_trace_sets_the_rate_by_lines_1_to_27(void **state)
 	assert_near(rate(), (before / 100. * .95 + 250) * 100, .01);
 }
 
-static void the_fullest_port_of_a_trace_counts(void **state)
+TEST(the_fullest_port_of_a_trace_counts)
 {
 	struct port_node n[3];
 
-	(void)state;
 	send();
 	n[0] = port_at(100, 10000);
 	n[1] = port_at(100, 187500);
@@ -58,24 +56,22 @@ static void the_fullest_port_of_a_trace_counts(void **state)
 	assert_near(flow()->hpcc.U, 2.5 * HPCCPP_ONE, .01);
 }
 
-static void W_is_no_more_than_the_slowest_link_takes(void **state)
+TEST(W_is_no_more_than_the_slowest_link_takes)
 {
 	struct port_node n;
 
-	(void)state;
 	send();
 	n = port_at(50, 0);
 	assert_string_equal(traced(&n, 1), "switch");
 	assert_near(rate(), 12500000 * 9 / 8., .001);
 }
 
-static void no_growth_of_the_reference_after_a_decrease(void **state)
+TEST(no_growth_of_the_reference_after_a_decrease)
 {
 	struct port_node n;
 	__u32 W_c;
 	__u64 began;
 
-	(void)state;
 	send();
 	n = congested();
 	began = now;
@@ -92,12 +88,11 @@ static void no_growth_of_the_reference_after_a_decrease(void **state)
 	assert_int_not_equal(flow()->hpcc.W_c, W_c);
 }
 
-static void the_reference_may_grow_once_in_T(void **state)
+TEST(the_reference_may_grow_once_in_T)
 {
 	struct port_node n;
 	__u32 W_c;
 
-	(void)state;
 	send();
 	flow()->rate = LINE / 4;
 	flow()->algorithm = HPCCPP_CNP_DCQCN;
@@ -115,11 +110,10 @@ static void the_reference_may_grow_once_in_T(void **state)
 	assert_int_equal(flow()->hpcc.W_c, W_c + 250);
 }
 
-static void a_decrease_begins_with_what_is_sent(void **state)
+TEST(a_decrease_begins_with_what_is_sent)
 {
 	__u64 held;
 
-	(void)state;
 	send();
 	congested();
 	held = rate() / 2;
@@ -132,12 +126,11 @@ static void a_decrease_begins_with_what_is_sent(void **state)
 	assert_near(flow()->hpcc.W_c, held / 100 * .95 / 2.5 + 250, .01);
 }
 
-static void nothing_told_for_T_is_less_than_the_threshold(void **state)
+TEST(nothing_told_for_T_is_less_than_the_threshold)
 {
 	__u64 before;
 	__u32 W;
 
-	(void)state;
 	send();
 	congested();
 	before = rate();
@@ -158,11 +151,10 @@ static void nothing_told_for_T_is_less_than_the_threshold(void **state)
 	assert_int_equal(flow()->hpcc.W, W + 5 * 250);
 }
 
-static void an_old_or_repeated_trace(void **state)
+TEST(an_old_or_repeated_trace)
 {
 	struct port_node n;
 
-	(void)state;
 	send();
 	n = congested();
 	now += RTT * US;
@@ -172,11 +164,10 @@ static void an_old_or_repeated_trace(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACED], 1);
 }
 
-static void a_trace_while_another_cpu_has_the_flow(void **state)
+TEST(a_trace_while_another_cpu_has_the_flow)
 {
 	struct port_node n;
 
-	(void)state;
 	send();
 	flow()->busy = 1;
 	n = port_at(100, 187500);
@@ -187,12 +178,11 @@ static void a_trace_while_another_cpu_has_the_flow(void **state)
 	assert_int_equal(flow()->busy, 0);
 }
 
-static void traces_of_no_use_are_heeded_without(void **state)
+TEST(traces_of_no_use_are_heeded_without)
 {
 	struct port_node n, wrong;
 	__u64 bad = 0;
 
-	(void)state;
 	send();
 	n = port_at(50, 0);
 	the_cnp.namespaces[0] = 7;
@@ -225,11 +215,10 @@ static void traces_of_no_use_are_heeded_without(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_BAD], bad);
 }
 
-static void algorithm_dcqcn_does_not_look_at_traces(void **state)
+TEST(algorithm_dcqcn_does_not_look_at_traces)
 {
 	struct port_node n;
 
-	(void)state;
 	the_cnp.algorithm = HPCCPP_CNP_DCQCN;
 	send();
 	n = port_at(50, 0);
@@ -238,13 +227,12 @@ static void algorithm_dcqcn_does_not_look_at_traces(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_BAD] + cnp_counts[HPCCPP_CS_TRACED], 0);
 }
 
-static void a_trace_without_room_for_the_congested_port(void **state)
+TEST(a_trace_without_room_for_the_congested_port)
 {
 	struct port_node n;
 	__u64 before = LINE;
 	int i;
 
-	(void)state;
 	send();
 	for (i = 0; i < 8; i++) {
 		n = port_at(10, 0);
@@ -260,12 +248,11 @@ static void a_trace_without_room_for_the_congested_port(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_TRACE_BAD], 8);
 }
 
-static void a_trace_that_lacks_a_port_is_not_known(void **state)
+TEST(a_trace_that_lacks_a_port_is_not_known)
 {
 	struct port_node n;
 	__u64 before;
 
-	(void)state;
 	send();
 	n = congested();
 	before = rate();
@@ -276,11 +263,10 @@ static void a_trace_that_lacks_a_port_is_not_known(void **state)
 	assert_true(rate() < before);
 }
 
-static void what_is_known_by_traces_is_not_told_twice(void **state)
+TEST(what_is_known_by_traces_is_not_told_twice)
 {
 	__u64 before;
 
-	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
 	congested();
@@ -303,11 +289,10 @@ static void what_is_known_by_traces_is_not_told_twice(void **state)
 	assert_true(rate() > before);
 }
 
-static void the_receiver_tells_of_a_port_without_traces(void **state)
+TEST(the_receiver_tells_of_a_port_without_traces)
 {
 	__u64 before;
 
-	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
 	congested();
@@ -321,13 +306,12 @@ static void the_receiver_tells_of_a_port_without_traces(void **state)
 }
 
 /* One switch writes traces and has room. Another one writes none and is the bottleneck. */
-static void an_old_switch_beside_one_with_traces(void **state)
+TEST(an_old_switch_beside_one_with_traces)
 {
 	struct port_node n;
 	__u64 before;
 	int i;
 
-	(void)state;
 	send();
 	n = congested();
 	before = rate();
@@ -356,9 +340,8 @@ static void an_old_switch_beside_one_with_traces(void **state)
 	assert_int_equal(rate(), flow()->hpcc_rate);
 }
 
-static void old_traces_of_another_switch_do_not_excuse_it(void **state)
+TEST(old_traces_of_another_switch_do_not_excuse_it)
 {
-	(void)state;
 	send();
 	congested();
 	now += 8 * RTT * US;
@@ -369,13 +352,12 @@ static void old_traces_of_another_switch_do_not_excuse_it(void **state)
 }
 
 /* The load of the port is a half, T is 10 us, and CNPs come between whole us. */
-static void us_of_a_trace_do_not_spoil_a_short_T(void **state)
+TEST(us_of_a_trace_do_not_spoil_a_short_T)
 {
 	struct port_node n = { .id = 1, .speed = 42 };	/* 10 Gbit/s */
 	__u64 at = now + 1, measured = 0;
 	__u32 old = 0;
 
-	(void)state;
 	the_cnp.hpcc.T = 10;
 	the_cnp.hpcc.W_max = 12500;
 	hpccpp_dcqcn_defaults(&the_cnp.dcqcn, 1250000000, 10);
@@ -397,7 +379,7 @@ static void us_of_a_trace_do_not_spoil_a_short_T(void **state)
 }
 
 /* A full port of 10 Gbit/s without a queue sends a CNP in a little more than each T. */
-static void a_full_port_slows_flows_of_each_T(void **state)
+TEST(a_full_port_slows_flows_of_each_T)
 {
 	static const __u32 rtts[] = { 1, 5, 7, 10, 20, 50, 100 };
 	struct port_node n = { .id = 1, .speed = 42 };
@@ -405,7 +387,7 @@ static void a_full_port_slows_flows_of_each_T(void **state)
 	size_t i;
 
 	for (i = 0; i < ROOM(rtts); i++) {
-		setup(state);
+		set_up(state);
 		the_cnp.hpcc.T = rtts[i];
 		the_cnp.hpcc.W_max = 1250 * rtts[i];
 		the_cnp.hpcc.W_ai = 12 * rtts[i];

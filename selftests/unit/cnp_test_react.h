@@ -14,13 +14,12 @@ static void dcqcn_at(struct hpccpp_dcqcn *s, __u64 R_C, __u64 R_T, __u64 at)
 	s->alpha_at = at;
 }
 
-static void dcqcn_fast_recovery_halves_the_way(void **state)
+TEST(dcqcn_fast_recovery_halves_the_way)
 {
 	struct hpccpp_dcqcn s;
 	__u64 rate = LINE / 4;
 	int i;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 4, LINE / 2, 1);
 	for (i = 1; i <= HPCCPP_DCQCN_F; i++) {
 		hpccpp_dcqcn_advance(&s, &params, 1 + i * params.timer, 0);
@@ -31,11 +30,10 @@ static void dcqcn_fast_recovery_halves_the_way(void **state)
 	assert_int_equal(s.T, HPCCPP_DCQCN_F);
 }
 
-static void dcqcn_additive_increase_by_the_timer(void **state)
+TEST(dcqcn_additive_increase_by_the_timer)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 4, LINE / 2, 1);
 	s.T = HPCCPP_DCQCN_F;
 	hpccpp_dcqcn_advance(&s, &params, 1 + params.timer - 1, 0);
@@ -47,11 +45,10 @@ static void dcqcn_additive_increase_by_the_timer(void **state)
 	assert_int_equal(s.R_T, LINE / 2 + 2 * params.R_AI);
 }
 
-static void dcqcn_additive_increase_by_bytes(void **state)
+TEST(dcqcn_additive_increase_by_bytes)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 4, LINE / 2, 1);
 	s.BC = HPCCPP_DCQCN_F;
 	hpccpp_dcqcn_advance(&s, &params, 2, params.B - 1);
@@ -62,11 +59,10 @@ static void dcqcn_additive_increase_by_bytes(void **state)
 	assert_int_equal(s.BC, HPCCPP_DCQCN_F + 1);
 }
 
-static void dcqcn_hyper_increase_by_the_lesser_count(void **state)
+TEST(dcqcn_hyper_increase_by_the_lesser_count)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 8, LINE / 4, 1);
 	s.T = HPCCPP_DCQCN_F + 1;
 	s.BC = HPCCPP_DCQCN_F + 4;
@@ -79,13 +75,12 @@ static void dcqcn_hyper_increase_by_the_lesser_count(void **state)
 	assert_int_equal(s.R_T, LINE / 4 + params.R_AI);
 }
 
-static void dcqcn_alpha_decays_without_cnps(void **state)
+TEST(dcqcn_alpha_decays_without_cnps)
 {
 	struct hpccpp_dcqcn s;
 	double alpha = HPCCPP_ONE;
 	int i;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 1000, LINE / 1000, 1);
 	for (i = 1; i < 300; i++) {
 		hpccpp_dcqcn_advance(&s, &params, 1 + i * params.timer, 0);
@@ -101,11 +96,10 @@ static void dcqcn_alpha_decays_without_cnps(void **state)
 	assert_int_equal(hpccpp_dcqcn_decay(HPCCPP_ONE, 0), HPCCPP_ONE);
 }
 
-static void dcqcn_a_cnp_raises_alpha(void **state)
+TEST(dcqcn_a_cnp_raises_alpha)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 4, LINE / 2, 1);
 	s.alpha = HPCCPP_ONE / 4;
 	assert_true(hpccpp_dcqcn_cnp(&s, &params, s.R_C, 1 + params.timer / 2 + params.timer));
@@ -115,11 +109,10 @@ static void dcqcn_a_cnp_raises_alpha(void **state)
 	assert_int_equal(s.alpha_at, s.timer_at);
 }
 
-static void dcqcn_a_cnp_cuts_by_half_of_alpha(void **state)
+TEST(dcqcn_a_cnp_cuts_by_half_of_alpha)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 4, LINE / 2, 1);
 	s.alpha = HPCCPP_ONE / 2;
 	s.T = 3;
@@ -131,22 +124,20 @@ static void dcqcn_a_cnp_cuts_by_half_of_alpha(void **state)
 	assert_int_equal(s.T + s.BC + s.bytes, 0);
 }
 
-static void dcqcn_never_under_the_least_rate(void **state)
+TEST(dcqcn_never_under_the_least_rate)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 1000, LINE / 1000, 1);
 	s.T = 1;
 	assert_true(hpccpp_dcqcn_cnp(&s, &params, s.R_C, 2));
 	assert_int_equal(s.R_C, LINE / 1000);
 }
 
-static void dcqcn_after_a_pause_all_at_once(void **state)
+TEST(dcqcn_after_a_pause_all_at_once)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 8, LINE / 4, 1);
 	hpccpp_dcqcn_advance(&s, &params, 1 + 20 * params.timer, 0);
 	/* 8 steps, 3 of them additive, and 12 more at once */
@@ -155,11 +146,10 @@ static void dcqcn_after_a_pause_all_at_once(void **state)
 	assert_int_equal(s.T, 20);
 }
 
-static void dcqcn_at_the_line_rate_as_it_began(void **state)
+TEST(dcqcn_at_the_line_rate_as_it_began)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 8, LINE / 4, 1);
 	s.alpha = 5;
 	hpccpp_dcqcn_advance(&s, &params, 1 + 2000 * params.timer, 0);
@@ -172,13 +162,12 @@ static void dcqcn_at_the_line_rate_as_it_began(void **state)
 	assert_int_equal(s.R_C, LINE);
 }
 
-static void dcqcn_one_reaction_in_a_timer_of_the_longest_T(void **state)
+TEST(dcqcn_one_reaction_in_a_timer_of_the_longest_T)
 {
 	struct hpccpp_dcqcn_params p;
 	struct hpccpp_dcqcn s;
 	__u64 timer = HPCCPP_T_MAX * 1000ULL / 50 * 55;
 
-	(void)state;
 	hpccpp_dcqcn_defaults(&p, 25000000, HPCCPP_T_MAX);
 	hpccpp_dcqcn_start(&s, p.line);
 	assert_true(hpccpp_dcqcn_cnp(&s, &p, s.R_C, 1));
@@ -188,11 +177,10 @@ static void dcqcn_one_reaction_in_a_timer_of_the_longest_T(void **state)
 	assert_true(hpccpp_dcqcn_cnp(&s, &p, s.R_C, 1 + timer));
 }
 
-static void dcqcn_cuts_what_the_flow_sends(void **state)
+TEST(dcqcn_cuts_what_the_flow_sends)
 {
 	struct hpccpp_dcqcn s;
 
-	(void)state;
 	dcqcn_at(&s, LINE / 2, LINE, 1);
 	s.T = 1;
 	assert_true(hpccpp_dcqcn_cnp(&s, &params, LINE / 4, 2));
@@ -202,9 +190,8 @@ static void dcqcn_cuts_what_the_flow_sends(void **state)
 
 /* --- A flow that leaves --- */
 
-static void a_new_flow_has_the_line_rate(void **state)
+TEST(a_new_flow_has_the_line_rate)
 {
-	(void)state;
 	assert_int_equal(send(), 0);
 	assert_int_equal(rate(), LINE);
 	assert_memory_equal(flow()->saddr, me, 16);
@@ -219,9 +206,8 @@ static void a_new_flow_has_the_line_rate(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_DATA], 1);
 }
 
-static void what_is_no_data_is_no_flow(void **state)
+TEST(what_is_no_data_is_no_flow)
 {
-	(void)state;
 	leave(ACK, QP, 1, 44);
 	leave(0x0c, QP, 1, 44);		/* READ request */
 	leave(FAST, QP, 1, 44);
@@ -234,11 +220,10 @@ static void what_is_no_data_is_no_flow(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_DATA], 0);
 }
 
-static void held_back_by_its_rate(void **state)
+TEST(held_back_by_its_rate)
 {
 	__u64 first;
 
-	(void)state;
 	send();
 	assert_string_equal(fast(a_switch), "switch");
 	assert_int_equal(rate(), LINE / 2);
@@ -254,12 +239,11 @@ static void held_back_by_its_rate(void **state)
 	assert_int_equal(leave(0x0c, QP + 1, 1, 44), 0);
 }
 
-static void never_held_longer_than_400_ms(void **state)
+TEST(never_held_longer_than_400_ms)
 {
 	__u64 at = 0;
 	int i;
 
-	(void)state;
 	send();
 	fast(a_switch);
 	flow()->rate = 1000;
@@ -269,12 +253,11 @@ static void never_held_longer_than_400_ms(void **state)
 	assert_int_equal(at, now + 400 * MS);
 }
 
-static void nothing_overtakes_when_it_is_fast_again(void **state)
+TEST(nothing_overtakes_when_it_is_fast_again)
 {
 	__u64 last = 0;
 	int i;
 
-	(void)state;
 	send();
 	fast(a_switch);
 	for (i = 0; i < 10; i++)
@@ -286,11 +269,10 @@ static void nothing_overtakes_when_it_is_fast_again(void **state)
 	assert_int_equal(send(), 0);
 }
 
-static void a_first_cnp_waits_for_what_the_device_has(void **state)
+TEST(a_first_cnp_waits_for_what_the_device_has)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(send(), 0);
 	fast(a_switch);
@@ -300,11 +282,10 @@ static void a_first_cnp_waits_for_what_the_device_has(void **state)
 
 /* --- The table of flows --- */
 
-static void a_full_table_gives_up_what_is_idle(void **state)
+TEST(a_full_table_gives_up_what_is_idle)
 {
 	__u32 i;
 
-	(void)state;
 	for (i = 0; i < FLOWS; i++) {
 		leave(SEND, QP + i, 1, 44);
 		now += 100 * MS;
@@ -323,11 +304,10 @@ static void a_full_table_gives_up_what_is_idle(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_UNTRACKED], 1);
 }
 
-static void a_full_table_is_gone_through_once_in_10_ms(void **state)
+TEST(a_full_table_is_gone_through_once_in_10_ms)
 {
 	__u32 i;
 
-	(void)state;
 	for (i = 0; i < FLOWS; i++)
 		leave(SEND, QP + i, 1, 44);
 	now += HPCCPP_CNP_IDLE - 5 * MS;
@@ -344,9 +324,8 @@ static void a_full_table_is_gone_through_once_in_10_ms(void **state)
 
 /* --- CNPs --- */
 
-static void who_sent_a_cnp(void **state)
+TEST(who_sent_a_cnp)
 {
-	(void)state;
 	send();
 	assert_string_equal(fast(a_switch), "switch");
 	assert_int_equal(flow()->cause, HPCCPP_CNP_SWITCH);
@@ -360,9 +339,8 @@ static void who_sent_a_cnp(void **state)
 	assert_string_equal(fast(stranger), "denied");
 }
 
-static void one_reaction_in_a_timer(void **state)
+TEST(one_reaction_in_a_timer)
 {
-	(void)state;
 	send();
 	assert_string_equal(fast(a_switch), "switch");
 	now += the_cnp.dcqcn.timer - 1;
@@ -374,9 +352,8 @@ static void one_reaction_in_a_timer(void **state)
 	assert_int_equal(cnp_counts[HPCCPP_CS_REPEATED], 1);
 }
 
-static void cnps_of_flows_that_do_not_send(void **state)
+TEST(cnps_of_flows_that_do_not_send)
 {
-	(void)state;
 	assert_string_equal(fast(a_switch), "unknown");
 	send();
 	assert_string_equal(fast_about(a_switch, QP + 1, peer, RIGHT), "unknown");
@@ -388,12 +365,11 @@ static void cnps_of_flows_that_do_not_send(void **state)
 	assert_string_equal(fast(a_switch), "switch");
 }
 
-static void a_cnp_that_is_to_another_address(void **state)
+TEST(a_cnp_that_is_to_another_address)
 {
 	struct hpccpp_fcnp1 o = { .next = IPPROTO_UDP, .hdrlen = 2, .padn = { 1, 2 },
 				  .type = HPCCPP_FCNP_TYPE1, .len = 16 };
 
-	(void)state;
 	send();
 	__builtin_memcpy(o.daddr, peer, 16);
 	start(a_switch, another, IPPROTO_DSTOPTS);
@@ -402,32 +378,29 @@ static void a_cnp_that_is_to_another_address(void **state)
 	assert_string_equal(came(), "unknown");
 }
 
-static void damaged_cnps(void **state)
+TEST(damaged_cnps)
 {
-	(void)state;
 	send();
 	assert_string_equal(fast_about(a_switch, QP, peer, BAD_SUM), "checksum");
 	assert_string_equal(fast_about(a_switch, QP, peer, NO_SUM | BAD_ICRC), "icrc");
 	assert_int_equal(rate(), LINE);
 }
 
-static void a_fast_cnp_without_a_checksum(void **state)
+TEST(a_fast_cnp_without_a_checksum)
 {
-	(void)state;
 	send();
 	assert_string_equal(fast_about(a_switch, QP, peer, NO_SUM), "switch");
 	assert_int_equal(rate(), LINE / 2);
 }
 
 /* Other implementations may cover other bytes: the draft does not say which. */
-static void a_fast_cnp_with_a_checksum_and_anothers_icrc(void **state)
+TEST(a_fast_cnp_with_a_checksum_and_anothers_icrc)
 {
-	(void)state;
 	send();
 	assert_string_equal(fast_about(a_switch, QP, peer, BAD_ICRC), "switch");
 }
 
-static void malformed_cnps(void **state)
+TEST(malformed_cnps)
 {
 	static const struct {
 		__u8 at, bits;
@@ -440,7 +413,6 @@ static void malformed_cnps(void **state)
 	};
 	__u32 i;
 
-	(void)state;
 	send();
 	for (i = 0; i < ROOM(flips); i++) {
 		struct hpccpp_fcnp1 o = { .next = IPPROTO_UDP, .hdrlen = 2, .padn = { 1, 2 },
@@ -456,12 +428,11 @@ static void malformed_cnps(void **state)
 	assert_int_equal(rate(), LINE);
 }
 
-static void options_beside_a_fast_cnps(void **state)
+TEST(options_beside_a_fast_cnps)
 {
 	struct hpccpp_fcnp1 o = { .next = IPPROTO_UDP, .hdrlen = 3, .padn = { 0, 0x3e, 0, 0 },
 				  .type = 1, .len = 4 };
 
-	(void)state;
 	send();
 	/* Pad1, another option, PadN, 6 bytes in all; the Fast CNP's; two Pad1 */
 	start(a_switch, me, IPPROTO_DSTOPTS);
@@ -480,9 +451,8 @@ static void options_beside_a_fast_cnps(void **state)
 
 /* --- A receiver's CNP, without the option --- */
 
-static void an_ordinary_cnp(void **state)
+TEST(an_ordinary_cnp)
 {
-	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	assert_string_equal(ordinary(OURS, NO_SUM), "unknown");
 	arrive(ACK, OURS, 7);
@@ -499,9 +469,8 @@ static void an_ordinary_cnp(void **state)
 	assert_string_equal(ordinary(OURS, RIGHT), "ordinary");
 }
 
-static void a_cnp_to_a_queue_pair_that_is_anothers_by_now(void **state)
+TEST(a_cnp_to_a_queue_pair_that_is_anothers_by_now)
 {
-	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);
 	/* the flow now has another QP of ours, and the first has no flow */
@@ -513,9 +482,8 @@ static void a_cnp_to_a_queue_pair_that_is_anothers_by_now(void **state)
 	assert_string_equal(ordinary(OURS + 1, NO_SUM), "ordinary");
 }
 
-static void two_queue_pairs_with_the_same_psn(void **state)
+TEST(two_queue_pairs_with_the_same_psn)
 {
-	(void)state;
 	leave(SEND, QP, ECN_ASK | 7, 44);
 	leave(SEND, QP + 1, ECN_ASK | 7, 44);
 	arrive(ACK, OURS, 7);		/* QP's, taken for QP + 1's, which had it last */
@@ -536,9 +504,8 @@ static void two_queue_pairs_with_the_same_psn(void **state)
 	assert_int_equal(flow()->lqpn, OURS);
 }
 
-static void who_asks_for_an_ack(void **state)
+TEST(who_asks_for_an_ack)
 {
-	(void)state;
 	leave(SEND, QP, 7, 44);			/* does not ask */
 	arrive(ACK, OURS, 7);
 	assert_int_equal(flow()->lqpn, 0);
@@ -557,9 +524,8 @@ static void who_asks_for_an_ack(void **state)
 	assert_int_equal(flow()->lqpn, OURS);
 }
 
-static void psns_that_are_acknowledged(void **state)
+TEST(psns_that_are_acknowledged)
 {
-	(void)state;
 	assert_true(acks(5, 5));
 	assert_true(acks(5, 5 + 1023));
 	assert_false(acks(5, 5 + 1024));

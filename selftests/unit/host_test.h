@@ -37,9 +37,8 @@
  * minus a number.
  */
 
-/* bpf_shim.h has functions that only other agents need, and few tests use cmocka's state. */
+/* bpf_shim.h has functions that only other agents need. */
 #pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "bpf_shim.h"
 #include "host.bpf.c"
 #include "host_shim.h"
