@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Fuzzes the code that reads telemetry of other hosts: the agents' parsers and the update of
-# W (fuzz.c), with libFuzzer and the address and undefined-behaviour sanitizers. LONG=1 runs
-# 30 times as many inputs; SEED=N tries other inputs than those of every day.
+# Fuzzes the agents, which read bytes of other hosts (fuzz.c), with libFuzzer and the address
+# and undefined-behaviour sanitizers. LONG=1 runs 30 times as many inputs; SEED=N tries other
+# inputs than those of every day.
 #
 # check: host
 # usual: 30

@@ -61,6 +61,8 @@ static int pass(const struct frame *in, struct frame *out)
 	static int (* const programs[PROGRAMS])(struct __sk_buff *skb) = {
 		hpccpp_port, hpccpp_port_ext, hpccpp_port_cnp,
 	};
+	static const int kinds[] = HPCCPP_PORT_STAT_KINDS;
+	size_t k;
 	int i;
 
 	the_port = port_before;
@@ -76,6 +78,9 @@ static int pass(const struct frame *in, struct frame *out)
 	assert_int_equal(counted(), 1);
 	for (i = 0; !stats[i]; i++)
 		;
+	for (k = 0; k < ROOM(kinds) && kinds[k] != i; k++)
+		;
+	assert_true(k < ROOM(kinds));
 	return i;
 }
 
