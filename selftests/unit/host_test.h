@@ -357,17 +357,25 @@ static __u64 flag(__u32 which)
 	return !!(skops.bpf_sock_ops_cb_flags & which);
 }
 
+/* Returns the index of the variable, or the number of variables if there is none. */
+static __u32 variable(const char *name)
+{
+	__u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(variables) && strcmp(variables[i].name, name); i++)
+		;
+	return i;
+}
+
 /* Returns the value of a name: of a variable, a constant or a part of the last segment. */
 static __u64 named(const char *name)
 {
+	__u32 i = variable(name);
 	__u64 value = 0;
-	__u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(variables); i++) {
-		if (!strcmp(variables[i].name, name)) {
-			memcpy(&value, variables[i].at, variables[i].size);
-			return value;
-		}
+	if (i < ARRAY_SIZE(variables)) {
+		memcpy(&value, variables[i].at, variables[i].size);
+		return value;
 	}
 	for (i = 0; i < ARRAY_SIZE(constants); i++)
 		if (!strcmp(constants[i].name, name))
@@ -402,8 +410,8 @@ static __u64 value_of(const char *text)
 
 static void assign(const char *name, const char *text)
 {
+	__u32 i = variable(name);
 	__u64 value;
-	__u32 i;
 
 	if (!strcmp(name, "cc")) {
 		memset(cc_set, 0, sizeof(cc_set));
@@ -416,13 +424,9 @@ static void assign(const char *name, const char *text)
 		skops.bpf_sock_ops_cb_flags |= value ? WRITE_FLAG : 0;
 		return;
 	}
-	for (i = 0; i < ARRAY_SIZE(variables); i++) {
-		if (!strcmp(variables[i].name, name)) {
-			memcpy(variables[i].at, &value, variables[i].size);
-			return;
-		}
-	}
-	fail_at("no variable %s", name);
+	if (i == ARRAY_SIZE(variables))
+		fail_at("no variable %s", name);
+	memcpy(variables[i].at, &value, variables[i].size);
 }
 
 /* Converts letters to records; no letters to record a. Returns the number of records. */

@@ -189,6 +189,14 @@ TEST(copies_do_not_leave)
 
 /* --- Responses that a port sends ----------------------------------------------- */
 
+/* The copy of a packet arrives at the program on ingress, which sends it. */
+static void deliver_copy(int (*ingress)(struct __sk_buff *skb))
+{
+	memcpy(packet, copied, sizeof(packet));
+	packet_len = copied_len;
+	assert_int_equal(ingress(&copy), 7);
+}
+
 /* Sends f through a full port, and its copy to ingress; checks the response that leaves. */
 static void respond_to(const struct frame *f)
 {
@@ -201,9 +209,7 @@ static void respond_to(const struct frame *f)
 	assert_true(is_answered());
 	r = record_after(f, 0);
 	assert_int_equal(r.U, 64);
-	memcpy(packet, copied, sizeof(packet));
-	packet_len = copied_len;
-	assert_int_equal(f->v6 ? hpccpp_port_cin(&copy) : hpccpp_port_in(&copy), 7);
+	deliver_copy(f->v6 ? hpccpp_port_cin : hpccpp_port_in);
 	assert_int_equal(copy.mark, 0);
 	assert_int_equal(copy.priority, 7);
 	len = response_to(want, f, &r, the_response.to);
@@ -563,9 +569,7 @@ static void notify(const struct frame *f, __u32 opt_len)
 	__be32 src[4], dst[4];
 
 	assert_true(is_notified(f));
-	memcpy(packet, copied, sizeof(packet));
-	packet_len = copied_len;
-	assert_int_equal(hpccpp_port_cin(&copy), 7);
+	deliver_copy(hpccpp_port_cin);
 	assert_int_equal(packet_len, 54 + opt_len + sizeof(cnp));
 	memset(want, 0, sizeof(want));
 	memcpy(want, f->b, 14);

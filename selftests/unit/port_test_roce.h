@@ -398,9 +398,7 @@ TEST(cnps_about_tagged_data)
 		put16(f.b + 12, tags == 1 ? 0x8100 : 0x88a8);
 		f.len += 4;
 		assert_true(is_notified(&f));
-		memcpy(packet, copied, sizeof(packet));
-		packet_len = copied_len;
-		assert_int_equal(hpccpp_port_cin(&copy), 7);
+		deliver_copy(hpccpp_port_cin);
 		assert_int_equal(packet_len, len);
 		assert_memory_equal(packet, want, len);
 	}
@@ -415,9 +413,7 @@ TEST(cnps_about_routed_data)
 
 	behind(&f, &h, 1);
 	assert_true(is_notified(&f));
-	memcpy(packet, copied, sizeof(packet));
-	packet_len = copied_len;
-	assert_int_equal(hpccpp_port_cin(&copy), 7);
+	deliver_copy(hpccpp_port_cin);
 	assert_int_equal(packet[60], HPCCPP_FCNP_TYPE1);
 	assert_memory_equal(packet + 62, h.b + 8, 16);
 	/* of a kind that does not tell it */
