@@ -47,8 +47,8 @@ static __u32 copied_len;
 static bool has_extras, has_roce;
 static struct hpccpp_host_cfg the_host;
 static __u64 stats[HPCCPP_HS_MAX + HPCCPP_PS_MAX];
-static bool peer_listed, cc_is_hpccpp, cc_is_locked, cc_is_gone;
-static char cc_set[16];	/* congestion control; "": as cc_is_hpccpp says */
+static bool peer_listed, cc_is_locked, cc_is_gone;
+static char cc_set[16];		/* congestion control of the socket */
 static void (*set_cc)(void);	/* called when an agent has set it, or NULL */
 static __u32 room, reserved, stored;
 static __u8 stored_options[40];	/* options of the segment that TCP builds */
@@ -237,10 +237,7 @@ static long getsockopt(void *skops, int level, int name, void *to, int len)
 	(void)level;
 	(void)name;
 	TRUE_OR_TRAP(len == 16);
-	if (cc_set[0])
-		__builtin_memcpy(to, cc_set, 16);
-	else
-		__builtin_memcpy(to, cc_is_hpccpp ? "hpccpp" : "cubic\0", 7);
+	__builtin_memcpy(to, cc_set, 16);
 	return 0;
 }
 

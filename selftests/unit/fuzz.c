@@ -240,10 +240,10 @@ static void fuzz_host(void)
 	the_host.prefixes = take_byte() & 1;
 	peer_listed = take_byte() & 1;
 	what = take_byte();
-	cc_is_hpccpp = what & 1;
+	__builtin_memset(cc_set, 0, sizeof(cc_set));
+	__builtin_memcpy(cc_set, what & 1 ? "hpccpp" : "cubic\0", 7);
 	cc_is_locked = what & 2;
 	cc_is_gone = what & 4;
-	cc_set[0] = '\0';
 	__builtin_memcpy(the_host.fallback, "cubic", 6);
 	the_keys.n = take_byte() % 3;
 	the_keys.require = take_byte() & 1;
