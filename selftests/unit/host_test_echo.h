@@ -49,14 +49,11 @@ static const struct row echo_rows[] = {
 	{ "an RTT sample resumes calls, also before the whole packet is acknowledged",
 	  READY_TO_PAUSE "data:30>burst asked_end==snd_nxt snd_una=asked_end-1 rtt calls==1;"
 	  "data:30>none snd_una=snd_una+1 data:30>burst calls==0" },
-	{ "a retransmission resumes calls",
-	  READY_TO_PAUSE "data:30>burst calls==0 acked retransmission calls==1 data:30>burst" },
-	{ "a timeout resumes calls",
-	  READY_TO_PAUSE "data:30>burst calls==0 acked timeout calls==1 data:30>burst" },
-	{ "an echo resumes calls",
-	  READY_TO_PAUSE "data:30>burst calls==0 <load:200 calls==1 data:30>burst" },
-	{ "a collect resumes calls",
-	  READY_TO_PAUSE "data:30>burst calls==0 <collect calls==1 ack>echo" },
+	{ "a retransmission, a timeout, an echo and a collect resume calls, too",
+	  READY_TO_PAUSE "data:30>burst calls==0 acked retransmission calls==1;"
+	  "data:30>burst calls==0 acked timeout calls==1;"
+	  "data:30>burst calls==0 <load:10 calls==1;"
+	  "acked data:30>burst calls==0 <collect calls==1 ack>echo" },
 	{ "calls go on after a retransmission, which carries no collect",
 	  READY_TO_PAUSE "again:30>none calls==1 data:30>burst calls==0" },
 	{ "calls go on after packets of up to 4 segments",
