@@ -70,17 +70,11 @@ static struct table *table_of(const void *map)
 
 static bool table_matches(const struct table *t, __u32 i, const void *key)
 {
-	const struct hpccpp_prefix *entry = (const void *)(t->keys + i * t->key), *p = key;
-	__u32 bit;
+	const void *entry = t->keys + i * t->key;
 
 	if (t->kind != BPF_MAP_TYPE_LPM_TRIE)
 		return !__builtin_memcmp(entry, key, t->key);
-	for (bit = 0; bit < entry->prefixlen; bit++) {
-		if ((((const __u8 *)entry->addr)[bit / 8] ^
-		     ((const __u8 *)p->addr)[bit / 8]) & 0x80 >> bit % 8)
-			return false;
-	}
-	return true;
+	return prefix_matches(entry, key);
 }
 
 static void *table_lookup(struct table *t, const void *key)
