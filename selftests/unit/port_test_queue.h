@@ -137,36 +137,6 @@ TEST(departure_time_is_to_come)
 	}
 }
 
-/* Random packets and pauses: the bytes sent are those that came, or those that B allows. */
-TEST(queue_loses_nothing)
-{
-	__u64 B, tx, qlen, in, last, begin, n, r;
-	struct hpccpp_port p;
-	__u32 len;
-
-	for (r = 1; r < ROOM(rates); r++) {
-		B = rates[r] / 8;
-		in = 0;
-		last = 0;
-		begin = now;
-		p = (struct hpccpp_port) { .v_now = now };
-		for (n = 0; n < 5000; n++) {
-			len = 64 + rnd() % 65000;
-			/* 3/4 of what B takes; each 1000th a longer one */
-			now += len * 1500000000ULL / B * (rnd() % 1000) / 1000;
-			if (n % 1000 == 999)
-				now += pauses[rnd() % 14];	/* up to 2^36 ns */
-			virtual_queue(&p, B, now, len, 1, 0, &tx, &qlen);
-			assert_in_range(tx, last, in);
-			assert_in_range(tx + qlen, tx, in);
-			assert_true(tx <= (sent_in(B, now - begin) >> 8) * 1001 / 1000 + 1);
-			last = tx;
-			in += len;
-		}
-		assert_int_equal(p.v_in, in << 8);
-	}
-}
-
 /* The packets after a GSO packet find its segments queued, except the one in transmission. */
 TEST(gso_packet_is_its_segments)
 {
