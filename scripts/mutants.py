@@ -5,25 +5,26 @@
 Judges all faults that edits_of() makes of the files, in a random order and in
 copies of the tree, until N are in the sample. The tests of a file are the
 programs *_test of selftests/Makefile that include it. They notice a fault if
-one fails, or takes ten times its usual duration. Faults that do not compile or
-do not change the code, and accepted survivors, are not in the sample.
-Exit status: 0 if at least 85 % were noticed, 1 if fewer, 2 after an error.
+one fails or reaches a limit. Faults that do not compile or do not change the
+code, and accepted survivors, are not in the sample.
+Exit status: 0 if at least 85 % were noticed, 1 if fewer, 2 after an error or
+a signal. After a signal, prints the scores of the faults judged so far.
 """
 import argparse
 import os
 import queue
 import random
 import re
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
@@ -33,11 +34,14 @@ ACCEPTED = 'selftests/unit/survivors'
 DEFAULT = 'kmod/*.[ch]', 'tools/bpf/*.[ch]'
 LOADS = {'progs_test'}          # loads its programs into the kernel: not run
 OUT = '../.build/mutants'       # seen from selftests/
-STOP = threading.Event()        # the sample is complete
 # Tests run unoptimised, as most of the time is the compiler's. Whether a fault
 # changes the code is seen with optimisation, in unused inline functions too.
 RUN = '-O0 -Werror=return-type -Werror=uninitialized'
 COMPARE = '-O2 -fkeep-inline-functions'
+# The longest test takes 2.3 s of CPU time. It may have to wait for the CPU.
+LIMITS = ('timeout --foreground -s KILL 600 '
+          f'prlimit --cpu=20 --core=0 --as={4 << 30}').split()
+KILLED = {-9: 'late', 128 + 9: 'late'}  # by prlimit, by timeout
 
 # --- Faults ------------------------------------------------------------------
 
@@ -50,35 +54,26 @@ TOKEN = re.compile(r'''
   | (?P<word>[A-Za-z_]\w*)
   | (?P<sign>->|\+\+|--|<<=|>>=|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|.)
 ''', re.X | re.M | re.S)
+FUNCTION = re.compile(r'^(?P<type>[a-z_][^;{}=]*\W)(?P<name>\w+)'
+                      r'\(([^;{}()]|\([^()]*\))*\)\n(?P<body>\{$.*?^\})',
+                      re.M | re.S)
 SWAP = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==',
         '+': '-', '-': '+', '+=': '-=', '-=': '+=', '++': '--', '--': '++',
         '&&': '||', '||': '&&', 'true': 'false', 'false': 'true',
         'READ_ONCE': '', 'rcu_dereference': '', 'smp_load_acquire': '*'}
 
 
-class Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 class Fault(NamedTuple):
     file: str
     line: int
-    function: str               # or macro
-    text: str                   # lines before -> after
+    key: str                    # file: function: lines before -> after
     start: int                  # of what is replaced in the file
     end: int
     new: str
 
-    def key(self) -> str:       # as in the list of accepted survivors
-        return f'{self.file}: {self.function}: {self.text}'
 
-
-def tokens_of(text: str, start: int, end: int) -> list[Token]:
-    return [Token(m.lastgroup or '', m[0], m.start(), m.end())
-            for m in TOKEN.finditer(text, start, end)
+def tokens_of(text: str, start: int, end: int) -> list[re.Match[str]]:
+    return [m for m in TOKEN.finditer(text, start, end)
             if m.lastgroup not in ('skip', 'define')]
 
 
@@ -93,72 +88,35 @@ def neighbours(number: str) -> list[str]:
             for n in sorted({0, 1, value + 1, abs(value - 1)} - {value})]
 
 
-def match_brackets(tokens: list[Token]) -> dict[int, int]:
-    """Returns the index of the closing bracket for that of the opening one."""
-    opened: list[int] = []
-    mates = {}
-    for i, token in enumerate(tokens):
-        if token.text in ('(', '[', '{'):
-            opened.append(i)
-        elif token.text in (')', ']', '}') and opened:
-            mates[opened.pop()] = i
-    return mates
-
-
-def functions_of(tokens: list[Token], mates: dict[int, int]
-                 ) -> Iterator[tuple[str, str, int, int]]:
-    """Yields name, statement to return early, first and last token of body."""
-    opening = {last: first for first, last in mates.items()}
-    i, head = 0, 0                      # head: start of the definition
-    while i < len(tokens):
-        if tokens[i].text == '{' and i in mates:
-            at = opening.get(i - 1, 0) - 1
-            returns = [t.text for t in tokens[head:max(at, 0)]]
-            if at > 0 and tokens[at].text.isupper():    # BPF_PROG(name, ...)
-                at += 2
-            if at > 0 and tokens[at].kind == 'word' and \
-                    tokens[i - 1].text == ')':
-                void = 'void' in returns and '*' not in returns
-                yield (tokens[at].text, 'return;' if void else 'return 0;',
-                       i, mates[i])
-            i = mates[i]
-        if tokens[i].text in (';', '}'):
-            head = i + 1
-        i += 1
-
-
-def statements_of(tokens: list[Token], mates: dict[int, int], i: int, end: int
+def statements_of(words: list[str], mates: dict[int, int], i: int, end: int
                   ) -> Iterator[tuple[bool, int, int]]:
     """Yields if it is a condition, its first and its last token.
 
     Skips declarations.
     """
     while i < end:
-        first, text, after = i, tokens[i].text, tokens[i + 1].text
-        call = tokens[i].kind == 'word' and after == '('
-        if text in ('{', '}', ';', 'else', 'do'):
+        first, word, after = i, words[i], words[i + 1]
+        call = after == '(' and word.isidentifier()
+        if word in ('{', '}', ';', 'else', 'do'):
             i += 1
-        elif text in ('if', 'while', 'switch', 'for') and call:
-            first, last = i + 2, mates[i + 1]
-            if text == 'for':
-                ends = [j for j in range(first, last) if tokens[j].text == ';']
-                first, last = ends[0] + 1, ends[-1]
-            if text != 'switch' and first < last:
-                yield True, first, last - 1
+        elif word in ('if', 'while', 'switch', 'for') and call:
             i = mates[i + 1] + 1
-        elif text in ('case', 'default') or after == ':':
-            while tokens[i].text != ':':
-                i += 1
-            i += 1
-        elif call and (tokens[mates[i + 1] + 1].kind == 'word' or
-                       tokens[mates[i + 1] + 1].text == '{'):
+            begin, last = first + 2, i - 1
+            if word == 'for':
+                begin = words.index(';', begin) + 1
+                last = words.index(';', begin)
+            if word != 'switch' and begin < last:
+                yield True, begin, last - 1
+        elif word in ('case', 'default') or after == ':':
+            i = words.index(':', i) + 1
+        elif call and re.match(r'\w|\{', words[mates[i + 1] + 1]):
             i = mates[i + 1] + 1        # for_each_...(...) statement
         else:
-            while i < end and tokens[i].text != ';':
+            while i < end and words[i] != ';':
                 i = mates.get(i, i) + 1
-            declares = tokens[first].kind == 'word' and (
-                tokens[first + 1].kind == 'word' or after == '*')
-            if i < end and (not declares or text in ('return', 'goto')):
+            declares = word.isidentifier() and (
+                after.isidentifier() or after == '*')
+            if i < end and (not declares or word in ('return', 'goto')):
                 yield False, first, i
             i += 1
 
@@ -170,39 +128,47 @@ def edits_of(text: str) -> Iterator[tuple[int, int, str, str]]:
     constant, swaps an operator for another, deletes a barrier.
     """
     tokens = tokens_of(text, 0, len(text))
-    mates = match_brackets(tokens)
+    words = [token[0] for token in tokens]
+    mates, opened = {}, []              # closing bracket by the opening one
+    for i, word in enumerate(words):
+        if word in ('(', '[', '{'):
+            opened.append(i)
+        elif word in (')', ']', '}') and opened:
+            mates[opened.pop()] = i
     function = ['-'] * len(tokens)
-    for name, leave, first, last in functions_of(tokens, mates):
-        function[first:last] = [name] * (last - first)
-        for is_condition, i, j in statements_of(tokens, mates, first, last):
-            start, end = tokens[i].start, tokens[j].end
+    for f in FUNCTION.finditer(text):
+        first, *_, last = [i for i, token in enumerate(tokens)
+                           if f.start('body') <= token.start() < f.end()]
+        function[first:last] = [f['name']] * (last - first)
+        leave = 'return;' if 'void' in f['type'].split() else 'return 0;'
+        for is_condition, i, j in statements_of(words, mates, first, last):
+            start, end = tokens[i].start(), tokens[j].end()
             if is_condition:
                 # with a single comparison, that one is swapped below
-                signs = {t.text for t in tokens[i:j + 1]}
+                signs = set(words[i:j + 1])
                 if signs & {'&&', '||', '?'} or not signs & {'==', '!='}:
-                    yield start, end, f'!({text[start:end]})', name
+                    yield start, end, f'!({text[start:end]})', f['name']
                 continue
-            yield start, end, '{}', name
-            if 'return' not in (tokens[i].text, tokens[j + 1].text) and \
-                    j + 1 != last:
-                yield start, end, leave, name
+            yield start, end, '{}', f['name']
+            if 'return' not in (words[i], words[j + 1]) and j + 1 != last:
+                yield start, end, leave, f['name']
     parts = list(zip(tokens, function))
     for m in TOKEN.finditer(text):
         if m.lastgroup == 'define':
             parts += [(part, m['name'])
                       for part in tokens_of(text, *m.span('value'))]
-    before = Token('', '', 0, 0)
+    before = ''
     for part, name in parts:
+        word = part[0]
         # outside functions, leave out widths of fields and sizes of arrays
-        if part.kind == 'number' and (
-                name != '-' or before.text not in (':', '[')):
-            for new in neighbours(part.text):
-                yield part.start, part.end, new, name
-        elif part.text in SWAP and (part.text not in ('+', '-') or not (
-                before.kind == 'sign' and before.text not in (')', ']') or
-                before.text in ('return', 'case'))):
-            yield part.start, part.end, SWAP[part.text], name
-        before = part
+        if part.lastgroup == 'number' and (
+                name != '-' or before not in (':', '[')):
+            for new in neighbours(word):
+                yield *part.span(), new, name
+        elif word in SWAP and (word not in ('+', '-') or re.match(
+                r'(?!(return|case)$)[\w"\')\]]', before)):
+            yield *part.span(), SWAP[word], name
+        before = word
 
 
 def faults_of(top: Path, file: str) -> list[Fault]:
@@ -212,10 +178,11 @@ def faults_of(top: Path, file: str) -> list[Fault]:
     for start, end, new, function in sorted(edits_of(text)):
         first = text.rfind('\n', 0, start) + 1
         rest = text[end:].split('\n', 1)[0]
-        shown = [' '.join((text[first:start] + middle + rest).split())
-                 for middle in (text[start:end], new)]
-        faults.append(Fault(file, text.count('\n', 0, start) + 1, function,
-                            ' -> '.join(shown), start, end, new))
+        before, after = [' '.join((text[first:start] + part + rest).split())
+                         for part in (text[start:end], new)]
+        faults.append(Fault(file, text.count('\n', 0, start) + 1,
+                            f'{file}: {function}: {before} -> {after}',
+                            start, end, new))
     return faults
 
 
@@ -225,128 +192,80 @@ class SetupError(Exception):
     pass
 
 
-def run(args: list[str], cwd: Path) -> tuple[int, str]:
-    done = subprocess.run(args, cwd=cwd, stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          errors='replace')
-    return done.returncode, done.stdout
+RUNNING: set['subprocess.Popen[str]'] = set()
+STOP = threading.Event()
+LOCK = threading.Lock()
 
 
-def must(args: list[str], cwd: Path) -> str:
-    status, said = run(args, cwd)
-    if status:
-        raise SetupError(f'{shlex.join(args)}:\n{said[-2000:]}')
-    return said
+def stop(*_: object) -> None:
+    """Ends all commands and lets no other begin; also a signal's handler."""
+    STOP.set()
+    for process in list(RUNNING):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
-class Program:
-    """A test program: how its sources are compiled, and linked.
+def run(tree: Path, *args: str) -> tuple[int, str]:
+    """Runs a command in selftests/ of a tree; returns its status and output.
 
-    All its commands run in the folder selftests of a tree. Their paths are
-    relative, so that they are the same in each copy.
+    Its temporary files, too, are in the tree, of which nothing stays.
     """
-
-    def __init__(self, pristine: Path, name: str):
-        self.pristine = pristine        # selftests/ of a tree without faults
-        self.out = f'{OUT}/{name}'
-        self.seconds = 0.0
-        words: list[str] = []
-        for line in must(['make', '-nB', '--no-print-directory', 'CFLAGS=',
-                          f'O={OUT}', self.out], pristine).splitlines():
-            if f'-o {self.out} ' in line:
-                words = shlex.split(line)
-            else:
-                must(['sh', '-c', line], pristine)
-        at = words.index('-o')
-        self.sources = [w for w in words if w.endswith('.c')]
-        self.libraries = [w for w in words if w.startswith('-l')]
-        self.compile = [w for w in words[:at] + words[at + 2:]
-                        if w not in self.sources + self.libraries]
-        self.users: dict[str, list[str]] = {}   # sources, by included file
-        for source in self.sources:
-            said = must(self.compile + ['-MM', source], pristine)
-            for path in said.split(':', 1)[1].replace('\\\n', '').split():
-                path = os.path.normpath(os.path.join('selftests', path))
-                self.users.setdefault(path, []).append(source)
-
-    def object(self, source: str, suffix: str) -> str:
-        return f'{self.out}.{os.path.basename(source)}{suffix}'
-
-    def make(self, tree: Path, source: str, flags: str, made: str) -> bool:
-        return not run([*self.compile, *flags.split(), '-c', source,
-                        '-o', made], tree)[0]
-
-    def test(self, tree: Path, objects: list[str], limit: float) -> str:
-        """Links and runs it; returns a verdict, see judge()."""
-        if run([self.compile[0], '-o', self.out, *objects, *self.libraries],
-               tree)[0]:
-            return 'broken'
-        # a fault may allocate without end
-        status = run(['prlimit', '--core=0', f'--as={4 << 30}', 'timeout',
-                      '-k5', str(limit), self.out[len('../'):]],
-                     tree.parent)[0]
-        return {0: 'passed', 124: 'late', 137: 'late'}.get(status, 'noticed')
-
-    def baseline(self) -> None:
-        """Builds and runs it without a fault; sets its duration."""
-        objects = [self.object(source, '.old') for source in self.sources]
-        if not all(self.make(self.pristine, source, RUN, made)
-                   for source, made in zip(self.sources, objects)):
-            raise SetupError(f'{self.out}: does not build without a fault')
-        start = time.monotonic()
-        if self.test(self.pristine, objects, 3600) != 'passed':
-            raise SetupError(f'{self.out}: fails without a fault')
-        self.seconds = time.monotonic() - start
-
-    def judge(self, tree: Path, file: str) -> str:
-        """Returns 'broken', 'same', 'passed', 'noticed' or 'late'."""
-        objects = {s: self.object(s, '.old') for s in self.sources}
-        same = True
-        for source in self.users[file]:
-            old, new = objects[source], self.object(source, '.new')
-            if not self.make(tree, source, RUN, new):
-                return 'broken'
-            objects[source] = new
-            same &= (tree / new).read_bytes() == (tree / old).read_bytes()
-        return 'same' if same else self.test(tree, list(objects.values()),
-                                             max(10, 10 * self.seconds))
-
-    def is_changed(self, tree: Path, file: str) -> bool:
-        """Returns true if the fault changes the optimised code."""
-        for source in self.users[file]:
-            old = self.pristine / self.object(source, '.O2')
-            new = self.object(source, f'.{tree.parent.name}')
-            if not old.exists():
-                self.make(self.pristine, source, COMPARE, new)
-                (self.pristine / new).replace(old)
-            if not self.make(tree, source, COMPARE, new) or \
-                    (tree / new).read_bytes() != old.read_bytes():
-                return True
-        return False
+    process = subprocess.Popen(
+        args, cwd=tree / 'selftests', process_group=0, text=True,
+        errors='replace', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, 'TMPDIR': str(tree), 'MAKEFLAGS': ''})
+    RUNNING.add(process)
+    if STOP.is_set():
+        stop()
+    said = process.communicate()[0]
+    RUNNING.discard(process)
+    if STOP.is_set():
+        raise InterruptedError
+    return process.returncode, said
 
 
-def judge(trees: 'queue.Queue[Path]', tests: list[Program], fault: Fault
-          ) -> str:
-    """Returns 'noticed', 'late' or 'survived', else 'broken' or 'same'.
+def build(tree: Path, test: str, flags: str) -> tuple[bytes, str]:
+    """Returns the program, empty if it does not compile, and make's output."""
+    status, said = run(tree, 'make', '-B', f'CFLAGS={flags}', f'O={OUT}',
+                       f'{OUT}/{test}')
+    made = tree / 'selftests' / OUT / test
+    return b'' if status else made.read_bytes(), said
 
-    This must not depend on the order of the tests, as their durations vary.
-    """
+
+def check(tree: Path, test: str, flags: str = '') -> tuple[str, str]:
+    """Returns 'broken', 'passed', 'noticed' or 'late', and make's output."""
+    program, said = build(tree, test, RUN + flags)
+    if not program:
+        return 'broken', said
+    status = run(tree, *LIMITS, f'{OUT}/{test}')[0]
+    return {0: 'passed', **KILLED}.get(status, 'noticed'), said
+
+
+@cache
+def optimised(tree: Path, test: str) -> bytes:
+    with LOCK:
+        return build(tree, test, COMPARE)[0]
+
+
+def judge(trees: 'queue.Queue[Path]', tests: list[str], fault: Fault) -> str:
+    """Returns 'noticed', 'late' or 'survived', else 'broken' or 'same'."""
     tree = trees.get()
-    path = tree.parent / fault.file
+    path = tree / fault.file
     text = path.read_text()
     # the lines below keep their numbers, which assertions contain
     filler = '\n' * text.count('\n', fault.start, fault.end)
     path.write_text(text[:fault.start] + fault.new + filler + text[fault.end:])
     try:
-        verdicts = []
-        for program in tests:
-            verdicts.append(program.judge(tree, fault.file))
-            if verdicts[-1] in ('noticed', 'late') or STOP.is_set():
-                return verdicts[-1]
+        verdicts = set()
+        for test in tests:
+            verdicts.add(verdict := check(tree, test)[0])
+            if verdict in ('noticed', 'late'):
+                return verdict
         if 'broken' in verdicts:
             return 'broken'
-        passed = [p for p, v in zip(tests, verdicts) if v == 'passed'] or tests
-        changed = any(p.is_changed(tree, fault.file) for p in passed)
+        changed = any(build(tree, test, COMPARE)[0] !=
+                      optimised(tree.parent / '0', test) for test in tests)
         return 'survived' if changed else 'same'
     finally:
         path.write_text(text)
@@ -357,85 +276,84 @@ def judge(trees: 'queue.Queue[Path]', tests: list[Program], fault: Fault
 
 def read_accepted(top: Path) -> set[str]:
     """Returns the accepted survivors: possible faults, each with a reason."""
-    text = (top / ACCEPTED).read_text()
-    entries = re.findall(r'^([^#\s].*)\n((?:\t.*\n)*)', text, re.M)
+    entries = re.findall(r'^([^#\s].*)\n(\t.*\S)?',
+                         (top / ACCEPTED).read_text(), re.M)
     if len(entries) > MOST_ACCEPTED:
         raise SetupError(f'{ACCEPTED}: more than {MOST_ACCEPTED} entries')
     for entry, reason in entries:
-        file = entry.split(':')[0]
-        if not (top / file).is_file() or \
-                entry not in {fault.key() for fault in faults_of(top, file)}:
-            raise SetupError(f'{ACCEPTED}: no possible fault: {entry}')
-        if not reason.strip():
-            raise SetupError(f'{ACCEPTED}: no reason below: {entry}')
+        possible = {f.key for f in faults_of(top, entry.split(':')[0])}
+        if entry not in possible or not reason:
+            raise SetupError(f'{ACCEPTED}: ' + (
+                'no reason below' if entry in possible else
+                'no possible fault') + f': {entry}')
     return {entry for entry, _ in entries}
 
 
-def report(counts: dict[str, 'Counter[str]']) -> bool:
+def report(counts: dict[str, 'Counter[str]'], stopped: bool) -> bool:
     """Prints the scores; returns true if the goal is reached."""
     total = sum(counts.values(), Counter[str]())
+    print('Not in the sample:', total['broken'], 'do not compile,',
+          total['same'], 'do not change the code,', total['accepted'],
+          'accepted. Noticed by the time limit:', total['late'])
     for file, count in (*sorted(counts.items()), ('', total)):
         noticed = count['noticed'] + count['late']
         size = noticed + count['survived']
-        if not file:
-            print('Not in the sample:', count['broken'], 'do not compile,',
-                  count['same'], 'do not change the code,', count['accepted'],
-                  'accepted. Noticed by the time limit:', count['late'])
-            if not size:
-                raise SetupError('no fault is in the sample')
-        if size:
+        percent = 100 * noticed // max(size, 1)
+        if size or not file:
             print(f'{file}: ' * bool(file) + f'{noticed} of {size} noticed, '
-                  f'{100 * noticed // size} %')
-    return 100 * noticed >= GOAL * size
+                  f'{percent} %' + ' (stopped)' * stopped)
+    return 100 * noticed >= GOAL * size > 0
 
 
 def mutate(top: Path, files: list[str], wanted: int, seed: int, tmp: Path
-           ) -> bool:
-    """Judges faults of the files; returns true if the goal is reached."""
+           ) -> int:
+    """Judges faults of the files; returns the exit status."""
     accepted = read_accepted(top)
+    clean = tmp / '0'
+    shutil.copytree(top, clean, symlinks=True, ignore=shutil.ignore_patterns(
+        '.git', '.build', 'results', '*.o', '*.ko', '*.mod.c'))
+    trees: 'queue.Queue[Path]' = queue.Queue()
     jobs = len(os.sched_getaffinity(0))
-    shutil.copytree(top, tmp / '0', symlinks=True,
-                    ignore=shutil.ignore_patterns('.git', '.build', 'results',
-                                                  '*.o', '*.ko', '*.mod.c'))
-    pristine = tmp / '0/selftests'
-    names = set(re.findall(rf'^{OUT}/(\w+_test):', run(
-        ['make', '-qp', f'O={OUT}'], pristine)[1], re.M)) - LOADS
+    for job in range(1, jobs + 1):
+        trees.put(shutil.copytree(clean, tmp / str(job), symlinks=True))
+    counts: dict[str, 'Counter[str]'] = {}
     pool = ThreadPoolExecutor(jobs)
     try:
-        programs = list(pool.map(lambda name: Program(pristine, name),
-                                 sorted(names)))
-        tests = {file: [p for p in programs if file in p.users]
-                 for file in files}
-        if not any(tests.values()):
+        tests = sorted({*re.findall(rf'^{OUT}/(\w+_test):', run(
+            clean, 'make', '-qp', f'O={OUT}')[1], re.M)} - LOADS)
+        users: dict[str, list[str]] = {file: [] for file in files}
+        for test, (verdict, said) in zip(tests, pool.map(
+                lambda test: check(clean, test, ' -H'), tests)):
+            if verdict != 'passed':
+                raise SetupError(f'{test}: fails without a fault\n{said}')
+            # the files that the program is compiled from
+            words = {os.path.normpath(f'selftests/{w}') for w in said.split()}
+            for file in words & users.keys():
+                users[file].append(test)
+        print(*[f'{file}: no unit test covers it\n'
+                for file in files if not users[file]], sep='', end='')
+        counts = {file: Counter() for file in files if users[file]}
+        faults = [f for file in counts for f in faults_of(clean, file)]
+        if not faults:
             raise SetupError('no unit test covers ' + ', '.join(files))
-        for file in [file for file in files if not tests[file]]:
-            print(f'{file}: no unit test covers it')
-            del tests[file]
-        list(pool.map(Program.baseline,
-                      {p for programs in tests.values() for p in programs}))
-        trees: 'queue.Queue[Path]' = queue.Queue()
-        for job in range(1, jobs + 1):
-            shutil.copytree(tmp / '0', tmp / str(job), symlinks=True)
-            trees.put(tmp / str(job) / 'selftests')
-        for programs in tests.values():
-            programs.sort(key=lambda p: p.seconds)
-        faults = [f for file in tests for f in faults_of(tmp / '0', file)]
         random.Random(seed).shuffle(faults)
-        counts = {file: Counter[str]() for file in tests}
         for fault, verdict in zip(faults, pool.map(
-                lambda f: 'accepted' if f.key() in accepted else
-                judge(trees, tests[f.file], f), faults)):
+                lambda f: 'accepted' if f.key in accepted else
+                judge(trees, users[f.file], f), faults)):
             counts[fault.file][verdict] += 1
             if verdict == 'survived':
-                print(f'{fault.file}:{fault.line}: {fault.function}: '
-                      f'{fault.text}', flush=True)
+                print(f'{fault.file}:{fault.line}' +
+                      fault.key.removeprefix(fault.file), flush=True)
             wanted -= verdict in ('noticed', 'late', 'survived')
             if not wanted:
                 break
+    except InterruptedError:
+        report(counts, True)
+        return 2
     finally:
-        STOP.set()
+        stop()
         pool.shutdown(cancel_futures=True)
-    return report(counts)
+    return not report(counts, False)
 
 
 def main() -> int:
@@ -451,14 +369,13 @@ def main() -> int:
     files = [os.path.normpath(file) for file in args.FILE] or sorted(
         str(file.relative_to(top)) for g in DEFAULT for file in top.glob(g)
         if not file.name.endswith('.mod.c'))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, stop)
     try:
         with tempfile.TemporaryDirectory(prefix='mutants.') as tmp:
-            if args.n is not None and args.n < 1:
-                raise SetupError(f'-n {args.n}: at least 1')
-            wanted = args.n or (100 if args.FILE else 400)
-            return not mutate(top, files, wanted, args.s, Path(tmp))
-    except SetupError as error:
+            return mutate(top, files, args.n or (100 if args.FILE else 400),
+                          args.s, Path(tmp))
+    except (SetupError, OSError) as error:
         print(f'mutants.py: {error}', file=sys.stderr)
         return 2
 
