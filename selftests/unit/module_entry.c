@@ -544,6 +544,24 @@ TEST(ss_shows_the_flow)
 	ops()->get_info(w.sk, ~0, &attr, &info);
 	assert_int_equal(info.bbr.bbr_bw_hi, 0x12);
 	assert_int_equal(info.bbr.bbr_bw_lo, 0x3456789a);
+	((struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv)->W_max = 0;
+	ops()->get_info(w.sk, ~0, &attr, &info);
+	assert_int_equal(info.bbr.bbr_cwnd_gain, 0);
+}
+
+/* A record without a rate does not set the cwnd of a flow that Reno controls. */
+TEST(record_without_rate_changes_no_cwnd)
+{
+	begin(-1);
+	w.port.rate = 0;
+	submit(1);
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	w.tp.snd_cwnd = 12;
+	news(.5, 0);
+	submit(1);
+	assert_int_equal(w.tp.snd_cwnd, 12);
 }
 
 TEST(ss_shows_nothing_of_reno)

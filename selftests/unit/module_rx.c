@@ -96,6 +96,7 @@ TEST(agent_that_has_gone_is_not_told)
 	ack(1);
 	ack(1);
 	assert_int_equal(w.calls, calls);
+	assert_int_equal(flow()->told, 0);
 }
 
 TEST(agent_is_told_of_a_fallback)

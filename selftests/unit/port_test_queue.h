@@ -137,6 +137,48 @@ TEST(departure_time_is_to_come)
 	}
 }
 
+/* A qdisc's bytes have the overhead, its backlog has no packet that netem transmits. */
+TEST(qdisc_is_read)
+{
+	static const struct { __u32 root, overhead, packets, backlog, tx, qlen; } rows[] = {
+		{ HPCCPP_ROOT_FLAT, 0, 4, 6000, 90000, 6000 },
+		{ HPCCPP_ROOT_FLAT, 24, 4, 6000, 91440, 6096 },
+		{ HPCCPP_ROOT_HEAD, 0, 4, 6000, 90000, 4500 },
+		{ HPCCPP_ROOT_HEAD, 24, 4, 6000, 91440, 4572 },
+		{ HPCCPP_ROOT_HEAD, 24, 0, 0, 91440, 0 },
+	};
+	static struct Qdisc q;
+	static struct net_device dev = { .qdisc = &q };
+	static struct sk_buff kernel_skb = { .dev = &dev };
+	__u64 tx, qlen;
+	size_t i;
+
+	*(__u64 *)&q.bstats.bytes = 90000;
+	*(__u64 *)&q.bstats.packets = 60;
+	for (i = 0; i < ROOM(rows); i++) {
+		the_port.cfg.root = rows[i].root;
+		the_port.cfg.overhead = rows[i].overhead;
+		q.qstats.backlog = rows[i].backlog;
+		q.q.qlen = rows[i].packets;
+		assert_true(read_qdisc((void *)&kernel_skb, &the_port.cfg, 0, &tx, &qlen));
+		assert_int_equal(tx, rows[i].tx);
+		assert_int_equal(qlen, rows[i].qlen);
+	}
+}
+
+/* A replaced port has its new configuration, and its queue's state. */
+TEST(replaced_port_keeps_its_state)
+{
+	the_port.v_in = 5;
+	skb.mark = 1;
+	assert_int_equal(hpccpp_port_set(&skb), TC_ACT_UNSPEC);
+	assert_int_equal(the_port.cfg.queues, 1);
+	skb.mark = 0;
+	assert_int_equal(hpccpp_port_set(&skb), TC_ACT_UNSPEC);
+	assert_memory_equal(&the_port.cfg, (void *)&cfg_to_set, sizeof(cfg_to_set));
+	assert_int_equal(the_port.v_in, 5);
+}
+
 /* The packets after a GSO packet find its segments queued, except the one in transmission. */
 TEST(gso_packet_is_its_segments)
 {
