@@ -27,7 +27,8 @@ static const struct row window_rows[] = {
 	{ "while windows with an older serial arrive, each round trip carries the request",
 	  WANTS "10*( data>window acked <window:2 )" },
 	{ "an echo in place of a window repeats the request, unless its ACK is old",
-	  WANTS "data <window:1 acked old=1 <echo old=0 data>collect acked <echo data>window" },
+	  WANTS "data <window:1 acked old=1 <echo old=0 data>collect acked <echo;"
+	  "4*( data>window acked ) data>collect" },
 	{ "a request for no windows is repeated until an echo arrives",
 	  WANTS "data <window:1 windows:0 acked data>window word1==0xe0000000;"
 	  "10*( <window:1 acked data>window ) <echo acked data>collect" },

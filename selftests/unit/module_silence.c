@@ -605,6 +605,9 @@ TEST(few_in_flight_wait_for_the_receiver)
 	submit(4);
 	ack(1);
 	assert_int_equal(flow()->rtt_n, 1);
+	submit(1);
+	ack(1);
+	assert_int_equal(flow()->rtt_n, 2);
 }
 
 static void blind_flow(void)

@@ -165,6 +165,22 @@ TEST(answers_forwarded_data)
 	}
 }
 
+/* The second segment of a flow in a period is not answered. */
+TEST(segment_is_answered_once)
+{
+	struct frame f;
+	int i;
+
+	the_port.U = HPCCPP_ONE;
+	collect(&f, false, 1, 100);
+	for (i = 0; i < 2; i++) {
+		copy.mark = 0;
+		put_packet(&f);
+		hpccpp_port_ext(&skb);
+		assert_int_equal(copy.mark, i ? 0 : MARK);
+	}
+}
+
 /* A copy that another filter on ingress let pass is dropped, as it would be a duplicate. */
 TEST(copies_do_not_leave)
 {
@@ -468,6 +484,13 @@ TEST(accepts_listed_sources)
 		put_udp_sum(packet, packet_len);
 		assert_dropped(HPCCPP_PS_DENIED);
 	}
+	/* ::1:0:ffff:a.b.c.d is an IPv6 address */
+	prefixes[1].prefixlen = 0;
+	put_kind(1);
+	memcpy(packet + 22, prefixes[0].addr, 16);
+	packet[29] = 1;
+	put_udp_sum(packet, packet_len);
+	assert_accepted(false);
 }
 
 /* Packets that differ from a response in length, port, id or fragment go on to UDP. */
