@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The agents of hosts, of ports and of RoCEv2 hosts, call by call and packet by packet: each
-# program runs unchanged in host_test.c, port_test.c or cnp_test.c, under the sanitizers.
+# The agents of hosts, of ports and of RoCEv2 hosts, call by call and packet by packet, and the
+# iterator over flows: each program runs unchanged in host_test.c, port_test.c, cnp_test.c or
+# flow_test.c, under the sanitizers.
 # (progs.sh runs that of ports in the kernel.)
 #
 # check: host
@@ -12,5 +13,5 @@ set -uo pipefail
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
 echo TAP version 13
-unit_tests {host,port,cnp}_test-san
+unit_tests {host,port,cnp,flow}_test-san
 ktap_finish
