@@ -206,7 +206,7 @@ TEST(flow_enters_with_its_cwnd)
 	window(HPCCPP_WINDOW_N, 0, 100000, 0);
 	ack(1);
 	assert_false(steered());
-	window(HPCCPP_WINDOW_B, 0, 100000, RATE_10G);
+	window(HPCCPP_WINDOW_B, 1, 100000, RATE_10G);
 	ack(1);
 	assert_true(steered());
 	/* Reno had let it grow by one */

@@ -163,6 +163,10 @@ TEST(overhead_of_frames)
 	assert_int_equal(the_port.v_in, 1274 << 8);
 	assert_int_equal(written(1250).qlen, 0);
 	assert_int_equal(written(1250).qlen, 1274 >> HPCCPP_QLEN_SHIFT);
+	skb.gso_segs = 4;
+	skb.gso_size = 300;
+	hpccpp_port(&skb);
+	assert_int_equal(stats[HPCCPP_PS_SEGMENTS], 3);
 }
 
 /* Sends n packets of 1250 bytes at this percentage of the link's rate */
