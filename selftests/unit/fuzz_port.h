@@ -72,7 +72,7 @@ static void take_segment(bool respond)
 		{ 4, { 2, 4 } }, { 20, { 2, 4, 0, 0, 4, 2, 8, 10, [16] = 1, 3, 3, 7 } },
 	};
 	static const __u8 flags[] = { 0x10, 0x18, 2, 18 };
-	static const struct hpccpp_int r = { .link = 5, .rate = 0x864, .U = 70 };
+	static const struct hpccpp_int r = { .link = 5, .rate = 0x864, .U = 70, .N = 40 };
 	__u8 what = take_byte(), shape = take_byte(), opts[40] = {};
 	__u32 at = layouts[what % 6].len, len = 4 + take_byte() % 10 * 4;
 	struct frame f;
@@ -82,6 +82,9 @@ static void take_segment(bool respond)
 	__builtin_memcpy(opts, layouts[what % 6].b, at);
 	put_header(opts + at, len, shape & 0x80 ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT);
 	take(opts + at + HPCCPP_OPT_HDR, len - HPCCPP_OPT_HDR);
+	/* a record that a port has written, of a crowd in a SYN */
+	if (what & 0x20 && len >= HPCCPP_OPT_LEN(1))
+		put_record(opts + at + HPCCPP_OPT_HDR, &r);
 	segment(&f, &shapes[respond ? shape & 1 : shape % SHAPES], flags[what >> 6], opts,
 		at + len, 20);
 	packet_len = f.len;
