@@ -48,7 +48,7 @@ ignored() # FILE: types that do not apply to it
 	[[ $1 != kmod/compat.h && $1 != */bpf_shim.h && $1 != */module_kernel.h ]] ||
 		echo MACRO_ARG_UNUSED
 	[[ $1 != *.bpf.c && $1 != tools/bpf/host_flow.h ]] || echo VOLATILE
-	[[ $1 != */cnp_maps.h && $1 != */agent_test.h ]] || echo MACRO_ARG_REUSE
+	[[ $1 != */cnp_maps.h ]] || echo MACRO_ARG_REUSE
 	[[ $1 != */unit/test.h ]] || echo MACRO_ARG_REUSE MACRO_WITH_FLOW_CONTROL
 	[[ $1 != */command_test.h ]] || echo COMPLEX_MACRO MACRO_WITH_FLOW_CONTROL
 	[[ $1 != */module_kernel.h ]] || echo VOLATILE MEMORY_BARRIER TRAILING_SEMICOLON \

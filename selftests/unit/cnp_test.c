@@ -4,13 +4,8 @@
  * compiled into this unchanged, and gets packets in a buffer, at times that the tests set.
  */
 #include "bpf_shim.h"
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
-#include "agent_test.h"
+#include "test.h"
 #include "cnp.bpf.c"
 #include "cnp_maps.h"
 
@@ -384,8 +379,4 @@ static void assert_near(double value, double expected, double part)
 #include "cnp_test_hpcc.h"
 #include "cnp_test_hosts.h"
 
-int main(void)
-{
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("cnp", tests, n_tests, NULL, NULL);
-}
+TEST_MAIN("cnp", set_up, NULL)

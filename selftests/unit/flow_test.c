@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Unit tests of the iterator over TCP sockets: flow.bpf.c, unchanged, reads one socket. */
-#define BPF_NO_PRESERVE_ACCESS_INDEX
-/* libc has these with other types */
-#define int64_t		kernel_int64_t
-#define uint64_t	kernel_uint64_t
-#define wchar_t		kernel_wchar_t
-#include "vmlinux.h"
-#undef int64_t
-#undef uint64_t
-#undef wchar_t
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include "kernel_types.h"
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "hpccpp_agent.h"
-
-void *memcpy(void *to, const void *from, unsigned long len);
-void *memset(void *to, int byte, unsigned long len);
-char *strcpy(char *to, const char *from);
 
 /* --- The kernel -------------------------------------------------------------- */
 
@@ -51,8 +31,6 @@ static long seq_write(struct seq_file *seq, const void *rec, __u32 len)
 #define BPF_CORE_READ(from, ...)	((from)->__VA_ARGS__)
 
 #include "flow.bpf.c"
-
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* --- One socket, whose agent's storage comes after that of another program ---- */
 
@@ -115,7 +93,7 @@ static int show(void)
 	return n_shown;
 }
 
-static void other_sockets_are_not_shown(void **state)
+TEST(other_sockets_are_not_shown)
 {
 	struct bpf_iter__tcp end = {};
 	int i;
@@ -139,7 +117,7 @@ static void other_sockets_are_not_shown(void **state)
 	}
 }
 
-static void state_is_copied(void **state)
+TEST(state_is_copied)
 {
 	int i;
 
@@ -179,7 +157,7 @@ static void state_is_copied(void **state)
 	assert_memory_equal(&shown, &want, sizeof(want));
 }
 
-static void flow_of_another_layout_is_not_read(void **state)
+TEST(flow_of_another_layout_is_not_read)
 {
 	flow.layout++;
 	flow.T = 5;
@@ -192,7 +170,7 @@ static void flow_of_another_layout_is_not_read(void **state)
 	assert_int_equal(shown.reason, HPCCPP_R_NO_MEMORY);
 }
 
-static void ipv6_addresses(void **state)
+TEST(ipv6_addresses)
 {
 	struct sock_common *skc = (void *)&tp;
 
@@ -205,7 +183,7 @@ static void ipv6_addresses(void **state)
 }
 
 /* The reason of a flow without telemetry is in the state of its agent, if that is known. */
-static void agent_is_read(void **state)
+TEST(agent_is_read)
 {
 	assert_int_equal(show(), 1);
 	assert_int_equal(shown.reason, HPCCPP_R_NOT_ASKED);
@@ -223,7 +201,7 @@ static void agent_is_read(void **state)
 	assert_int_equal(shown.reason, HPCCPP_R_NO_AGENT);
 }
 
-static void fallback_of_the_agent(void **state)
+TEST(fallback_of_the_agent)
 {
 	strcpy(ca.name, "cubic");
 	assert_int_equal(show(), 0);
@@ -237,17 +215,4 @@ static void fallback_of_the_agent(void **state)
 	assert_int_equal(shown.reason, HPCCPP_R_NONE);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(other_sockets_are_not_shown, reset),
-		cmocka_unit_test_setup(state_is_copied, reset),
-		cmocka_unit_test_setup(flow_of_another_layout_is_not_read, reset),
-		cmocka_unit_test_setup(ipv6_addresses, reset),
-		cmocka_unit_test_setup(agent_is_read, reset),
-		cmocka_unit_test_setup(fallback_of_the_agent, reset),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
-}
+TEST_MAIN("flow", reset, NULL)

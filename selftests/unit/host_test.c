@@ -247,13 +247,13 @@ TEST(prefixes_of_two_families)
 	}
 }
 
-int main(void)
+static void __attribute__((constructor)) add_all_rows(void)
 {
 	add_rows(request_rows, ARRAY_SIZE(request_rows));
 	add_rows(syn_rows, ARRAY_SIZE(syn_rows));
 	add_rows(echo_rows, ARRAY_SIZE(echo_rows));
 	add_rows(tag_rows, ARRAY_SIZE(tag_rows));
 	add_rows(window_rows, ARRAY_SIZE(window_rows));
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("host", tests, n_tests, NULL, NULL);
 }
+
+TEST_MAIN("host", set_up, NULL)

@@ -43,15 +43,7 @@
 #include "host.bpf.c"
 #include "host_shim.h"
 
-/* vmlinux.h defines most of what cmocka.h needs before it */
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
-#define uintmax_t unsigned long
-#include <cmocka.h>
-
-#include "agent_test.h"
+#include "test.h"
 
 unsigned long strtoul(const char *text, char **end, int base);
 

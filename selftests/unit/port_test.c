@@ -5,15 +5,7 @@
  */
 #include "bpf_shim.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "agent_test.h"
+#include "test.h"
 #include "port.bpf.c"
 #include "port_maps.h"
 #include "frames.h"
@@ -412,8 +404,4 @@ TEST(counters_have_their_names)
 	}
 }
 
-int main(void)
-{
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("port", tests, n_tests, NULL, NULL);
-}
+TEST_MAIN("port", set_up, NULL)

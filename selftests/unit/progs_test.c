@@ -3,19 +3,12 @@
  * Unit tests of the port agent's programs in the kernel. They cover what port_test.c cannot:
  * the verifier, and the qdisc of a device.
  */
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <string.h>
 #include <arpa/inet.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <cmocka.h>
 
-#include "agent_test.h"
+#include "test.h"
 #include "hpccpp_agent.h"
 #include "frames.h"
 #include "port.skel.h"
@@ -32,11 +25,6 @@ static struct port_bpf *load(bool reads_qdisc, bool several_queues)
 	assert_int_equal(bpf_map__set_max_entries(skel->maps.port, QUEUES), 0);
 	assert_int_equal(port_bpf__load(skel), 0);
 	return skel;
-}
-
-static int set_up(void **state)
-{
-	return 0;
 }
 
 static __u64 counted(int fd, __u32 stat)
@@ -126,8 +114,4 @@ TEST(far_from_the_limit)
 	}
 }
 
-int main(void)
-{
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return _cmocka_run_group_tests("progs", tests, n_tests, NULL, NULL);
-}
+TEST_MAIN("progs", NULL, NULL)

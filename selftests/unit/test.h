@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -17,8 +16,18 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-extern struct CMUnitTest tests[];
+#define MAX_TESTS	400
+
+extern struct CMUnitTest tests[MAX_TESTS];
 extern size_t n_tests;
+
+static inline void add_test(const char *name, CMUnitTestFunction run, void *state)
+{
+	assert_true(n_tests < MAX_TESTS);
+	tests[n_tests++] = (struct CMUnitTest) {
+		.name = name, .test_func = run, .initial_state = state,
+	};
+}
 
 /* A loop over the rows of a table */
 #define for_each_row(row, rows)							\
@@ -29,13 +38,13 @@ extern size_t n_tests;
 	static void name(void **state);						\
 	static void __attribute__((constructor)) add_ ## name(void)		\
 	{									\
-		tests[n_tests++] = (struct CMUnitTest)cmocka_unit_test(name);	\
+		add_test(#name, name, NULL);					\
 	}									\
 	static void name(void **state)
 
 /* Defines main(), which runs all tests, with setup() before and teardown() after each. */
 #define TEST_MAIN(group, setup, teardown)					\
-	struct CMUnitTest tests[400];						\
+	struct CMUnitTest tests[MAX_TESTS];					\
 	size_t n_tests;								\
 	int main(void)								\
 	{									\
