@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The dissector for Wireshark names every field: tshark finds the records of a capture that
-# capture_stop reads from the same packets. Of packets made by hand it prints the values, or what is
-# wrong with them.
+# capture_stop reads from the same packets. For packets made by hand, it prints the values or the
+# error.
 #
 #	h1 --- s1 --- s2 --- r	captured at r, in the VM; tshark runs here
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A port reads its queue and what was sent from the counters of its qdisc, or computes them: both
-# agree with tc. With several queues, a packet gets the record of the queue that it takes.
+# A port reads the queue length and the bytes sent from its qdisc, or computes them: both agree with
+# tc. With several queues, a packet gets the record of the queue that it takes.
 #
 #	h1 --- s1 next ==100 Mbit/s== eth0 r	round trip 1 ms: a pipe of 12.5 KB
 #	a q0 ==mq, four queues== q1 b

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # INT responses between a port and the sockets of a real kernel: a congested port sends them back,
-# or on to the receiver, over routers and with every state of a checksum. How often a port
-# responds, the bytes of responses and what is wrong with them are tested in selftests/unit/
-# port_test*. The module is not used: the host agent's counters show what TCP makes of responses.
+# or on to the receiver, over routers and with every state of a checksum. The unit tests
+# selftests/unit/port_test* cover the rate, the bytes and the errors of responses. The module is not
+# used: the host agent's counters show how TCP handles responses.
 #
 #	h1 eth0 ---- h1 | s1 | next ---- prev | s2 | next ==50M== eth0 | r
 #	   accepts               responds to eth0 <----------'---> or eth0 accepts

@@ -119,7 +119,7 @@ TEST(guard_first)
 	}
 }
 
-/* A record that follows the baseline of guard_init(): what has advanced, and what becomes of it */
+/* A record that follows the baseline of guard_init(): the advance of its fields, and the result */
 struct guard_row {
 	const char *shows;
 	__u32 gbit, T;		/* of the link, and us */
