@@ -109,7 +109,7 @@ assert_seen loopback 20
 
 # ACKs leave the receiver in bunches, and what forwards them to h1 has no TSO:
 # veth then hands them to NAPI, GRO cannot merge them and delivers lists.
-nsenter --net="/run/netns/$h1" ethtool -K eth0 gro on
+offloads "$h1" eth0 gro on
 tc -n "$r" qdisc replace dev eth0 root netem delay 1ms slot 1ms 1ms limit 100000
 kprobes=
 [[ ! -e $tracing/kprobe_events ]] || kprobes=1
