@@ -40,6 +40,8 @@
 #define FQ_HORIZON	10000000000ULL	/* sch_fq's default, ns */
 #define FRAME_MIN	60		/* an Ethernet frame's bytes, without its FCS */
 #define TCP_WINDOW_MAX	(1U << 30)	/* TCP's, bytes */
+#define TCPOPT_EOL	0
+#define TCPOPT_NOP	1
 #define TCPHDR_SYN	0x02
 #define TCPHDR_PSH	0x08
 #define TCP_CSUM_OFF	16	/* of the checksum in the TCP header */
@@ -91,14 +93,8 @@ const volatile bool reads_qdisc = true;
 /* True if the device may have several queues; as above */
 const volatile bool several_queues = true;
 
-/*
- * The option's first word in the header, without the bit that a collect has and a burst
- * has not; network order
- */
+/* The bit of the second identifier byte that a collect has and a burst has not */
 #define COLLECT_BIT	(HPCCPP_EXID_COLLECT ^ HPCCPP_EXID_BURST)
-#define OPT_WORD	bpf_htonl((__u32)HPCCPP_OPT_KIND << 24 | \
-				  (HPCCPP_EXID_COLLECT & ~COLLECT_BIT))
-#define OPT_MASK	bpf_htonl(0xff00ffff & ~COLLECT_BIT)
 
 /* What hpccpp_port_set() writes */
 const volatile struct hpccpp_port_cfg cfg_to_set;
@@ -174,70 +170,88 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *skb, __u32 off,
 	return 0;
 }
 
+/* A TCP header with its options */
+struct tcp_header {
+	union {
+		__be32 word[15];
+		__u8 byte[60];
+	};
+	__u32 len;		/* bytes of the header */
+	volatile __u32 at;	/* offset of the option that comes next */
+};
+
+/*
+ * Returns the offset of the collect or burst option, or 0. Walks kinds and lengths as a TCP
+ * stack does: other options may precede ours, and bytes that look like ours inside another
+ * option belong to that one. A separate function that keeps the offset in memory, where the
+ * verifier does not follow its value: it walks each round of the loop once.
+ */
+__noinline int walk_options(struct tcp_header *h)
+{
+	__u32 at, len, i;
+
+	if (!h)
+		return 0;
+	for (i = 0; i < sizeof(h->byte) - sizeof(struct tcphdr); i++) {
+		at = h->at;
+		if (at > sizeof(h->byte) - HPCCPP_OPT_HDR || at + HPCCPP_OPT_HDR > h->len)
+			break;
+		len = h->byte[at + 1];
+		if (h->byte[at] == HPCCPP_OPT_KIND &&
+		    h->byte[at + 2] == HPCCPP_EXID_COLLECT >> 8 &&
+		    (h->byte[at + 3] | COLLECT_BIT) == (HPCCPP_EXID_COLLECT & 0xff))
+			return at;
+		if (h->byte[at] == TCPOPT_NOP)
+			len = 1;
+		else if (h->byte[at] == TCPOPT_EOL || len < 2)
+			break;
+		h->at = at + len;
+	}
+	return 0;
+}
+
 /*
  * Offset of the collect option from the TCP header, its length, and if it is a SYN's. All are
- * 0 when there is none; a malformed option has only a length. The kernel writes sock_ops
- * options behind its own, and its own have one of few layouts, in words. Bytes that
- * look like the option at any other place belong to a time stamp or a SACK block. A burst
- * without PSH is none: the segment that has it is behind.
+ * 0 when there is none; an option that cannot hold a record has only a length: it is malformed,
+ * or it begins at an odd offset, where the checksum cannot be updated. A burst without PSH is
+ * none: the segment that has it is behind.
  */
 static __always_inline __u32 find_option(struct __sk_buff *skb, __u32 tcp,
 					 __u32 *len, bool *syn)
 {
-	__be32 hdr[15] = {};
-	__u32 doff, n, i = 5;
+	struct tcp_header h = {};
+	__u32 n, at;
 
-	if (bpf_skb_load_bytes(skb, tcp, hdr, sizeof(struct tcphdr)))
+	if (bpf_skb_load_bytes(skb, tcp, &h, sizeof(struct tcphdr)))
 		return 0;
-	doff = ((__u8 *)hdr)[12] >> 4 << 2;
-	if (doff < sizeof(struct tcphdr) + HPCCPP_OPT_LEN(1))
+	h.len = h.byte[12] >> 4 << 2;
+	if (h.len < sizeof(struct tcphdr) + HPCCPP_OPT_LEN(1))
 		return 0;
-	n = doff - sizeof(struct tcphdr);
+	n = h.len - sizeof(struct tcphdr);
 	/* n <= 40 already; the verifier has lost track of that */
 	asm volatile("" : "+r"(n));
 	if (n > 40 || n < HPCCPP_OPT_LEN(1))
 		return 0;
-	if (bpf_skb_load_bytes(skb, tcp + sizeof(struct tcphdr), hdr + 5, n))
+	if (bpf_skb_load_bytes(skb, tcp + sizeof(struct tcphdr), h.word + 5, n))
 		return 0;
-
-#define WORD(a, b, c, d) bpf_htonl((a) << 24 | (b) << 16 | (c) << 8 | (d))
-	if (((__u8 *)hdr)[13] & TCPHDR_SYN) {
-		if ((hdr[5] & bpf_htonl(0xffff0000)) != WORD(2, 4, 0, 0))
-			return 0;		/* MSS is first in a SYN */
-		i = 6;
-		if (hdr[6] == WORD(4, 2, 8, 10) || hdr[6] == WORD(1, 1, 8, 10))
-			i = 9;			/* SACK allowed, timestamps */
-		else if (hdr[6] == WORD(1, 1, 4, 2))
-			i = 7;			/* SACK allowed */
-		if ((hdr[i] & bpf_htonl(0xffffff00)) == WORD(1, 3, 3, 0))
-			i++;			/* window scale */
-	} else {
-		if (hdr[5] == WORD(1, 1, 8, 10))
-			i = 8;			/* timestamps */
-		else if (hdr[5] == WORD(1, 1, 19, 18))
-			i = 10;			/* MD5, which has no timestamps */
-		if (hdr[i] == WORD(1, 1, 5, 10))
-			i += 3;			/* one SACK block */
-		else if (hdr[i] == WORD(1, 1, 5, 18))
-			i += 5;			/* two */
-	}
-#undef WORD
-	/* the last place for one of 16 bytes is word 11 */
-	if (i > 11 || (hdr[i] & OPT_MASK) != OPT_WORD)
+	/* nearly all segments begin with timestamps */
+	h.at = h.word[5] == bpf_htonl(0x0101080a) ? 32 : 20;
+	at = walk_options(&h);
+	if (at < sizeof(struct tcphdr) || at > sizeof(h.byte) - HPCCPP_OPT_HDR)
 		return 0;
 	/* segmentation left PSH in the last segment of the burst, GRO keeps it */
-	if (!(hdr[i] & bpf_htonl(COLLECT_BIT)) && !(((__u8 *)hdr)[13] & TCPHDR_PSH))
+	if (!(h.byte[at + 3] & COLLECT_BIT) && !(h.byte[13] & TCPHDR_PSH))
 		return 0;
-	*len = bpf_ntohl(hdr[i]) >> 16 & 0xff;
+	*len = h.byte[at + 1];
 	if ((*len != HPCCPP_OPT_LEN(1) && *len != HPCCPP_OPT_LEN(2) &&
 	     *len != HPCCPP_OPT_LEN(3) &&
-	     (*len != HPCCPP_SYNACK_LEN || !(((__u8 *)hdr)[13] & TCPHDR_SYN))) ||
-	    i * 4 + *len > doff) {
+	     (*len != HPCCPP_SYNACK_LEN || !(h.byte[13] & TCPHDR_SYN))) ||
+	    at + *len > h.len || at & 1) {
 		*len = HPCCPP_OPT_HDR;
 		return 0;
 	}
-	*syn = ((__u8 *)hdr)[13] & TCPHDR_SYN;
-	return i * 4;
+	*syn = h.byte[13] & TCPHDR_SYN;
+	return at;
 }
 
 /*
