@@ -365,23 +365,32 @@ static __always_inline __u64 held_back(struct hpccpp_port *p, __u64 now)
 }
 
 /*
- * A FIFO that all packets pass at B bytes/s, in 1/256 bytes. Drains it up to now,
- * tells its state, then adds this packet, of so many segments. Packets that the device
- * drops later count as sent. Of a host's own packets those that leave later are passed by the
- * others: they are the last to be drained, and wait for the link when their time has come.
+ * Bytes/s as 2^-30 bytes/ns, rounded up: virtual_queue() drains this without a division, which
+ * is at most 4/256 bytes too much in 16 ms.
  */
-static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
-					  __u64 now, __u32 wire_len, __u32 segs,
+static __always_inline __u64 drain_rate(__u64 B)
+{
+	return B * (1 << 21) / 1953125 + 1;	/* 2^30 / 10^9 */
+}
+
+/*
+ * A FIFO that all packets pass at a rate of drain_rate(), in 1/256 bytes. Drains it up to now,
+ * returns its state, then adds this packet, whose segments have "each" bytes. Packets that the
+ * device drops later count as sent. Of a host's own packets those that leave later are passed
+ * by the others: they are the last to be drained, and wait for the link when their time has come.
+ */
+static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 drain,
+					  __u64 now, __u32 wire_len, __u32 each,
 					  __u64 leaves, __u64 *tx, __u64 *qlen)
 {
 	__u64 ns = now > p->v_now ? now - p->v_now : 0;
 	__u64 gone, held, waits;
 
-	/* ns * B * 256 / 1e9; in coarser steps where that would overflow */
+	/* in coarser steps where the product would overflow: B <= 2^39 bytes/s */
 	if (ns < 1 << 24)
-		gone = ns * B / 3906250;
+		gone = ns * drain >> 22;
 	else if (ns < 1ULL << 36)
-		gone = (ns >> 12) * B / 953;
+		gone = (ns >> 12) * drain >> 10;
 	else
 		gone = p->v_qlen;
 	p->v_qlen = gone < p->v_qlen ? p->v_qlen - gone : 0;
@@ -398,7 +407,7 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 B,
 		if (p->v_next.until < leaves)
 			p->v_next.until = leaves;
 	}
-	p->v_last = (__u64)(segs > 1 ? wire_len / segs : wire_len) << 8;
+	p->v_last = (__u64)each << 8;
 }
 
 /* The load in full units, for users other than the record */
@@ -416,11 +425,26 @@ static __always_inline __u32 flows_counted(const struct hpccpp_flows *f)
 	return f->now > sum ? f->now : sum;
 }
 
-/* An epoch of count_flow() has ended, or many have in which nobody asked. */
-static __always_inline void end_epoch(struct hpccpp_flows *f, __u64 now, __u64 epoch_ns)
+/* The epoch of count_flow() at this time, read before the lock is taken */
+struct epoch {
+	__u64 ends;		/* ns; 0: none */
+	__u32 number;
+};
+
+static __always_inline struct epoch epoch_of(const struct hpccpp_port *p, __u64 now)
 {
-	__u32 epoch = now / epoch_ns;
-	__u32 passed = epoch - f->epoch, N = flows_counted(f);
+	__u64 ns = (__u64)p->cfg.base_rtt * (HPCCPP_COUNT_T * 1000), number;
+
+	if (!ns)
+		return (struct epoch) {};
+	number = now / ns;
+	return (struct epoch) { .number = number, .ends = (number + 1) * ns };
+}
+
+/* An epoch of count_flow() has ended, or many have without a request. */
+static __always_inline void end_epoch(struct hpccpp_flows *f, struct epoch e)
+{
+	__u32 passed = e.number - f->epoch, N = flows_counted(f);
 
 	f->last -= (f->last + 7) / 8;
 	if (f->last < N)
@@ -429,8 +453,8 @@ static __always_inline void end_epoch(struct hpccpp_flows *f, __u64 now, __u64 e
 	f->before = passed == 1 ? f->sum : 0;
 	f->sum = 0;
 	f->now = 0;
-	f->epoch = epoch;
-	f->ends = now + epoch_ns - now % epoch_ns;
+	f->epoch = e.number;
+	f->ends = e.ends;
 }
 
 /*
@@ -441,14 +465,14 @@ static __always_inline void end_epoch(struct hpccpp_flows *f, __u64 now, __u64 e
  * pause has a large sum once. It has two where it returns over the end of an epoch, and is
  * told as up to 8 times as many then. Two flows of one hash are one.
  */
-static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, __u32 *seen)
+static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, struct epoch epoch,
+					__u32 *seen)
 {
-	__u64 epoch_ns = (__u64)p->cfg.base_rtt * (HPCCPP_COUNT_T * 1000);
 	struct hpccpp_flows *f = &p->flows;
 	__u32 gap, N;
 
-	if (now >= f->ends && epoch_ns)
-		end_epoch(f, now, epoch_ns);
+	if (now >= f->ends && epoch.ends)
+		end_epoch(f, epoch);
 	gap = f->epoch - *seen;
 	/* another queue of the device may be ahead by a few */
 	if (!*seen || (gap && gap < -HPCCPP_COUNT_OLD)) {
@@ -465,13 +489,16 @@ static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, __u32 
 	return f->N;
 }
 
-/* Flows that have begun shortly before this SYN, where they are a crowd; else 0 */
-static __always_inline __u32 count_begun(struct hpccpp_port *p, __u64 now)
+/*
+ * Counts a flow that begins with this SYN. Returns the level of the bucket of the flows that
+ * have begun shortly before, or 0 where these are no crowd.
+ */
+static __always_inline __u64 count_begun(struct hpccpp_port *p, __u64 now)
 {
 	__u64 each = HPCCPP_BEGUN_NS(p), left = hpccpp_begun(p, now);
 
 	p->flows.begun = now + left + each;
-	return left >= HPCCPP_CROWD * each ? left / each : 0;
+	return left >= HPCCPP_CROWD * each ? left : 0;
 }
 
 /*
@@ -488,42 +515,53 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 		.B = B,
 		.rate = p->cfg.rate_code,
 	};
-	__u64 tx = 0, qlen = 0, now;
-	__u32 N = 0;
+	__u64 tx = 0, qlen = 0, begun = 0, drain = 0, now;
 	__u32 segs = segments(skb), wire_len = link_bytes(skb, segs, &p->cfg);
+	__u32 each = segs > 1 ? wire_len / segs : wire_len, N = 0;
 	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
+	struct hpccpp_link old;
+	struct epoch epoch = {};
+	bool newer;
 	long u;
 
-	if (!virt && !read_qdisc(skb, &p->cfg, queue, &tx, &qlen))
+	if (virt)
+		drain = drain_rate(B);
+	else if (!read_qdisc(skb, &p->cfg, queue, &tx, &qlen))
 		return false;
 	now = bpf_ktime_get_ns();
 	cur.seen = now;
 	cur.ts = now >> HPCCPP_TS_SHIFT & HPCCPP_MASK24;
+	if (seen)
+		epoch = epoch_of(p, now);
 
+	/* Interrupts are off under the lock: divisions come before and after. */
 	bpf_spin_lock(&p->lock);
 	if (virt)
-		virtual_queue(p, B, now, wire_len, segs, leaves_at(skb, now), &tx, &qlen);
+		virtual_queue(p, drain, now, wire_len, each, leaves_at(skb, now), &tx, &qlen);
 	*l = (struct load) { .now = now, .tx = tx, .qlen = qlen };
 	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
 	qlen >>= HPCCPP_QLEN_SHIFT;
 	cur.qlen = qlen < HPCCPP_QLEN_MAX ? qlen : HPCCPP_QLEN_MAX;
-	if (cur.seen >= p->last.seen) {
-		u = hpccpp_link_u(&p->last, &cur, p->cfg.base_rtt);
-		if (u >= 0)
-			p->U = hpccpp_ewma(p->U, u, cur.ts - p->last.ts &
-					   HPCCPP_MASK24, p->cfg.base_rtt);
-		else if (u == -HPCCPP_G_STALE || u == -HPCCPP_G_WRAP)
-			p->U = 0;	/* nothing passed for a long time */
-		if (u != -HPCCPP_G_NOT_NEW)
-			p->last = cur;
-	}
+	old = p->last;
+	newer = cur.seen >= old.seen && cur.ts != old.ts;
+	if (newer)
+		p->last = cur;
 	if (seen)
-		N = count_flow(p, now, seen);
+		N = count_flow(p, now, epoch, seen);
 	if (syn)
-		N = count_begun(p, now);
+		begun = count_begun(p, now);
+	bpf_spin_unlock(&p->lock);
+
+	/* Without the lock: of two CPUs that average at one moment, one may lose its sample. */
+	u = newer ? hpccpp_link_u(&old, &cur, p->cfg.base_rtt) : -HPCCPP_G_NOT_NEW;
+	if (u >= 0)
+		p->U = hpccpp_ewma(p->U, u, (cur.ts - old.ts) & HPCCPP_MASK24, p->cfg.base_rtt);
+	else if (u == -HPCCPP_G_STALE || u == -HPCCPP_G_WRAP)
+		p->U = 0;	/* nothing passed for a long time */
 	r->U = p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) < HPCCPP_U_MAX ?
 	       p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) : HPCCPP_U_MAX;
-	bpf_spin_unlock(&p->lock);
+	if (syn)
+		N = begun / HPCCPP_BEGUN_NS(p);
 
 	r->link = (p->cfg.link + queue) & HPCCPP_LINK_MAX;
 	r->rate = cur.rate;
