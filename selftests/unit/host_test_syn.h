@@ -53,6 +53,8 @@ static const struct row syn_rows[] = {
 	{ "a congestion control locked by the route is kept, which does not count as an error",
 	  "cc_is_locked=1 " NO_OPTION "cc_is_locked=0 ERROR==0 bind <echo cc==hpccpp STOOD_IN==0;"
 	  "CAME_BACK==0" },
+	{ "a SYN-ACK that reflects the SYN's collect does not confirm an agent",
+	  "connect syn>collect connected<collect proven==0 cc==cubic STOOD_IN==1 COLLECTED==0" },
 	{ "a connection to a peer that no prefix lists runs the fallback",
 	  "unlisted " NO_OPTION "cc==cubic STOOD_IN==1" },
 	{ "a fallback that appends to its name is replaced by hpccpp, as dctcp-reno",

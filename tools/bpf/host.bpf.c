@@ -119,12 +119,13 @@ static __always_inline bool take_in_place(struct bpf_sock_ops *skops,
  */
 static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 {
+	bool answers_syn = skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB;
 	struct opt o;
 	int n, tag = 0;
 	bool synack;
 
 	/* with a key there may be an option "tag" beside this one, or in its place */
-	if (!tags && f && take_in_place(skops, f))
+	if (!tags && f && !answers_syn && take_in_place(skops, f))
 		return;
 	__builtin_memset(&o, 0, sizeof(o));
 	if (tags)
@@ -152,11 +153,14 @@ static __always_inline void parse(struct bpf_sock_ops *skops, struct flow *f)
 		parse_window(skops, f, &o);
 	if (!n)
 		return;
+	synack = o.len == HPCCPP_SYNACK_LEN;
+	/* a SYN proxy may have reflected the option of our SYN, which is shorter */
+	if (answers_syn && !synack)
+		return;
 	if (!f)
 		f = find(skops, true);
 	if (!f)
 		return;
-	synack = o.len == HPCCPP_SYNACK_LEN;
 	if (synack)
 		o.len = HPCCPP_OPT_LEN(1);
 	take_collect(skops, f, &o);
