@@ -61,6 +61,7 @@ static const struct row request_rows[] = {
 	  "connect syn snd_una=0 snd_nxt=0 connected< bind ack 4*( data>collect acked );"
 	  "data>none" },
 #define FOUR_TRIPS	"open 4*( data acked ) "
+#define GOES_ON_AGAIN	" 20*( data>collect acked ) GAVE_UP==1"
 #define GOES_ON		" 20*( data>collect acked ) GAVE_UP==0 "
 	{ "an echo confirms the peer, and requests go on",
 	  FOUR_TRIPS "<echo" GOES_ON },
@@ -68,6 +69,10 @@ static const struct row request_rows[] = {
 	  FOUR_TRIPS "<echo:0" GOES_ON "mail.gen==0" },
 	{ "a collect of the peer confirms it",
 	  FOUR_TRIPS "<collect ack" GOES_ON },
+	{ "a confirmed peer that is silent for a minute gets no more requests, until it sends one",
+	  "now=1000000000 " FOUR_TRIPS "<echo 10*( data>collect acked ) now=now+60000000000;"
+	  GOES_ON "calls==1 now=now+2000000000 data acked data>none GAVE_UP==1 calls==0;"
+	  "mss reserved==0 <collect calls==1 ack>echo" GOES_ON_AGAIN },
 	{ "requests resume with a late echo",
 	  "open 6*( data acked ) data>none <echo data>collect" },
 	{ "a server requests no telemetry before it has received an echo",

@@ -319,7 +319,7 @@ static void assert_feedback(const struct hpccpp_int *rec, int n)
 
 static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	V(room), V(stored), V(reserved), V(push), V(flows), V(serial), V(cut), V(old), V(mark),
-	V(windows), V(write_arg), V(has_flow), V(has_rx), V(cc_is_locked), V(cc_is_gone),
+	V(now), V(windows), V(write_arg), V(has_flow), V(has_rx), V(cc_is_locked), V(cc_is_gone),
 	V(no_flow_memory), V(no_rx_memory),
 	CONFIG(ask), CONFIG(every), CONFIG(records), VARIABLE("require", the_keys.require),
 	SKOPS(snd_una), SKOPS(snd_nxt), SKOPS(snd_cwnd), SKOPS(mss_cache), SKOPS(packets_out),

@@ -61,6 +61,9 @@
  *	    | gave up: does not ask  |
  *	    '------------------------'
  *
+ * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer. The segments of
+ * a flow that gave up need no calls of this program.
+ *
  * What is lost is sent again without a question.
  *
  * With a key, a collect has an empty option "tag" behind it until a tag has arrived.

@@ -15,6 +15,7 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 	if (!f->doubted && !f->proven) {
 		f->proven = 1;
 		f->tries = 0;
+		f->silent = 0;
 	}
 	/* one of no record wants no answer: our own question has that room */
 	f->echo_due = o->len > HPCCPP_OPT_HDR;

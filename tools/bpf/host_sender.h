@@ -19,6 +19,12 @@
 #define HPCCPP_TRIES	4
 
 /*
+ * Time for which a peer that has answered before may be silent, s: its agent can be upgraded in
+ * less. After that its flows ask no longer, and give no room of their segments for it.
+ */
+#define HPCCPP_SILENT	60
+
+/*
  * A packet of more segments than this goes through segmentation offload. The flow may
  * then pause the calls for its packets: may_pause_calls().
  */
@@ -119,6 +125,7 @@ static __always_inline void peer_answered(struct flow *f)
 	f->proven = 1;
 	f->doubted = 0;
 	f->tries = 0;
+	f->silent = 0;
 	f->round = 0;
 	f->no_burst = 0;
 	/* of data: the first flight is still to find what begins with it */
@@ -250,6 +257,14 @@ static __always_inline bool may_ask(const struct flow *f,
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
 }
 
+/* The peer has no agent: segments need no calls, until it asks us. */
+static __always_inline void give_up(struct bpf_sock_ops *skops, struct flow *f)
+{
+	count(HPCCPP_HS_GAVE_UP);
+	if (f->own_flag || f->listener_flag)
+		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+}
+
 /*
  * Count a round trip in which we asked and had no answer. Who has answered before, and does
  * not for HPCCPP_TRIES of them, may be behind another path, which drops what asks or clears
@@ -258,6 +273,8 @@ static __always_inline bool may_ask(const struct flow *f,
 static __always_inline void count_tries(struct bpf_sock_ops *skops,
 					struct flow *f)
 {
+	__u32 now;
+
 	if (f->round && (__s32)(skops->snd_una - f->round) <= 0)
 		return;
 	if (f->round && f->tries < 0xff)
@@ -265,14 +282,22 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 	f->round = skops->snd_nxt;
 	if (!f->round)
 		f->round = 1;
-	if (f->tries != HPCCPP_TRIES)
+	if (f->tries < HPCCPP_TRIES)
 		return;
+	now = bpf_ktime_get_ns() / 1000000000 + 1;
 	if (!f->proven) {
-		count(HPCCPP_HS_GAVE_UP);
+		if (f->tries == HPCCPP_TRIES)
+			give_up(skops, f);
 	} else if (f->heard) {
 		f->heard = 0;
 		f->tries = 0;
 		f->no_burst = 1;
+		f->silent = now;
+	} else if (!f->silent) {
+		f->silent = now;
+	} else if (now - f->silent > HPCCPP_SILENT) {
+		f->proven = 0;
+		give_up(skops, f);
 	}
 }
 
