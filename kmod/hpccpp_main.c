@@ -275,26 +275,23 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /*
- * The flow's first record, or the first after silence: where W and W_c start. A flow whose
- * handshake or first flight brought telemetry starts at line rate, min(B) T, or with less by
- * the load that the handshake found, hpccpp_first_W(), or if that is long ago. One that
- * comes from a fallback or another congestion control starts with its cwnd. hpccpp_start() may
- * lower either.
+ * The flow's first record, or the first after silence: where W and W_c start. Returns true if
+ * the flow is new: in its first flight, without loss. It starts at line rate, min(B) T, or with
+ * less by the load in the record, hpccpp_first_W(). One that comes from a fallback or another
+ * congestion control starts with its cwnd. hpccpp_start() may lower either.
  */
-static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
+static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 w_init = hpccpp_w_init(f);
 	u64 queue_us;
+	/* a queue beyond what a record can say leaves T, and this, unknown */
+	bool new = !f->updates && tp->data_segs_out <= hpccpp_first_flight(sk) &&
+		   tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
+		   hpccpp_longest_queue(rec, n, &queue_us) != HPCCPP_QLEN_MAX;
 
-	/*
-	 * A new flow is one in its first flight, without loss. A queue beyond
-	 * what a record can say leaves T, and this, unknown.
-	 */
-	if (f->updates || tp->data_segs_out > hpccpp_first_flight(sk) ||
-	    tp->snd_ssthresh < TCP_INFINITE_SSTHRESH ||
-	    hpccpp_longest_queue(rec, n, &queue_us) == HPCCPP_QLEN_MAX)
+	if (!new)
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
 	w_init = hpccpp_start(sk, f, w_init, rec);
@@ -302,6 +299,7 @@ static void hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	f->s.inc_stage = 0;
 	f->s.vain = 0;
 	f->last_update_seq = tp->snd_nxt;
+	return new;
 }
 
 /* Lines 21-27 for n records that have come. False: they were of no use. */
@@ -324,8 +322,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
 	if (ca->mode != HPCCPP_INT) {
-		hpccpp_enter(sk, f, rec, n);
-		first = p->share && !tp->data_segs_out;
+		first = (hpccpp_enter(sk, f, rec, n) || !tp->data_segs_out) && p->share;
 		update_wc = false;
 	}
 	if (f->probing)
