@@ -44,11 +44,16 @@
  */
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
+	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 T = READ_ONCE(f->net->base_rtt_us);
 
 	if (!T) {
-		T = tcp_min_rtt(tcp_sk(sk));
-		if (T == ~0U)
+		T = tcp_min_rtt(tp);
+		/*
+		 * TCP takes the RTT of a retransmitted handshake from timestamps, in ms: wait
+		 * for that of data.
+		 */
+		if (T == ~0U || (tp->total_retrans && tp->delivered <= 1))
 			return 0;
 		if (T <= f->syn_rtt)
 			T = min_t(u64, T, f->syn_rtt - f->syn_queue);

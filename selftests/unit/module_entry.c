@@ -67,6 +67,19 @@ TEST(late_starters_in_a_crowd_begin_with_their_share)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
+/* TCP knows it in ms; T of 1 ms is ten times the BDP. */
+TEST(rtt_of_a_retransmitted_handshake_is_not_T)
+{
+	w.tp.total_retrans = 1;
+	w.tp.delivered = 1;
+	begin(.5);
+	assert_false(steered());
+	submit(10);
+	pass(RTT);
+	ack(1);
+	assert_true(steered());
+}
+
 /* A new flow begins with what the load leaves of W_init, another one goes on from its window. */
 TEST(flows_are_new_in_their_first_flight)
 {
