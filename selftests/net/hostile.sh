@@ -156,6 +156,8 @@ one_closes() # FAMILY ADDRESS
 {
 	family=$1
 	port=$((next_port++))
+	# an agent that knows the peer's does not suspect the path when the SYN is sent again
+	tcp_send "$h1" "$r" "$2" "-n 1k -c hpccpp"
 	injector_start
 	hold "tcp sport $port tcp flags & (syn | ack) == (syn | ack)"
 	open "$2" "-t 6000"

@@ -219,11 +219,11 @@ losses_and_middleboxes()
 			"$(host_stat "$h1" gave_up stood_in came_back | xargs)" "$counts"
 		assert_le "$name: the transfer took" "$(jq .seconds <<<"$client")" 10 s
 	done <<-END
-	the first SYN is lost;$syn $first drop;$asks;0;1;0 1 1
+	the first SYN is lost;$syn $first drop;$asks;0;0;0 1 0
 	the third ACK is lost;ip daddr ${addr4[r]} $ack $first drop;$asks;1;1;0 0 0
-	SYNs with it are dropped;tcp flags & syn == syn $option drop;syn && from_client;1;1;0 1 1
+	SYNs with it are dropped;tcp flags & syn == syn $option drop;syn && from_client;1;0;0 1 0
 	it is removed;reset tcp option 253;option;0;0;1 1 0
-	segments with it are dropped;$option drop;option;0;0;1 1 0
+	segments with it are dropped;$option drop;option;0;0;0 1 0
 	data with it is dropped;ip length > 500 $option drop;data && option;0;1;1 0 0
 	END
 }

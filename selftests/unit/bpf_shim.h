@@ -377,6 +377,7 @@ static struct bpf_tcp_sock *tcp_sock(const struct bpf_sock *sk)
 #define bpf_for_each_map_elem(m, f, a, flags)	for_each(m, f, a)
 #define bpf_check_mtu		check_mtu
 #define bpf_ktime_get_ns	ktime_get_ns
+#define bpf_get_netns_cookie(c)	1
 #define bpf_spin_lock(lock)	((void)(lock))
 #define bpf_spin_unlock(lock)	((void)(lock))
 #define bpf_get_hash_recalc(skb)	((skb)->hash)

@@ -69,7 +69,7 @@ static void *map_lookup(void *map, const void *key)
 	void *entry = host_lookup(map, key);
 	struct table *t;
 
-	if (entry || map == &host_links)
+	if (entry || map == &host_links || is_hash(map))
 		return entry;
 	entry = port_lookup(map, key);
 	if (entry || map == &port || map == &port_accept || map == &port_capable)
@@ -93,6 +93,8 @@ static long map_update(void *map, const void *key, const void *value,
 
 static long map_delete(void *map, const void *key)
 {
+	if (is_hash(map))
+		return host_update(map, key, NULL, 0);
 	TRUE_OR_TRAP(map == &cnp_flows);
 	return table_delete(table_of(map), key);
 }
@@ -223,6 +225,12 @@ static void begin_receiver(void)
 	}
 }
 
+static void end_connection(void)
+{
+	skops.args[1] = BPF_TCP_CLOSE;
+	call_host(BPF_SOCK_OPS_STATE_CB, BPF_TCP_SYN_SENT);
+}
+
 static void fuzz_host(void)
 {
 	static const __u32 events[] = {
@@ -232,6 +240,7 @@ static void fuzz_host(void)
 	};
 	__u8 what;
 
+	forget_hashes();
 	new_socket();
 	skops.family = take_byte() & 1 ? AF_INET : AF_INET6;
 	the_host.ask = take_byte() % 3;
@@ -266,7 +275,9 @@ static void fuzz_host(void)
 		put_snd_ack(skops.snd_una + sign);
 		if (sign & 1)
 			put_tag(&the_keys.key[sign >> 1 & 1]);
-		if (what < 5 || what >= 10)
+		if (what == 15)
+			end_connection();
+		else if (what < 5 || what >= 10)
 			call_host(events[what < 5 ? what : 4], 0);
 		else if (what < 7)
 			send_segment();

@@ -12,6 +12,63 @@ static struct link_flows the_link;
 static bool has_link;
 static bool no_flow_memory, no_rx_memory;	/* no state can be added */
 
+/* Maps of the agent with one entry each */
+static struct {
+	void *map;
+	bool used;
+	__u64 key[3], value[2];
+	__u32 key_len, value_len;
+} hashes[] = {
+	{ &host_peers, .key_len = 16, .value_len = sizeof(struct hpccpp_peer) },
+	{ &host_answers, .key_len = sizeof(struct answer), .value_len = 1 },
+	{ &host_listeners, .key_len = sizeof(struct listening), .value_len = 1 },
+};
+
+static void forget_hashes(void)
+{
+	__u32 i;
+
+	for (i = 0; i < sizeof(hashes) / sizeof(*hashes); i++)
+		hashes[i].used = false;
+}
+
+static void *hash_lookup(void *map, const void *key)
+{
+	__u32 i;
+
+	for (i = 0; i < sizeof(hashes) / sizeof(*hashes); i++)
+		if (hashes[i].map == map && hashes[i].used &&
+		    !__builtin_memcmp(hashes[i].key, key, hashes[i].key_len))
+			return hashes[i].value;
+	return NULL;
+}
+
+static bool is_hash(void *map)
+{
+	__u32 i;
+
+	for (i = 0; i < sizeof(hashes) / sizeof(*hashes); i++)
+		if (hashes[i].map == map)
+			return true;
+	return false;
+}
+
+static bool hash_update(void *map, const void *key, const void *value)
+{
+	__u32 i;
+
+	for (i = 0; i < sizeof(hashes) / sizeof(*hashes); i++) {
+		if (hashes[i].map != map)
+			continue;
+		hashes[i].used = value;
+		__builtin_memcpy(hashes[i].key, key, hashes[i].key_len);
+		if (value)
+			__builtin_memcpy(hashes[i].value, value, hashes[i].value_len);
+		return true;
+	}
+	return false;
+}
+
 /* The maps of the agent, except for the prefixes: each test has its own. */
 static void *host_lookup(void *map, const void *key)
 {
@@ -23,11 +80,13 @@ static void *host_lookup(void *map, const void *key)
 		return &stats[HPCCPP_PS_MAX + *(const __u32 *)key];
 	if (map == &host_links)
 		return has_link ? &the_link : NULL;
-	return NULL;
+	return hash_lookup(map, key);
 }
 
 static long host_update(void *map, const void *key, const void *value, __u64 flags)
 {
+	if (hash_update(map, key, value))
+		return 0;
 	TRUE_OR_TRAP(map == &host_links && key && flags == BPF_NOEXIST);
 	__builtin_memcpy(&the_link, value, sizeof(the_link));
 	has_link = true;

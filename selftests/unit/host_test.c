@@ -24,10 +24,45 @@ static const struct row request_rows[] = {
 	  "cc=cubic ask=ALWAYS connect syn>collect" },
 	{ "with ask never, connect() creates no state",
 	  "ask=NEVER connect has_flow==0 calls==0" },
-	{ "the third ACK carries a collect, whatever the congestion control; later ACKs carry none",
-	  "cc=cubic connect syn connected< parses==1 ack>collect stored==16 ack>none" },
-	{ "data in place of the third ACK carries no collect, and no ACK after it does",
-	  "cc=cubic connect syn connected< data>none ack>none" },
+	{ "the third ACK carries a collect; later ACKs carry none",
+	  "connect syn connected< parses==1 ack>collect stored==16 ack>none" },
+	{ "data in place of the third ACK carries a collect, and no ACK after it does",
+	  "connect syn connected< data>collect ack>none" },
+
+	/* --- Connections under another congestion control, and paths that drop the option */
+	{ "a client under another congestion control has no state and no calls",
+	  "cc=cubic connect syn>none connected< flags==0 has_flow==0 ack>none data>none" },
+	{ "it gets both if the SYN-ACK has a request, and echoes that",
+	  "cc=cubic connect syn>none connected<found:0 has_flow==1 flags==CALLS ack>echo data>none;"
+	  "<collect ack>echo" },
+	{ "a server under another congestion control has no state and no calls",
+	  "cc=cubic listen syn< syn-ack>none accepted< flags==0 has_flow==0 ack>none" },
+	{ "it gets both if the third ACK has a request",
+	  "cc=cubic listen syn< syn-ack>none accepted<collect has_flow==1 flags==CALLS ack>echo" },
+	{ "a server under hpccpp requests telemetry from clients that do not, once a connection",
+	  "listen cc=hpccpp syn< syn-ack>collect accepted<echo proven==1 flags==CALLS" },
+	{ "if the request has no answer, the second SYN-ACK has none, nor have the following ones",
+	  "listen syn< syn-ack>collect syn-ack>none accepted< SUSPECTED==1 calls==0;"
+	  "other listen syn< remote_port=7 syn-ack>none accepted< SUSPECTED==1;"
+	  "now=now+61000000000 other listen syn< remote_port=8 syn-ack>collect" },
+	{ "after a second SYN without the option the flow requests nothing, nor does the next",
+	  "connect syn>collect syn>none connected< SUSPECTED==1 ack>none data>none STOOD_IN==1;"
+	  "other connect syn>none connected< ack>none data>none STOOD_IN==2 SUSPECTED==1" },
+	{ "after a minute the next flow requests again, and a second loss counts for two minutes",
+	  "connect 2*( syn ) connected< now=now+61000000000 other connect syn>collect syn connected<;"
+	  "SUSPECTED==2 now=now+61000000000 other connect syn>none;"
+	  "now=now+60000000000 other connect syn>collect" },
+	{ "a lost SYN to a peer whose agent is known suspects no path",
+	  "open <echo other connect syn>collect connected<found:0 ack other connect syn>collect;"
+	  "syn>none connected< ack>collect SUSPECTED==0" },
+	{ "a connection that ends before the SYN-ACK suspects the path",
+	  "connect syn>collect closed SUSPECTED==1 other connect syn>none" },
+	{ "a connection that ends later suspects no path",
+	  "open closed SUSPECTED==0" },
+	{ "if all data with the option is lost, requests end at once, and the path is suspected",
+	  "open 10*( data>collect ) lost again>none data>none calls==0 GAVE_UP==1 SUSPECTED==1;"
+	  "other connect syn>none" },
+
 	{ "listen() enables the calls for SYN-ACKs",
 	  "listen calls==1 listener_flag==1" },
 	{ "a listener whose calls another program enabled gets no state",
@@ -85,14 +120,14 @@ static const struct row request_rows[] = {
 	  "open 3*( data acked ) <echo 2*( data ) lost again>none acked;"
 	  "4*( data>collect acked <collect ack>echo ) data>none GAVE_UP==1" },
 	{ "requests go on if an echo follows a timeout",
-	  "open <echo data lost again>none acked <echo 10*( data>collect acked ) doubted==0" },
+	  "open data <echo data lost again>none acked <echo 10*( data>collect acked ) doubted==0" },
 	{ "round trips before a timeout count if the peer was not confirmed",
 	  "open 3*( data acked ) data lost again>none acked data>none" },
 	{ "round trips before a timeout do not count if the peer was confirmed",
-	  "open <echo 3*( data>collect acked ) data lost again>none acked;"
+	  "open data <echo 3*( data>collect acked ) data lost again>none acked;"
 	  "4*( data>collect acked ) data>none" },
 	{ "requests go on if SACK reports a part of the flight after a timeout",
-	  "open <echo 3*( data ) lost again>none lost_out=2 sacked_out=1 again>none;"
+	  "open data <echo acked 3*( data ) lost again>none lost_out=2 sacked_out=1 again>none;"
 	  "lost_out=1 data>collect" },
 	{ "loss of a part of a flight does not count as a timeout",
 	  "open <echo 3*( data ) lost_out=2 sacked_out=1 data>collect proven==1" },
@@ -159,7 +194,7 @@ static const struct row request_rows[] = {
 /* A second connect() leaves nothing of the first peer. */
 TEST(connect_again_starts_from_scratch)
 {
-	struct flow none = { .wanted = 1, .own_flag = 1 };
+	struct flow none = { .wanted = 1, .own_flag = 1, .own_state = 1 };
 
 	script("windows=1 open <echo:abc windows:0x7d055f <collect data");
 	assert_int_not_equal(the_flow.mail.gen, 0);
@@ -179,13 +214,13 @@ static bool is_wanted(void)
 	bool wanted;
 
 	has_flow = false;
-	script("connect");
+	script("cc=hpccpp connect");
 	wanted = has_flow && the_flow.wanted;
 	has_flow = false;
 	script("bind has_flow==1");
 	assert_int_equal(the_flow.wanted, wanted);
 	has_flow = false;
-	script("accepted< has_flow==1");
+	script("cc=hpccpp accepted< has_flow==1");
 	assert_int_equal(the_flow.wanted, wanted);
 	return wanted;
 }

@@ -20,6 +20,8 @@
  *	open			The handshake of a client, up to the third ACK.
  *	server<			listen(), and a third ACK with this option.
  *	connect  listen		The application calls this.
+ *	closed  other		The connection ends, from SYN_SENT if the agent wants to know; the
+ *				following words are about another connection to this peer.
  *	bind  windows:WORD	The module registers the flow; it requests windows.
  *	known:24		Data, and echoes of this load until the path is known.
  *	acked  lost		All that is in flight is acknowledged, or lost.
@@ -74,6 +76,11 @@ static void *map_lookup(void *map, const void *key)
 static long map_update(void *map, const void *key, const void *value, __u64 flags)
 {
 	return host_update(map, key, value, flags);
+}
+
+static long map_delete(void *map, const void *key)
+{
+	return host_update(map, key, NULL, 0);
 }
 
 static void put_prefix(int i, const void *addr, __u32 len)
@@ -166,6 +173,7 @@ static int set_up(void **state)
 	old = 0;
 	padding_len = 0;
 	write_arg = 0;
+	forget_hashes();
 	new_socket();
 	other_socket();
 	skops.skb_data_end = packet;
@@ -322,6 +330,7 @@ static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	V(now), V(windows), V(write_arg), V(has_flow), V(has_rx), V(cc_is_locked), V(cc_is_gone),
 	V(no_flow_memory), V(no_rx_memory),
 	CONFIG(ask), CONFIG(every), CONFIG(records), VARIABLE("require", the_keys.require),
+	SKOPS(remote_port), VARIABLE("flags", skops.bpf_sock_ops_cb_flags),
 	SKOPS(snd_una), SKOPS(snd_nxt), SKOPS(snd_cwnd), SKOPS(mss_cache), SKOPS(packets_out),
 	SKOPS(lost_out), SKOPS(sacked_out), SKOPS(data_segs_out),
 	FLOW(round), FLOW(asked_end), FLOW(requested_seq), FLOW(tries), FLOW(proven),
@@ -331,11 +340,12 @@ static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	COUNTER(ECHO_NONE), COUNTER(ECHOES), COUNTER(REQUESTED), COUNTER(COMPUTED),
 	COUNTER(WINDOWS), COUNTER(GAVE_UP), COUNTER(BAD), COUNTER(ERROR), COUNTER(SIGNED),
 	COUNTER(TAG_ROOM), COUNTER(TAG_OK), COUNTER(TAG_NONE), COUNTER(STOOD_IN),
-	COUNTER(CAME_BACK),
+	COUNTER(CAME_BACK), COUNTER(SUSPECTED),
 };
 
 static const struct { const char *name; __u64 value; } constants[] = {
 	{ "MSS", MSS }, { "WANTED", HPCCPP_WANTED }, { "LOADED", HPCCPP_LOADED }, { "KEY", KEY },
+	{ "CALLS", WRITE_FLAG | PARSE_FLAG },
 	{ "AUTO", HPCCPP_ASK_AUTO }, { "ALWAYS", HPCCPP_ASK_ALWAYS },
 	{ "NEVER", HPCCPP_ASK_NEVER }, { "COOKIE", BPF_WRITE_HDR_TCP_SYNACK_COOKIE },
 };
@@ -606,6 +616,13 @@ static void run_word(char *text)
 		script("data acked %d*( <load:%s )", HPCCPP_NEW, text + 6);
 	} else if (!strcmp(text, "bind")) {
 		module_has_it();
+	} else if (!strcmp(text, "other")) {
+		other_socket();
+		assign("cc", "hpccpp");
+	} else if (!strcmp(text, "closed")) {
+		skops.args[1] = BPF_TCP_CLOSE;
+		if (skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_STATE_CB_FLAG)
+			call_host(BPF_SOCK_OPS_STATE_CB, BPF_TCP_SYN_SENT);
 	} else if (!strcmp(text, "acked")) {
 		acked();
 	} else if (!strcmp(text, "lost")) {

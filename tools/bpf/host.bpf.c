@@ -20,8 +20,9 @@
  *			the first one because of it.
  *	SYN-ACK		what the SYN collected, in a word, behind a collect: the
  *			peer's answer begins with what that brings. It is made from
- *			the SYN alone; with a SYN cookie it is an echo.
- *	third ACK	echo of what the SYN-ACK collected; else collect, of any flow.
+ *			the SYN alone; with a SYN cookie it is an echo. A listener under
+ *			hpccpp sends a collect for a SYN without an option, too, once.
+ *	third ACK	echo of what the SYN-ACK collected; else collect, under hpccpp.
  *			Either tells the peer that this host has an agent, also a
  *			listener that kept no SYN or is older than its own agent.
  *	data		collect, from flows under hpccpp that may ask (below): once a
@@ -292,10 +293,16 @@ static __always_inline void on_listen(struct bpf_sock_ops *skops)
 {
 	struct bpf_sock *sk = POINTER(skops, sk);
 	struct flow *f = find(skops, false);
+	struct listening l = listener_of(skops);
+	__u8 one = 1;
 
 	/* the socket may have been connected: forget that peer, and be hpccpp's again */
 	if (f && f->stands_in)
 		restore(skops, f);
+	if (has_hpccpp(skops))
+		bpf_map_update_elem(&host_listeners, &l, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(&host_listeners, &l);
 	if (f && sk && !f->listener_flag)
 		bpf_sk_storage_delete(&host_sk, sk);
 	if (skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
@@ -309,7 +316,8 @@ static __always_inline void on_listen(struct bpf_sock_ops *skops)
 
 /*
  * connect(): the socket may have been connected before. Forget all but own_flag, and what
- * has hpccpp's place: TCP is about to ask the route for a congestion control.
+ * has hpccpp's place: TCP is about to ask the route for a congestion control. plan_syn() ends
+ * this where that is another one.
  */
 static __always_inline void on_connect(struct bpf_sock_ops *skops)
 {
@@ -330,12 +338,28 @@ static __always_inline void on_connect(struct bpf_sock_ops *skops)
 	f->stands_in = stands_in;
 	f->wanted = 1;
 	call_write(skops, f);
+	if (!(skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_STATE_CB_FLAG)) {
+		f->own_state = 1;
+		set_flags(skops, BPF_SOCK_OPS_STATE_CB_FLAG);
+	}
+}
+
+/* A connection that had no answer to its SYN, or a reset, has ended: by the option, maybe. */
+static __always_inline void on_state(struct bpf_sock_ops *skops)
+{
+	struct flow *f = find(skops, false);
+
+	if (f && f->own_state && f->syn_sent && skops->args[0] == BPF_TCP_SYN_SENT &&
+	    skops->args[1] == BPF_TCP_CLOSE)
+		suspect_path(skops, false);
 }
 
 /* The handshake is done: with telemetry it is hpccpp's, else the fallback's. */
 static __always_inline void settle(struct bpf_sock_ops *skops, struct flow *f,
 				   struct hpccpp_host_cfg *cfg)
 {
+	if (f->proven)
+		peer_seen(skops);
 	if (!f->mail.gen)
 		stand_in(skops, f, cfg);
 	else if (f->stands_in)
@@ -349,22 +373,34 @@ on_active_established(struct bpf_sock_ops *skops)
 	struct hpccpp_host_cfg *cfg = configuration();
 	struct flow *f = find(skops, false);
 
+	if (f && f->own_state)
+		clear_flags(skops, BPF_SOCK_OPS_STATE_CB_FLAG);
+	/* a server's request gives state to a connection under another congestion control */
+	parse(skops, f);
+	f = find(skops, false);
+	if (!cfg || (!(f && (f->proven || f->stands_in)) && !is_governed(skops, false, cfg))) {
+		if (f)
+			leave_alone(skops, f);
+		return NULL;
+	}
 	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	if (f) {
 		f->third = 1;
-		parse(skops, f);
 		/* the peer forgets that we want tags if only its listener saw the SYN */
 		f->peer_signs = 0;
-	}
-	/* a peer that we do not ask, or a SYN that is older than this agent */
-	if (!f && cfg && has_hpccpp(skops)) {
+		if (f->syn_sent > 1 && !f->proven) {
+			suspect_path(skops, false);
+			f->wanted = peer_wanted(skops, cfg);
+		}
+	} else {
+		/* a peer that we do not ask, or a SYN that is older than this agent */
 		f = find(skops, true);
 		if (f && peer_wanted(skops, cfg)) {
 			f->wanted = 1;
 			call_write(skops, f);
 		}
 	}
-	if (f && cfg)
+	if (f)
 		settle(skops, f, cfg);
 	return f;
 }
@@ -374,16 +410,32 @@ static __always_inline struct flow *
 on_passive_established(struct bpf_sock_ops *skops)
 {
 	struct hpccpp_host_cfg *cfg = configuration();
-	struct flow *f = cfg ? find(skops, true) : NULL;
+	struct bpf_sock *sk = POINTER(skops, sk);
+	struct flow *f = find(skops, false);
+	struct answer a = answer_to(skops);
+	__u8 *sent = bpf_map_lookup_elem(&host_answers, &a);
+	bool sent_again = sent && *sent == 2;
 
+	if (sent)
+		bpf_map_delete_elem(&host_answers, &a);
+	parse(skops, f);
+	f = find(skops, false);
+	/* the peer has no agent: its segments need no calls */
+	if (f && f->listener_flag && !f->proven)
+		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	if (!cfg || (!(f && f->proven) && !has_hpccpp(skops))) {
+		if (f && sk)
+			bpf_sk_storage_delete(&host_sk, sk);
+		return NULL;
+	}
+	if (!f)
+		f = find(skops, true);
 	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	if (f) {
+		if (sent_again && !f->proven)
+			suspect_path(skops, false);
 		f->passive = 1;
 		f->wanted = peer_wanted(skops, cfg);
-		parse(skops, f);
-		/* the peer has no agent: its segments need no calls */
-		if (f->listener_flag && !f->proven)
-			clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 		settle(skops, f, cfg);
 	}
 	return f;
@@ -439,6 +491,9 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 		break;
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 		on_connect(skops);
+		break;
+	case BPF_SOCK_OPS_STATE_CB:
+		on_state(skops);
 		break;
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 		f = on_active_established(skops);

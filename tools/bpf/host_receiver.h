@@ -94,13 +94,40 @@ static __always_inline bool may_ask_back(struct bpf_sock_ops *skops, bool tag)
 	       cfg && peer_wanted(skops, cfg);
 }
 
+static __always_inline struct answer answer_to(struct bpf_sock_ops *skops)
+{
+	struct answer a = { .port = skops->remote_port };
+
+	peer_address(skops, a.addr);
+	return a;
+}
+
+/*
+ * A listener under hpccpp requests telemetry of clients under other congestion controls, too,
+ * once for each connection: a second SYN-ACK may be due to the option of the first.
+ */
+static __always_inline void plan_unasked(struct bpf_sock_ops *skops)
+{
+	struct listening l = listener_of(skops);
+	struct answer a = answer_to(skops);
+	__u8 first = 1, *sent = bpf_map_lookup_elem(&host_answers, &a);
+
+	if (sent)
+		*sent = 2;
+	else if (bpf_map_lookup_elem(&host_listeners, &l) && may_ask_back(skops, false) &&
+		 !bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0))
+		bpf_map_update_elem(&host_answers, &a, &first, BPF_ANY);
+}
+
 static __always_inline void plan_syn_ack(struct bpf_sock_ops *skops)
 {
 	struct opt o = {};
 	bool tag;
 
-	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
+	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN)) {
+		plan_unasked(skops);
 		return;
+	}
 	tag = syn_wants_tag(skops);
 	if (!may_ask_back(skops, tag) ||
 	    bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0))
@@ -130,8 +157,11 @@ static __always_inline void write_syn_ack(struct bpf_sock_ops *skops)
 	struct opt o = {};
 	bool tag;
 
-	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN))
+	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN)) {
+		__builtin_memset(&o, 0, sizeof(o));
+		ask_back(skops, &o);
 		return;
+	}
 	most_loaded(&o);
 	tag = syn_wants_tag(skops);
 	if ((!may_ask_back(skops, tag) || !ask_back(skops, &o)) &&

@@ -6,7 +6,7 @@
 #ifndef HPCCPP_HOST_SENDER_H
 #define HPCCPP_HOST_SENDER_H
 
-#include "host_flow.h"
+#include "host_peers.h"
 
 #define SOL_TCP		6
 #define TCP_CONGESTION	13
@@ -48,30 +48,17 @@
 /* After so many echoes that the module has not read, it has let go of the flow. */
 #define HPCCPP_UNREAD	1000
 
-/* The configuration allows us to ask this peer for INT. */
+/* The configuration and the path allow us to ask this peer for INT. */
 static __always_inline bool peer_wanted(struct bpf_sock_ops *skops,
 					const struct hpccpp_host_cfg *cfg)
 {
 	struct hpccpp_prefix key = { .prefixlen = 128 };
-	__u32 *a = (__u32 *)key.addr;
 
-	if (cfg->ask == HPCCPP_ASK_NEVER)
+	if (cfg->ask == HPCCPP_ASK_NEVER || path_suspected(skops))
 		return false;
 	if (!cfg->prefixes)
 		return true;
-	if (skops->family == AF_INET) {
-		__u32 ip4 = skops->remote_ip4;
-
-		/* keeps clang from merging the branches into one load */
-		asm volatile("" : "+r"(ip4));
-		a[2] = bpf_htonl(0xffff);
-		a[3] = ip4;
-	} else {
-		a[0] = skops->remote_ip6[0];
-		a[1] = skops->remote_ip6[1];
-		a[2] = skops->remote_ip6[2];
-		a[3] = skops->remote_ip6[3];
-	}
+	peer_address(skops, (__u32 *)key.addr);
 	return bpf_map_lookup_elem(&host_prefix, &key);
 }
 
@@ -184,7 +171,8 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 {
 	count(HPCCPP_HS_ECHOES);
 	peer_answered(f);
-	resume_calls(skops, f);
+	f->paused = 0;
+	call_write(skops, f);
 	if (f->want[0])
 		echo_for_window(skops, f);
 	n = written(rec, n);
@@ -284,7 +272,7 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->round = 1;
 	if (f->tries < HPCCPP_TRIES)
 		return;
-	now = bpf_ktime_get_ns() / 1000000000 + 1;
+	now = seconds();
 	if (!f->proven) {
 		if (f->tries == HPCCPP_TRIES)
 			give_up(skops, f);
@@ -384,6 +372,12 @@ static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
 		f->tries = 0;
 		f->round = 0;
 	}
+	/* no data with the option has ever had an answer */
+	if (!f->heard && !f->doubted) {
+		suspect_path(skops, true);
+		f->tries = HPCCPP_TRIES + 1;	/* counted here */
+		give_up(skops, f);
+	}
 	f->heard = 0;
 	f->doubted = 1;
 }
@@ -397,12 +391,11 @@ static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
 	return !bpf_strncmp(cc, 6, "hpccpp");
 }
 
-/* The connection that this SYN opens is going to ask for INT. */
-static __always_inline bool is_governed(struct bpf_sock_ops *skops,
-					const struct flow *f,
+/* The connection is going to ask for INT. */
+static __always_inline bool is_governed(struct bpf_sock_ops *skops, bool stands_in,
 					const struct hpccpp_host_cfg *cfg)
 {
-	return cfg->ask == HPCCPP_ASK_ALWAYS || f->stands_in || has_hpccpp(skops);
+	return cfg->ask == HPCCPP_ASK_ALWAYS || stands_in || has_hpccpp(skops);
 }
 
 /*
@@ -464,6 +457,7 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 /* Telemetry has come. */
 static __always_inline void come_back(struct bpf_sock_ops *skops, struct flow *f)
 {
+	peer_seen(skops);
 	if (restore(skops, f))
 		count(HPCCPP_HS_CAME_BACK);
 }
@@ -477,6 +471,22 @@ static __always_inline bool request_due(struct bpf_sock_ops *skops,
 	return !f->requests || (__s32)(skops->snd_una - f->requested_seq) > 0;
 }
 
+/* The connection is under another congestion control: it has no state and no calls. */
+static __always_inline void leave_alone(struct bpf_sock_ops *skops, const struct flow *f)
+{
+	struct bpf_sock *sk = POINTER(skops, sk);
+	int flags = 0;
+
+	if (f->own_flag)
+		flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	if (f->own_state)
+		flags |= BPF_SOCK_OPS_STATE_CB_FLAG;
+	if (flags)
+		clear_flags(skops, flags);
+	if (sk)
+		bpf_sk_storage_delete(&host_sk, sk);
+}
+
 /*
  * Reserve the collect of the first SYN: of no record beside a cookie of Fast Open, which
  * leaves room for no more. The server begins to answer with this SYN, and its kernel does
@@ -487,12 +497,17 @@ static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 {
 	int fits;
 
-	if (f->wanted && !f->syn_sent && is_governed(skops, f, cfg)) {
+	if (!is_governed(skops, f->stands_in, cfg)) {
+		leave_alone(skops, f);
+		return;
+	}
+	if (f->wanted && !f->syn_sent) {
 		fits = reserve(skops, 1, true);
 		if (fits || !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_HDR, 0))
 			f->plan = PLAN_COLLECT | fits;
 	}
-	f->syn_sent = 1;
+	if (f->syn_sent < 2)
+		f->syn_sent++;
 }
 
 /*

@@ -33,7 +33,7 @@ struct flow {
 	__u8 tries;		/* round trips in which we asked in vain, saturating */
 	__u8 heard;		/* echoes and windows of data since all was in doubt, saturating */
 	__u8 doubted;		/* a flight was lost: only an echo proves now */
-	__u8 syn_sent;		/* the first SYN has left */
+	__u8 syn_sent;		/* SYNs sent, 2 at most */
 	__u8 third;		/* the next ACK is the handshake's third */
 	__u8 echo_due;		/* "collected" has not been echoed yet */
 	__u8 echo_turn;		/* the last data segment carried an echo */
@@ -50,6 +50,7 @@ struct flow {
 	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
+	__u8 own_state : 1;	/* we set the STATE flag of this connection */
 	__u8 stands_in : 1;	/* the fallback has the place of hpccpp */
 };
 

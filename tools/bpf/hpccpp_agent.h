@@ -296,6 +296,16 @@ struct hpccpp_host_keys {
 	__u32 require;		/* ignore echoes whose tag is not right */
 };
 
+/* Map "host_peers", an LRU hash by the address in 16 bytes. Times are s of CLOCK_MONOTONIC. */
+#define HPCCPP_PEERS		4096
+#define HPCCPP_PEER_SEEN	3600	/* s for which a peer's agent is known */
+#define HPCCPP_PEER_SUSPECT	60	/* s for which a path is suspected at first */
+struct hpccpp_peer {
+	__u32 seen;		/* its agent was seen then; 0: never */
+	__u32 until;		/* until then flows to it carry no option; 0: they do */
+	__u32 times;		/* that it has been suspected before */
+};
+
 /* Map "host_stats", per-CPU array indexed by this. */
 enum hpccpp_host_stat {
 	HPCCPP_HS_ASKED,	/* collect options written */
@@ -318,6 +328,7 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_TAG_OLD,	/* ... with the right tag of an old ACK */
 	HPCCPP_HS_STOOD_IN,	/* connections that began under the fallback */
 	HPCCPP_HS_CAME_BACK,	/* of those, under hpccpp when telemetry came */
+	HPCCPP_HS_SUSPECTED,	/* times that a path was suspected to drop the option */
 	HPCCPP_HS_MAX,
 };
 
@@ -325,7 +336,7 @@ enum hpccpp_host_stat {
 	"asked", "collected", "echoed", "echo_short", "echo_none", \
 	"echoes", "requested", "computed", "windows", "gave_up", "bad", \
 	"error", "signed", "tag_room", "tag_ok", "tag_none", "tag_bad", "tag_old", \
-	"stood_in", "came_back" }
+	"stood_in", "came_back", "suspected" }
 
 /* Why telemetry does not, or not alone, steer a flow that asked for hpccpp */
 enum hpccpp_reason {

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The memory of peers and paths of the host agent. A firewall on the way may drop segments with
+ * an experimental option, or answer them with a reset: the first flow under hpccpp loses a
+ * timeout or its connection, and the following flows to this address carry no option for a
+ * while. An address whose agent has been seen is not suspected for a lost SYN.
+ */
+#ifndef HPCCPP_HOST_PEERS_H
+#define HPCCPP_HOST_PEERS_H
+
+#include "host_flow.h"
+
+/* A SYN-ACK that requests telemetry of a client whose SYN did not */
+struct answer {
+	__u32 addr[4];		/* the client's; IPv4 as ::ffff:a.b.c.d */
+	__u32 port;
+};
+
+/* A listener under hpccpp */
+struct listening {
+	__u64 netns;		/* cookie */
+	__u32 port;
+	__u32 pad;
+};
+
+/* All are LRU maps: many addresses, forged or not, displace the oldest ones. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_PEERS);
+	__type(key, __u32[4]);
+	__type(value, struct hpccpp_peer);
+} host_peers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_PEERS);
+	__type(key, struct answer);
+	__type(value, __u8);	/* 1: sent with the option; 2: sent again without */
+} host_answers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HPCCPP_PEERS);
+	__type(key, struct listening);
+	__type(value, __u8);
+} host_listeners SEC(".maps");
+
+static __always_inline __u32 seconds(void)
+{
+	return bpf_ktime_get_ns() / 1000000000 + 1;
+}
+
+/* Stores the peer's address, IPv4 as ::ffff:a.b.c.d. */
+static __always_inline void peer_address(struct bpf_sock_ops *skops, __u32 *a)
+{
+	if (skops->family == AF_INET) {
+		__u32 ip4 = skops->remote_ip4;
+
+		/* keeps clang from merging the branches into one load */
+		asm volatile("" : "+r"(ip4));
+		a[0] = 0;
+		a[1] = 0;
+		a[2] = bpf_htonl(0xffff);
+		a[3] = ip4;
+	} else {
+		a[0] = skops->remote_ip6[0];
+		a[1] = skops->remote_ip6[1];
+		a[2] = skops->remote_ip6[2];
+		a[3] = skops->remote_ip6[3];
+	}
+}
+
+static __always_inline struct hpccpp_peer *find_peer(struct bpf_sock_ops *skops)
+{
+	__u32 addr[4];
+
+	peer_address(skops, addr);
+	return bpf_map_lookup_elem(&host_peers, addr);
+}
+
+/* The path to this peer has lost, or may have lost, a segment because of the option. */
+static __always_inline bool path_suspected(struct bpf_sock_ops *skops)
+{
+	const struct hpccpp_peer *p = find_peer(skops);
+
+	return p && p->until > seconds();
+}
+
+/* The peer has sent an option. */
+static __always_inline void peer_seen(struct bpf_sock_ops *skops)
+{
+	struct hpccpp_peer new = { .seen = seconds() };
+	__u32 addr[4];
+
+	peer_address(skops, addr);
+	bpf_map_update_elem(&host_peers, addr, &new, BPF_ANY);
+}
+
+/*
+ * Suspects the path: for a minute at first, twice as long each time, for 64 minutes at most. Not
+ * if the peer's agent has been seen within an hour, as other segments are lost, too; unless it
+ * is certain that the option is the cause.
+ */
+static __always_inline void suspect_path(struct bpf_sock_ops *skops, bool certain)
+{
+	struct hpccpp_peer *p, new = {};
+	__u32 addr[4], now = seconds();
+
+	peer_address(skops, addr);
+	p = bpf_map_lookup_elem(&host_peers, addr);
+	if (p) {
+		if (!certain && p->seen && now - p->seen < HPCCPP_PEER_SEEN)
+			return;
+		new.times = p->times < 6 ? p->times + 1 : 6;
+	}
+	new.until = now + (HPCCPP_PEER_SUSPECT << new.times);
+	bpf_map_update_elem(&host_peers, addr, &new, BPF_ANY);
+	count(HPCCPP_HS_SUSPECTED);
+}
+
+static __always_inline struct listening listener_of(struct bpf_sock_ops *skops)
+{
+	return (struct listening) {
+		.netns = bpf_get_netns_cookie(skops), .port = skops->local_port,
+	};
+}
+
+#endif /* HPCCPP_HOST_PEERS_H */
