@@ -39,7 +39,7 @@ static const char usage[] =
 "       hpccpp host { replace | change } ...\n"
 "       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
 "                       [ require ]\n"
-"       hpccpp host delete [ [ cgroup ] PATH ]\n"
+"       hpccpp host { delete | flush } [ [ cgroup ] PATH ]\n"
 "       hpccpp host [ show [ [ cgroup ] PATH ] ]\n"
 "\n"
 "add      where there is no agent yet; replace: as add, or in place of the one\n"
@@ -64,7 +64,8 @@ static const char usage[] =
 "         signs, and both are accepted\n"
 "require  ignore echoes without a right tag\n"
 "\n"
-"key gives an agent that has keys others. -s adds counters, those that are not 0.\n"
+"key gives an agent that has keys others. flush makes an agent forget the paths\n"
+"that it suspects to drop the option. -s adds counters, those that are not 0.\n"
 "See hpccpp-host(8).\n";
 
 const struct field host_fields[] = {
@@ -81,6 +82,8 @@ const struct field host_fields[] = {
 	  "Keys that an echo's tag may be of." },
 	{ "require", FORM_FLAG, "require", NULL, NULL, NULL },
 	{ "prefix", FORM_LIST, "prefix", NULL, NULL, NULL },
+	{ "known", FORM_SOME, "known", NULL, NULL, NULL },
+	{ "suspected", FORM_SUSPECTS, "suspected", NULL, NULL, NULL },
 	{ "asked_rate", FORM_NUM, NULL, "ASKED/S", NULL, NULL },
 	{ "echoed_rate", FORM_NUM, NULL, "ECHOED/S", NULL, NULL },
 	{ "echoes_rate", FORM_NUM, NULL, "ECHOES/S", NULL, NULL },
@@ -273,6 +276,9 @@ static void keep_maps(struct host_bpf *skel, int old)
 	prog_keep_map(old, skel->maps.host_sk);
 	prog_keep_map(old, skel->maps.host_rx);
 	prog_keep_map(old, skel->maps.host_links);
+	prog_keep_map(old, skel->maps.host_peers);
+	prog_keep_map(old, skel->maps.host_answers);
+	prog_keep_map(old, skel->maps.host_listeners);
 }
 
 static int load(int cgroup, int old, const struct hpccpp_host_cfg *cfg,
@@ -689,19 +695,38 @@ static int host_key(int argc, char **argv)
 	return ret;
 }
 
-static int host_delete(int argc, char **argv)
+/* Opens, under the lock, the agent of the cgroup that the arguments name. */
+static int open_named(int argc, char **argv, const char **path, int *fd, int *prog)
 {
-	const char *path = NULL;
 	struct argument args[] = {
-		{ ARG("cgroup", arg_text, &path), .bare = true },
+		{ ARG("cgroup", arg_text, path), .bare = true },
 	};
+
+	*path = NULL;
+	return parse_arguments(args, ARRAY_SIZE(args), argc, argv) ?: lock_hosts() ?:
+	       open_host(path, fd, prog);
+}
+
+static int host_flush(int argc, char **argv)
+{
+	const char *path;
 	int fd, prog, ret;
 
-	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
-	if (!ret)
-		ret = lock_hosts();
-	if (!ret)
-		ret = open_host(&path, &fd, &prog);
+	ret = open_named(argc, argv, &path, &fd, &prog);
+	if (ret)
+		return ret;
+	ret = flush_peers(prog);
+	close(prog);
+	close(fd);
+	return ret;
+}
+
+static int host_delete(int argc, char **argv)
+{
+	const char *path;
+	int fd, prog, ret;
+
+	ret = open_named(argc, argv, &path, &fd, &prog);
 	if (ret)
 		return ret;
 	if (bpf_prog_detach2(prog, fd, BPF_CGROUP_SOCK_OPS))
@@ -754,7 +779,7 @@ static int add_row(int prog, struct json_object *rows)
 	if (ret)
 		return ret;
 	row = host_row(&cfg, &keys);
-	ret = put_prefixes(row, "prefix", prog, "host_prefix");
+	ret = put_prefixes(row, "prefix", prog, "host_prefix") ?: put_peers(row, prog);
 	put_words(row, prog);
 	put_counts(row, "stats", names, stats, HPCCPP_HS_MAX);
 	json_object_array_add(rows, row);
@@ -879,6 +904,7 @@ int host_main(int argc, char **argv)
 		{ "replace", host_replace },
 		{ "change", host_change },
 		{ "delete", host_delete },
+		{ "flush", host_flush },
 		{ "key", host_key },
 		{ "show", host_show },
 		{ "list", host_show },

@@ -143,6 +143,10 @@ struct bpf_map;
 int write_prefixes(const struct bpf_map *map,
 		   const struct hpccpp_prefix *prefixes, unsigned int n);
 
+/* peers.c: peers and paths that a host agent remembers */
+int put_peers(struct json_object *row, int prog);
+int flush_peers(int prog);
+
 /* device.c: what all that is attached to devices takes */
 /* Into a namespace by name, path or PID; stays where it is without one. */
 int netns_enter(const char *name);
@@ -193,7 +197,9 @@ enum field_form {
 	FORM_EVERY,		/* packets, in text "rtt" for 0 */
 	FORM_TXQ,		/* in text beside others alone, under mq */
 	FORM_ADDRESS,		/* with the next field, the port */
+	FORM_SOME,		/* number, in text when it is not 0 */
 	FORM_LIST,		/* array of strings */
+	FORM_SUSPECTS,		/* array of objects by put_peers(), in text a line each */
 	FORM_ALARM,		/* text, empty for none; to Prometheus whether there is some */
 	FORM_COUNTS,		/* object of counters, in text with -s, those that count */
 	FORM_CNP_FLOWS,		/* array of rows by cnp_flow_fields, a line each */

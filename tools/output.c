@@ -183,6 +183,19 @@ static void print_list(const char *word, struct json_object *list)
 		printf(" %s %s", word, json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
+static void print_suspects(const char *word, struct json_object *list)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *peer = json_object_array_get_idx(list, i);
+
+		printf("\n    %s %s left %ss", word,
+		       json_object_get_string(get(peer, "address")),
+		       json_object_get_string(get(peer, "left")));
+	}
+}
+
 static void print_text(const struct field *fields, struct json_object *row);
 
 static void print_below(const struct field *fields, struct json_object *rows)
@@ -212,10 +225,15 @@ static void print_text(const struct field *fields, struct json_object *row)
 				print_counts(v);
 			continue;
 		}
-		if (f->form == FORM_ALARM && !json_object_get_string_len(v))
+		if ((f->form == FORM_ALARM && !json_object_get_string_len(v)) ||
+		    (f->form == FORM_SOME && !json_object_get_uint64(v)))
 			continue;
 		if (f->form == FORM_LIST) {
 			print_list(word, v);
+			continue;
+		}
+		if (f->form == FORM_SUSPECTS) {
+			print_suspects(word, v);
 			continue;
 		}
 		if (f->form == FORM_CNP_FLOWS) {

@@ -193,6 +193,7 @@ refused <<END
 255 host add $CGROUP fallback hpccpp,cub | fallback*reno*but hpccpp
 2 host key $CGROUP key-file $key | no host agent
 2 host del $CGROUP | no host agent
+2 host flush $CGROUP | no host agent
 # Fast CNPs
 255 cnp add accept ::1 | "dev" is missing
 255 cnp add ha | "accept" is missing

@@ -113,6 +113,7 @@ port show | port show @ @ + help
 host add | host add @ @ + help
 host key | host key @ @ + help
 host delete | host delete @ @ + help
+host flush | host flush @ @ + help
 host show | host show @ @ + help
 flow show | flow show @ @ + help
 cnp add | cnp add @ @ + help

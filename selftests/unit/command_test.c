@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit tests of the parts of the command that need no kernel: arguments, prefixes and output;
+ * Unit tests of the parts of the command that need no kernel: arguments, prefixes, peers, output;
  * command_netlink.c tests qdiscs and filters. The files of tools/ are linked unchanged.
  */
 #include <errno.h>
 #include <unistd.h>
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -30,6 +31,41 @@ int bpf_map_get_next_key(int fd, const void *key, void *next)
 	if (i == n_prefixes)
 		return -1;
 	memcpy(next, &prefixes[i], sizeof(prefixes[i]));
+	return 0;
+}
+
+static struct {
+	struct in6_addr addr;
+	struct hpccpp_peer peer;
+} peer;
+static __u32 n_peers;
+static int batch_errno;		/* ENOENT: the end of the map */
+static time_t uptime;
+
+int bpf_map_lookup_batch(int fd, void *from, void *end, void *keys, void *values, __u32 *n,
+			 const struct bpf_map_batch_opts *opts)
+{
+	assert_null(from);
+	assert_int_equal(*n, HPCCPP_PEERS);
+	memcpy(keys, &peer.addr, sizeof(peer.addr));
+	memcpy(values, &peer.peer, sizeof(peer.peer));
+	*n = n_peers;
+	errno = batch_errno;
+	return batch_errno ? -batch_errno : 0;
+}
+
+int bpf_map_lookup_and_delete_batch(int fd, void *from, void *end, void *keys, void *values,
+				    __u32 *n, const struct bpf_map_batch_opts *opts)
+{
+	int ret = bpf_map_lookup_batch(fd, from, end, keys, values, n, opts);
+
+	n_peers = 0;
+	return ret;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	*t = (struct timespec){ uptime, 999999999 };
 	return 0;
 }
 
@@ -391,6 +427,65 @@ TEST(addresses_match_prefixes)
 		assert_int_equal(in_prefix(&to.prefix[row->prefix], row->address), row->in);
 }
 
+/* --- Peers ------------------------------------------------------------------------- */
+
+/* The agent's second is the uptime + 1. */
+TEST(peers_are_known_or_suspected)
+{
+	static const struct {
+		const char *addr;
+		time_t uptime;
+		struct hpccpp_peer peer;
+		const char *known, *suspected;
+	} rows[] = {
+		{ "::ffff:10.0.0.2", 9999, { .until = 10057 }, "0",
+		  "[{\"address\":\"10.0.0.2\",\"left\":57}]" },
+		{ "fd00::2", 0, { .until = 3841, .times = 6 }, "0",
+		  "[{\"address\":\"fd00::2\",\"left\":3840}]" },
+		{ "fd00::2", 9999, { .until = 10001 }, "0",
+		  "[{\"address\":\"fd00::2\",\"left\":1}]" },
+		{ "fd00::2", 9999, { .until = 10000 }, "0", "[]" },
+		{ "fd00::2", 9999, { .until = 9000, .times = 1 }, "0", "[]" },
+		{ "fd00::2", 9999, { .seen = 10000 }, "1", "[]" },
+		{ "fd00::2", 9999, { .seen = 6401 }, "1", "[]" },
+		{ "fd00::2", 9999, { .seen = 6400 }, "0", "[]" },
+		{ "fd00::2", 0, { .seen = 1 }, "1", "[]" },
+	};
+
+	for_each_row(r, rows) {
+		struct json_object *row = json_object_new_object();
+
+		assert_int_equal(inet_pton(AF_INET6, r->addr, &peer.addr), 1);
+		peer.peer = r->peer;
+		uptime = r->uptime;
+		n_peers = 1;
+		batch_errno = ENOENT;
+		assert_int_equal(put_peers(row, 99), EXIT_DONE);
+		assert_entries(row, { "known", r->known }, { "suspected", r->suspected });
+		assert_int_equal(flush_peers(99), EXIT_DONE);
+		assert_int_equal(put_peers(row, 99), EXIT_DONE);
+		assert_entries(row, { "known", "0" }, { "suspected", "[]" });
+		json_object_put(row);
+	}
+}
+
+/* An agent of an older version has no such map: it is shown without, and cannot be flushed. */
+TEST(peers_may_be_missing)
+{
+	struct json_object *row = json_object_new_object();
+
+	assert_int_equal(put_peers(row, -1), EXIT_DONE);
+	assert_int_equal(flush_peers(-1), EXIT_SYSTEM);
+	batch_errno = EPERM;
+	capture();
+	assert_int_equal(put_peers(row, 99), EXIT_SYSTEM);
+	assert_int_equal(flush_peers(99), EXIT_SYSTEM);
+	release();
+	assert_like(err, "*cannot read *\"host_peers\"*cannot empty *\"host_peers\"*");
+	assert_entries(row, { "known", "none" }, { "suspected", "none" });
+	json_object_put(row);
+}
+
 /* --- Output ------------------------------------------------------------------------ */
 
 static const struct field fields[] = {
@@ -401,6 +496,8 @@ static const struct field fields[] = {
 	{ "rate", FORM_RATE, "rate", "RATE", "x_rate_bytes_per_second", "Rate." },
 	{ "given", FORM_FLAG, "given", NULL, NULL, NULL },
 	{ "list", FORM_LIST, "item", NULL, NULL, NULL },
+	{ "known", FORM_SOME, "known", NULL, NULL, NULL },
+	{ "suspected", FORM_SUSPECTS, "suspected", NULL, NULL, NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "x_ratio", "Load." },
 	{ "T", FORM_TIME, "T", NULL, "x_seconds", "Time." },
 	{ "qlen", FORM_BYTES, "qlen", NULL, "x_bytes", "Queue." },
@@ -471,6 +568,10 @@ TEST(text_has_names_and_units)
 		  "d0 from [fd00::1]:80 item a item b\n" },
 		{ "queue pairs, a line each", "{'flows':[{'dst':'fd00::2','rate':1000}]}",
 		  "\n    fd00::2 rate 1Kbit\n" },
+		{ "no peers", "{'dev':'d0','known':0,'suspected':[]}", "d0\n" },
+		{ "peers, those that are suspected on a line each",
+		  "{'known':3,'suspected':[{'address':'::1','left':57},{'address':'::2','left':1}]}",
+		  "known 3\n    suspected ::1 left 57s\n    suspected ::2 left 1s\n" },
 		{ "an interval of a round trip", "{'every':0}", "every rtt\n" },
 		{ "an interval in packets", "{'every':7}", "every 7\n" },
 		{ "the only queue has no number", "{'txq':0,'mq':false}", "\n" },
