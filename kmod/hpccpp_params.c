@@ -50,8 +50,8 @@ u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 	if (!T) {
 		T = tcp_min_rtt(tp);
 		/*
-		 * TCP takes the RTT of a retransmitted handshake from timestamps, in ms: wait
-		 * for that of data.
+		 * TCP takes the RTT of a retransmitted handshake from timestamps, in ms. Skip it
+		 * until data is delivered: the filter keeps it only if it is shorter then.
 		 */
 		if (T == ~0U || (tp->total_retrans && tp->delivered <= 1))
 			return 0;

@@ -11,7 +11,7 @@
 
 #define PEERS	"host_peers"
 
-static struct in6_addr addrs[HPCCPP_PEERS];
+static struct hpccpp_peer_key keys[HPCCPP_PEERS];
 static struct hpccpp_peer peers[HPCCPP_PEERS];
 
 /* Reads all entries in one call, as agents may displace the one that a next key would follow. */
@@ -22,9 +22,9 @@ static int read_peers(int map, bool flush, __u32 *n)
 
 	*n = HPCCPP_PEERS;
 	if (flush)
-		err = bpf_map_lookup_and_delete_batch(map, NULL, &end, addrs, peers, n, NULL);
+		err = bpf_map_lookup_and_delete_batch(map, NULL, &end, keys, peers, n, NULL);
 	else
-		err = bpf_map_lookup_batch(map, NULL, &end, addrs, peers, n, NULL);
+		err = bpf_map_lookup_batch(map, NULL, &end, keys, peers, n, NULL);
 	/* the kernel reports the end of the map like this */
 	if (!err || errno == ENOENT)
 		return EXIT_DONE;
@@ -32,8 +32,9 @@ static int read_peers(int map, bool flush, __u32 *n)
 			   flush ? "empty" : "read");
 }
 
-static struct json_object *suspect(const struct in6_addr *addr, __u32 left)
+static struct json_object *suspect(const struct hpccpp_peer_key *key, __u32 left)
 {
+	const struct in6_addr *addr = (const struct in6_addr *)key->addr;
 	bool v4 = IN6_IS_ADDR_V4MAPPED(addr);
 	struct json_object *row = json_object_new_object();
 	char text[INET6_ADDRSTRLEN];
@@ -61,7 +62,7 @@ int put_peers(struct json_object *row, int prog)
 	suspected = json_object_new_array();
 	for (i = 0; i < n; i++) {
 		if (peers[i].until > now)
-			json_object_array_add(suspected, suspect(&addrs[i], peers[i].until - now));
+			json_object_array_add(suspected, suspect(&keys[i], peers[i].until - now));
 		known += peers[i].seen && now - peers[i].seen < HPCCPP_PEER_SEEN;
 	}
 	put_num(row, "known", known);

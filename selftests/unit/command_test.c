@@ -47,7 +47,8 @@ int bpf_map_lookup_batch(int fd, void *from, void *end, void *keys, void *values
 {
 	assert_null(from);
 	assert_int_equal(*n, HPCCPP_PEERS);
-	memcpy(keys, &peer.addr, sizeof(peer.addr));
+	memcpy((char *)keys + offsetof(struct hpccpp_peer_key, addr), &peer.addr,
+	       sizeof(peer.addr));
 	memcpy(values, &peer.peer, sizeof(peer.peer));
 	*n = n_peers;
 	errno = batch_errno;

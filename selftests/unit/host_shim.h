@@ -16,11 +16,13 @@ static bool no_flow_memory, no_rx_memory;	/* no state can be added */
 static struct {
 	void *map;
 	bool used;
-	__u64 key[3], value[2];
+	__u64 key[4], value[2];
 	__u32 key_len, value_len;
 } hashes[] = {
-	{ &host_peers, .key_len = 16, .value_len = sizeof(struct hpccpp_peer) },
-	{ &host_answers, .key_len = sizeof(struct answer), .value_len = 1 },
+	{ &host_peers, .key_len = sizeof(struct hpccpp_peer_key),
+	  .value_len = sizeof(struct hpccpp_peer) },
+	{ &host_answers, .key_len = sizeof(struct answer_key),
+	  .value_len = sizeof(struct answer) },
 	{ &host_listeners, .key_len = sizeof(struct listening), .value_len = 1 },
 };
 

@@ -19,7 +19,7 @@ static const struct row syn_rows[] = {
 	{ "without a key, the SYN-ACK for a SYN that requests a tag carries an echo without one",
 	  "syn<collect:a+tag syn-ack>echo" },
 	{ "a SYN-ACK carries the bound of a SYN whose ports are below their thresholds",
-	  "syn<collect:u syn-ack word4==51 syn<collect:0 syn-ack word4==0" },
+	  "syn<collect:u syn-ack word4==51 remote_port=1 syn<collect:0 syn-ack word4==0" },
 	{ "a SYN-ACK brings feedback, the third ACK echoes its collect; no fallback runs",
 	  "connect syn connected<found:0x1c961428 feedback==s mail.gen==1 ECHOES==1 COLLECTED==1;"
 	  "ack>echo:a ack>none bind data>collect cc==hpccpp STOOD_IN==0" },
@@ -39,8 +39,9 @@ static const struct row syn_rows[] = {
 	{ "a SYN-ACK carries no option if the SYN carries no collect",
 	  "syn<echo syn-ack>none" },
 	{ "a SYN-ACK requests telemetry from listed peers only",
-	  "ask=NEVER syn<collect syn-ack>echo ask=AUTO unlisted syn<collect syn-ack>echo;"
-	  "listed syn<collect syn-ack>collect" },
+	  "ask=NEVER syn<collect syn-ack>echo;"
+	  "remote_port=1 ask=AUTO unlisted syn<collect syn-ack>echo;"
+	  "remote_port=2 listed syn<collect syn-ack>collect" },
 
 	/* --- Fallback */
 	{ "a client runs the fallback until an echo has a record",
@@ -92,8 +93,8 @@ TEST(syn_ack_carries_an_incast)
 	__u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		script("flows=%u syn<collect syn-ack word4==%#x", hpccpp_N_encode(cases[i].N),
-		       cases[i].bits << 30 | 0x1c961428);
+		script("remote_port=%u flows=%u syn<collect syn-ack word4==%#x", i,
+		       hpccpp_N_encode(cases[i].N), cases[i].bits << 30 | 0x1c961428);
 }
 
 /* The word of a SYN-ACK becomes the record that the SYN had. */

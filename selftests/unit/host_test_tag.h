@@ -16,7 +16,8 @@ static const struct row tag_rows[] = {
 	{ "a tag has precedence over a second record",
 	  "keys:1 <collect:ab+tag ack>tag stored==20 word1==0x27143c ECHO_SHORT==1 TAG_ROOM==0" },
 	{ "a SYN-ACK has a tag, or a collect if the SYN requests no tag",
-	  "keys:1 syn<collect:a+tag syn-ack>tag syn<collect syn-ack>collect" },
+	  "keys:1 syn<collect:a+tag syn-ack>tag remote_port=1 syn<collect;"
+	  "syn-ack>collect" },
 	{ "a tag is requested until data has brought one, and again after an echo without one",
 	  "keys:1 connect syn>collect stored==20 " NEXT_TAG(4) "snd_una=snd_una+1;"
 	  "snd_nxt=snd_nxt+1 connected<tag:a TAG_OK==1 bind ack stored==20 " NEXT_TAG(4)

@@ -62,7 +62,8 @@
  *	    | gave up: does not ask  |
  *	    '------------------------'
  *
- * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer. The segments of
+ * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer, and a doubted one
+ * with the next such loss if no data has ever had an echo: see host_peers.h. The segments of
  * a flow that gave up need no calls of this program.
  *
  * What is lost is sent again without a question.
@@ -338,18 +339,14 @@ static __always_inline void on_connect(struct bpf_sock_ops *skops)
 	f->stands_in = stands_in;
 	f->wanted = 1;
 	call_write(skops, f);
-	if (!(skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_STATE_CB_FLAG)) {
-		f->own_state = 1;
-		set_flags(skops, BPF_SOCK_OPS_STATE_CB_FLAG);
-	}
 }
 
-/* A connection that had no answer to its SYN, or a reset, has ended: by the option, maybe. */
+/* A connection has ended before the SYN-ACK, perhaps because of the option of its SYN. */
 static __always_inline void on_state(struct bpf_sock_ops *skops)
 {
 	struct flow *f = find(skops, false);
 
-	if (f && f->own_state && f->syn_sent && skops->args[0] == BPF_TCP_SYN_SENT &&
+	if (f && f->syn_asked && skops->args[0] == BPF_TCP_SYN_SENT &&
 	    skops->args[1] == BPF_TCP_CLOSE)
 		suspect_path(skops, false);
 }
@@ -373,8 +370,6 @@ on_active_established(struct bpf_sock_ops *skops)
 	struct hpccpp_host_cfg *cfg = configuration();
 	struct flow *f = find(skops, false);
 
-	if (f && f->own_state)
-		clear_flags(skops, BPF_SOCK_OPS_STATE_CB_FLAG);
 	/* a server's request gives state to a connection under another congestion control */
 	parse(skops, f);
 	f = find(skops, false);
@@ -388,7 +383,7 @@ on_active_established(struct bpf_sock_ops *skops)
 		f->third = 1;
 		/* the peer forgets that we want tags if only its listener saw the SYN */
 		f->peer_signs = 0;
-		if (f->syn_sent > 1 && !f->proven) {
+		if (f->syn_asked && f->syn_sent > 1 && !f->proven) {
 			suspect_path(skops, false);
 			f->wanted = peer_wanted(skops, cfg);
 		}
@@ -412,12 +407,12 @@ on_passive_established(struct bpf_sock_ops *skops)
 	struct hpccpp_host_cfg *cfg = configuration();
 	struct bpf_sock *sk = POINTER(skops, sk);
 	struct flow *f = find(skops, false);
-	struct answer a = answer_to(skops);
-	__u8 *sent = bpf_map_lookup_elem(&host_answers, &a);
-	bool sent_again = sent && *sent == 2;
+	struct answer_key key = answer_to(skops);
+	struct answer *sent = find_answer(&key);
+	bool sent_again = sent && sent->again;
 
 	if (sent)
-		bpf_map_delete_elem(&host_answers, &a);
+		bpf_map_delete_elem(&host_answers, &key);
 	parse(skops, f);
 	f = find(skops, false);
 	/* the peer has no agent: its segments need no calls */

@@ -3,20 +3,27 @@
  * The memory of peers and paths of the host agent. A firewall on the way may drop segments with
  * an experimental option, or answer them with a reset: the first flow under hpccpp loses a
  * timeout or its connection, and the following flows to this address carry no option for a
- * while. An address whose agent has been seen is not suspected for a lost SYN.
+ * while.
  */
 #ifndef HPCCPP_HOST_PEERS_H
 #define HPCCPP_HOST_PEERS_H
 
 #include "host_flow.h"
 
-/* A SYN-ACK that requests telemetry of a client whose SYN did not */
-struct answer {
-	__u32 addr[4];		/* the client's; IPv4 as ::ffff:a.b.c.d */
-	__u32 port;
+#define HPCCPP_ANSWER_AGE	64	/* s for which TCP retransmits a SYN-ACK, at most */
+
+/* A SYN-ACK with an option */
+struct answer_key {
+	struct hpccpp_peer_key client;
+	__u32 port, local_port;
 };
 
-/* A listener under hpccpp */
+struct answer {
+	__u32 at;		/* first sent then, s */
+	__u32 again;		/* sent again, without the option */
+};
+
+/* A listener under hpccpp. The last listen() on a port of a namespace decides. */
 struct listening {
 	__u64 netns;		/* cookie */
 	__u32 port;
@@ -27,15 +34,15 @@ struct listening {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, HPCCPP_PEERS);
-	__type(key, __u32[4]);
+	__type(key, struct hpccpp_peer_key);
 	__type(value, struct hpccpp_peer);
 } host_peers SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, HPCCPP_PEERS);
-	__type(key, struct answer);
-	__type(value, __u8);	/* 1: sent with the option; 2: sent again without */
+	__type(key, struct answer_key);
+	__type(value, struct answer);
 } host_answers SEC(".maps");
 
 struct {
@@ -70,18 +77,19 @@ static __always_inline void peer_address(struct bpf_sock_ops *skops, __u32 *a)
 	}
 }
 
-static __always_inline struct hpccpp_peer *find_peer(struct bpf_sock_ops *skops)
+static __always_inline struct hpccpp_peer_key peer_key(struct bpf_sock_ops *skops)
 {
-	__u32 addr[4];
+	struct hpccpp_peer_key key = { .netns = bpf_get_netns_cookie(skops) };
 
-	peer_address(skops, addr);
-	return bpf_map_lookup_elem(&host_peers, addr);
+	peer_address(skops, key.addr);
+	return key;
 }
 
 /* The path to this peer has lost, or may have lost, a segment because of the option. */
 static __always_inline bool path_suspected(struct bpf_sock_ops *skops)
 {
-	const struct hpccpp_peer *p = find_peer(skops);
+	struct hpccpp_peer_key key = peer_key(skops);
+	const struct hpccpp_peer *p = bpf_map_lookup_elem(&host_peers, &key);
 
 	return p && p->until > seconds();
 }
@@ -89,33 +97,51 @@ static __always_inline bool path_suspected(struct bpf_sock_ops *skops)
 /* The peer has sent an option. */
 static __always_inline void peer_seen(struct bpf_sock_ops *skops)
 {
+	struct hpccpp_peer_key key = peer_key(skops);
 	struct hpccpp_peer new = { .seen = seconds() };
-	__u32 addr[4];
 
-	peer_address(skops, addr);
-	bpf_map_update_elem(&host_peers, addr, &new, BPF_ANY);
+	bpf_map_update_elem(&host_peers, &key, &new, BPF_ANY);
 }
 
 /*
- * Suspects the path: for a minute at first, twice as long each time, for 64 minutes at most. Not
- * if the peer's agent has been seen within an hour, as other segments are lost, too; unless it
- * is certain that the option is the cause.
+ * Suspects the path: for a minute at first, twice as long each time, for 64 minutes at most. Does
+ * nothing if the peer's agent was seen within an hour, unless "certain" is set: other segments
+ * are lost, too.
  */
 static __always_inline void suspect_path(struct bpf_sock_ops *skops, bool certain)
 {
+	struct hpccpp_peer_key key = peer_key(skops);
 	struct hpccpp_peer *p, new = {};
-	__u32 addr[4], now = seconds();
+	__u32 now = seconds();
 
-	peer_address(skops, addr);
-	p = bpf_map_lookup_elem(&host_peers, addr);
-	if (p) {
-		if (!certain && p->seen && now - p->seen < HPCCPP_PEER_SEEN)
+	p = bpf_map_lookup_elem(&host_peers, &key);
+	if (p && !certain && p->seen && now - p->seen < HPCCPP_PEER_SEEN)
+		return;
+	if (p && p->until) {
+		/* a connection that began at the same time */
+		if (p->until > now)
 			return;
 		new.times = p->times < 6 ? p->times + 1 : 6;
 	}
 	new.until = now + (HPCCPP_PEER_SUSPECT << new.times);
-	bpf_map_update_elem(&host_peers, addr, &new, BPF_ANY);
+	bpf_map_update_elem(&host_peers, &key, &new, BPF_ANY);
 	count(HPCCPP_HS_SUSPECTED);
+}
+
+static __always_inline struct answer_key answer_to(struct bpf_sock_ops *skops)
+{
+	return (struct answer_key) {
+		.client = peer_key(skops),
+		.port = skops->remote_port, .local_port = skops->local_port,
+	};
+}
+
+/* The SYN-ACK of this connection that had the option, if it may be sent again */
+static __always_inline struct answer *find_answer(const struct answer_key *key)
+{
+	struct answer *sent = bpf_map_lookup_elem(&host_answers, key);
+
+	return sent && seconds() - sent->at < HPCCPP_ANSWER_AGE ? sent : NULL;
 }
 
 static __always_inline struct listening listener_of(struct bpf_sock_ops *skops)

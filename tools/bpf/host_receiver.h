@@ -94,44 +94,31 @@ static __always_inline bool may_ask_back(struct bpf_sock_ops *skops, bool tag)
 	       cfg && peer_wanted(skops, cfg);
 }
 
-static __always_inline struct answer answer_to(struct bpf_sock_ops *skops)
-{
-	struct answer a = { .port = skops->remote_port };
-
-	peer_address(skops, a.addr);
-	return a;
-}
-
 /*
- * A listener under hpccpp requests telemetry of clients under other congestion controls, too,
- * once for each connection: a second SYN-ACK may be due to the option of the first.
+ * A listener under hpccpp also requests telemetry of clients under other congestion controls.
+ * A second SYN-ACK of the connection has no option: the first may be lost because of it.
  */
-static __always_inline void plan_unasked(struct bpf_sock_ops *skops)
-{
-	struct listening l = listener_of(skops);
-	struct answer a = answer_to(skops);
-	__u8 first = 1, *sent = bpf_map_lookup_elem(&host_answers, &a);
-
-	if (sent)
-		*sent = 2;
-	else if (bpf_map_lookup_elem(&host_listeners, &l) && may_ask_back(skops, false) &&
-		 !bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0))
-		bpf_map_update_elem(&host_answers, &a, &first, BPF_ANY);
-}
-
 static __always_inline void plan_syn_ack(struct bpf_sock_ops *skops)
 {
+	struct answer_key key = answer_to(skops);
+	struct listening l = listener_of(skops);
+	struct answer *sent = find_answer(&key), new = { .at = seconds() };
+	bool asked, tag;
 	struct opt o = {};
-	bool tag;
 
-	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN)) {
-		plan_unasked(skops);
+	if (sent) {
+		sent->again = 1;
 		return;
 	}
-	tag = syn_wants_tag(skops);
-	if (!may_ask_back(skops, tag) ||
-	    bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0))
-		reserve(skops, 1, tags && tag);
+	asked = load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN);
+	if (!asked && !bpf_map_lookup_elem(&host_listeners, &l))
+		return;
+	tag = asked && syn_wants_tag(skops);
+	if ((!may_ask_back(skops, tag) || bpf_reserve_hdr_opt(skops, HPCCPP_SYNACK_LEN, 0)) &&
+	    (!asked || !reserve(skops, 1, tags && tag)))
+		return;
+	if (skops->args[0] != BPF_WRITE_HDR_TCP_SYNACK_COOKIE)
+		bpf_map_update_elem(&host_answers, &key, &new, BPF_ANY);
 }
 
 /* Writes the SYN-ACK's collect, if there was room for it. */
@@ -154,12 +141,17 @@ static __always_inline bool ask_back(struct bpf_sock_ops *skops, const struct op
 
 static __always_inline void write_syn_ack(struct bpf_sock_ops *skops)
 {
+	struct answer_key key = answer_to(skops);
+	struct answer *sent;
 	struct opt o = {};
 	bool tag;
 
 	if (!load(skops, &o, HPCCPP_EXID_COLLECT, BPF_LOAD_HDR_OPT_TCP_SYN)) {
+		/* another program may have reserved the room */
+		sent = find_answer(&key);
 		__builtin_memset(&o, 0, sizeof(o));
-		ask_back(skops, &o);
+		if (sent && !sent->again)
+			ask_back(skops, &o);
 		return;
 	}
 	most_loaded(&o);

@@ -363,6 +363,7 @@ static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
 					  struct flow *f)
 {
 	__u32 packets = skops->packets_out, lost = skops->lost_out;
+	bool proven = f->proven;
 
 	if (!packets || lost != packets)
 		return;
@@ -372,12 +373,16 @@ static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
 		f->tries = 0;
 		f->round = 0;
 	}
-	/* no data with the option has ever had an answer */
-	if (!f->heard && !f->doubted) {
+	/*
+	 * No data with the option has ever had an answer. A peer that has answered in the
+	 * handshake gets a second try: congestion may have lost the flight.
+	 */
+	if (!f->heard && f->asked_end && (f->doubted || !proven)) {
 		suspect_path(skops, true);
 		f->tries = HPCCPP_TRIES + 1;	/* counted here */
 		give_up(skops, f);
 	}
+	f->asked_end = 0;
 	f->heard = 0;
 	f->doubted = 1;
 }
@@ -475,14 +480,9 @@ static __always_inline bool request_due(struct bpf_sock_ops *skops,
 static __always_inline void leave_alone(struct bpf_sock_ops *skops, const struct flow *f)
 {
 	struct bpf_sock *sk = POINTER(skops, sk);
-	int flags = 0;
 
 	if (f->own_flag)
-		flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
-	if (f->own_state)
-		flags |= BPF_SOCK_OPS_STATE_CB_FLAG;
-	if (flags)
-		clear_flags(skops, flags);
+		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 	if (sk)
 		bpf_sk_storage_delete(&host_sk, sk);
 }
@@ -503,8 +503,11 @@ static __always_inline void plan_syn(struct bpf_sock_ops *skops, struct flow *f,
 	}
 	if (f->wanted && !f->syn_sent) {
 		fits = reserve(skops, 1, true);
-		if (fits || !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_HDR, 0))
+		if (fits || !bpf_reserve_hdr_opt(skops, HPCCPP_OPT_HDR, 0)) {
 			f->plan = PLAN_COLLECT | fits;
+			f->syn_asked = 1;
+			set_flags(skops, BPF_SOCK_OPS_STATE_CB_FLAG);
+		}
 	}
 	if (f->syn_sent < 2)
 		f->syn_sent++;

@@ -50,7 +50,7 @@ struct flow {
 	__u8 rx_knows_link : 1;	/* host_rx has a record of a link */
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
-	__u8 own_state : 1;	/* we set the STATE flag of this connection */
+	__u8 syn_asked : 1;	/* the first SYN carried the option */
 	__u8 stands_in : 1;	/* the fallback has the place of hpccpp */
 };
 

@@ -296,10 +296,15 @@ struct hpccpp_host_keys {
 	__u32 require;		/* ignore echoes whose tag is not right */
 };
 
-/* Map "host_peers", an LRU hash by the address in 16 bytes. Times are s of CLOCK_MONOTONIC. */
+/* Map "host_peers", an LRU hash. Times are s of CLOCK_MONOTONIC. */
 #define HPCCPP_PEERS		4096
 #define HPCCPP_PEER_SEEN	3600	/* s for which a peer's agent is known */
 #define HPCCPP_PEER_SUSPECT	60	/* s for which a path is suspected at first */
+struct hpccpp_peer_key {
+	__u64 netns;		/* cookie of the host's namespace */
+	__u32 addr[4];		/* the peer's address, IPv4 as ::ffff:a.b.c.d */
+};
+
 struct hpccpp_peer {
 	__u32 seen;		/* its agent was seen then; 0: never */
 	__u32 until;		/* until then flows to it carry no option; 0: they do */

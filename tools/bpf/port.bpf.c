@@ -522,6 +522,7 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 	struct hpccpp_link old;
 	struct epoch epoch = {};
 	bool newer;
+	__u32 U;
 	long u;
 
 	if (virt)
@@ -552,14 +553,16 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 		begun = count_begun(p, now);
 	bpf_spin_unlock(&p->lock);
 
-	/* Without the lock: of two CPUs that average at one moment, one may lose its sample. */
+	/* Without the lock: of two CPUs that average at one moment, one replaces the other's U. */
 	u = newer ? hpccpp_link_u(&old, &cur, p->cfg.base_rtt) : -HPCCPP_G_NOT_NEW;
+	U = *(volatile __u32 *)&p->U;
 	if (u >= 0)
-		p->U = hpccpp_ewma(p->U, u, (cur.ts - old.ts) & HPCCPP_MASK24, p->cfg.base_rtt);
+		U = hpccpp_ewma(U, u, (cur.ts - old.ts) & HPCCPP_MASK24, p->cfg.base_rtt);
 	else if (u == -HPCCPP_G_STALE || u == -HPCCPP_G_WRAP)
-		p->U = 0;	/* nothing passed for a long time */
-	r->U = p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) < HPCCPP_U_MAX ?
-	       p->U >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT) : HPCCPP_U_MAX;
+		U = 0;	/* nothing passed for a long time */
+	*(volatile __u32 *)&p->U = U;
+	U >>= HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT;
+	r->U = U < HPCCPP_U_MAX ? U : HPCCPP_U_MAX;
 	if (syn)
 		N = begun / HPCCPP_BEGUN_NS(p);
 
