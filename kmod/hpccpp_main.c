@@ -276,9 +276,10 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 
 /*
  * The flow's first record, or the first after silence: where W and W_c start. Returns true if
- * the flow is new: in its first flight, without loss. It starts at line rate, min(B) T, or with
- * less by the load in the record, hpccpp_first_W(). One that comes from a fallback or another
- * congestion control starts with its cwnd. hpccpp_start() may lower either.
+ * the flow is new: its first flight is not delivered yet, and nothing was lost. It starts at
+ * line rate, min(B) T, or with less by the load in the record, hpccpp_first_W(). One that comes
+ * from a fallback or another congestion control starts with its cwnd. hpccpp_start() may lower
+ * either.
  */
 static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -287,7 +288,7 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	u32 w_init = hpccpp_w_init(f);
 	u64 queue_us;
 	/* a queue beyond what a record can say leaves T, and this, unknown */
-	bool new = !f->updates && tp->data_segs_out <= hpccpp_first_flight(sk) &&
+	bool new = !f->updates && tp->delivered <= hpccpp_first_flight(sk) &&
 		   tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
 		   hpccpp_longest_queue(rec, n, &queue_us) != HPCCPP_QLEN_MAX;
 

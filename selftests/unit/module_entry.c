@@ -92,7 +92,8 @@ TEST(flows_are_new_in_their_first_flight)
 		bool is_new;
 	} rows[] = {
 		{ "first flight", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0, true },
-		{ "a packet more", 0, 10, NULL, 11, TCP_INFINITE_SSTHRESH, 0 },
+		{ "its last packet", 9, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0, true },
+		{ "a packet more", 10, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0 },
 		{ "a loss", 0, 10, NULL, 10, 100, 0 },
 		{ "a queue of the largest code", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH,
 		  HPCCPP_QLEN_MAX << HPCCPP_QLEN_SHIFT },
@@ -105,6 +106,7 @@ TEST(flows_are_new_in_their_first_flight)
 		print_message("# %s\n", row->shows);
 		restart();
 		w.tp.data_segs_out = row->sent;
+		w.tp.delivered = row->sent;
 		w.tp.snd_cwnd = row->cwnd;
 		w.sk->sk_dst = row->route;
 		begin(-1);
