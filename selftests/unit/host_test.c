@@ -30,13 +30,15 @@ static const struct row request_rows[] = {
 	  "connect syn connected< data>collect ack>none" },
 
 	/* --- Connections under another congestion control, and paths that drop the option */
-	{ "a client under another congestion control has no state and no calls",
-	  "cc=cubic connect syn>none connected< flags==0 has_flow==0 ack>none data>none" },
+	{ "a client under another congestion control has no state, and no calls for what it sends",
+	  "cc=cubic connect syn>none connected< calls==0 parses==1 has_flow==0 ack>none;"
+	  "data>none" },
 	{ "it gets both if the SYN-ACK has a request, and echoes that",
 	  "cc=cubic connect syn>none connected<found:0 has_flow==1 flags==CALLS ack>echo data>none;"
 	  "<collect ack>echo" },
-	{ "a server under another congestion control has no state and no calls",
-	  "cc=cubic listen syn< syn-ack>none accepted< flags==0 has_flow==0 ack>none" },
+	{ "a server under another congestion control has no state until a request arrives",
+	  "cc=cubic listen syn< syn-ack>none accepted< calls==0 parses==1 has_flow==0;"
+	  "ack>none <collect has_flow==1 ack>echo" },
 	{ "it gets both if the third ACK has a request",
 	  "cc=cubic listen syn< syn-ack>none accepted<collect has_flow==1 flags==CALLS ack>echo" },
 	{ "a server under hpccpp requests telemetry from clients that do not, once a connection",

@@ -373,12 +373,13 @@ on_active_established(struct bpf_sock_ops *skops)
 	/* a server's request gives state to a connection under another congestion control */
 	parse(skops, f);
 	f = find(skops, false);
+	/* the peer may select hpccpp later; segments without an unknown option bring no call */
+	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	if (!cfg || (!(f && (f->proven || f->stands_in)) && !is_governed(skops, false, cfg))) {
 		if (f)
 			leave_alone(skops, f);
 		return NULL;
 	}
-	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	if (f) {
 		f->third = 1;
 		/* the peer forgets that we want tags if only its listener saw the SYN */
@@ -415,6 +416,7 @@ on_passive_established(struct bpf_sock_ops *skops)
 		bpf_map_delete_elem(&host_answers, &key);
 	parse(skops, f);
 	f = find(skops, false);
+	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	/* the peer has no agent: its segments need no calls */
 	if (f && f->listener_flag && !f->proven)
 		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
@@ -425,7 +427,6 @@ on_passive_established(struct bpf_sock_ops *skops)
 	}
 	if (!f)
 		f = find(skops, true);
-	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	if (f) {
 		if (sent_again && !f->proven)
 			suspect_path(skops, false);
