@@ -60,6 +60,19 @@ forget()
 	done
 }
 
+# timeouts: retransmission timeouts and tail loss probes of h1 up to now
+timeouts() { echo $(($(snmp "$h1" TcpExtTCPTimeouts) + $(snmp "$h1" TcpExtTCPLossProbes))); }
+
+# Twenty requests of one segment under hpccpp, each after the answer to the one before
+requests='
+import socket, sys
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"hpccpp")
+s.connect((sys.argv[1], 7000))
+for i in range(20):
+    s.sendall(b"x" * 100)
+    s.recv(100)'
+
 load_hpccpp
 topo_line 1 1
 echo TAP version 13
@@ -84,6 +97,20 @@ for family in 4 6; do
 	prompt
 done
 
+# The firewall lets the handshake pass, with which the peer shows its agent.
+forward_rules "tcp flags & syn == 0 tcp option 253 exists drop"
+forget
+ports_on
+start_server "$r" 7000 socat tcp-listen:7000,fork,reuseaddr exec:cat >/dev/null
+limit=1
+for n in first second third; do
+	before=$(timeouts)
+	in_ns "$h1" python3 -c "$requests" "${addr4[r]}"
+	assert_le "drop but SYNs: the $n under hpccpp: timeouts" $(($(timeouts) - before)) "$limit"
+	limit=0
+done
+assert_eq "paths suspected" "$(host_stat "$h1" suspected)" 1
+
 if forward_rules "tcp option 253 exists reject with tcp reset" 2>"$tmp/nft"; then
 	forget
 	connection "reset: a cubic connection" cubic cubic
@@ -100,7 +127,6 @@ fi
 
 forward_rules
 forget
-ports_on
 port_on "$s1" h1 rate "$RATE"
 connection "a cubic client of a server under hpccpp" cubic hpccpp
 prompt

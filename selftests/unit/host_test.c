@@ -54,16 +54,23 @@ static const struct row request_rows[] = {
 	  "connect 2*( syn ) connected< now=now+61000000000 other connect syn>collect syn connected<;"
 	  "SUSPECTED==2 now=now+61000000000 other connect syn>none;"
 	  "now=now+60000000000 other connect syn>collect" },
-	{ "a lost SYN to a peer whose agent is known suspects no path",
-	  "open <echo other connect syn>collect connected<found:0 ack other connect syn>collect;"
-	  "syn>none connected< ack>collect SUSPECTED==0" },
+	{ "a lost SYN to a peer that has echoed data suspects no path",
+	  "open data>collect <echo other connect syn>collect syn>none connected<;"
+	  "ack>collect SUSPECTED==0" },
 	{ "a connection that ends before the SYN-ACK suspects the path",
 	  "connect syn>collect closed SUSPECTED==1 other connect syn>none" },
 	{ "if all data with the option is lost, requests end at once, and the path is suspected",
 	  "connect syn connected< bind 10*( data>collect ) lost again>none data>none calls==0;"
 	  "GAVE_UP==1 SUSPECTED==1 other connect syn>none" },
-	{ "a peer that has answered in the handshake gets a second try",
-	  "open <echo 10*( data>collect ) lost again>none SUSPECTED==0 acked;"
+	{ "if the handshake had an answer, and data with the option is lost, the path is suspected",
+	  "open <echo 10*( data>collect ) lost again>none data>none GAVE_UP==1 SUSPECTED==1" },
+	{ "if the data that requested is acked without an echo after a retransmission, so it is",
+	  "open <echo data>collect total_retrans=1 acked data>none GAVE_UP==1 SUSPECTED==1" },
+	{ "after a retransmission before the request, or an echo, the path is not suspected",
+	  "total_retrans=1 open <echo data>collect acked data>collect <echo total_retrans=2;"
+	  "acked data>collect SUSPECTED==0" },
+	{ "a path that has let data pass gets a second try, also of another connection",
+	  "open data>collect <echo other open <echo data>collect lost again>none SUSPECTED==0 acked;"
 	  "data>collect lost again>none data>none GAVE_UP==1 SUSPECTED==1" },
 	{ "a retransmitted SYN-ACK has no option, whatever the SYN has",
 	  "listen syn<collect syn-ack>collect syn< syn-ack>none syn-ack>none" },

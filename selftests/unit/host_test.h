@@ -332,7 +332,7 @@ static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	CONFIG(ask), CONFIG(every), CONFIG(records), VARIABLE("require", the_keys.require),
 	SKOPS(remote_port), VARIABLE("flags", skops.bpf_sock_ops_cb_flags),
 	SKOPS(snd_una), SKOPS(snd_nxt), SKOPS(snd_cwnd), SKOPS(mss_cache), SKOPS(packets_out),
-	SKOPS(lost_out), SKOPS(sacked_out), SKOPS(data_segs_out),
+	SKOPS(lost_out), SKOPS(sacked_out), SKOPS(data_segs_out), SKOPS(total_retrans),
 	FLOW(round), FLOW(asked_end), FLOW(requested_seq), FLOW(tries), FLOW(proven),
 	FLOW(doubted), FLOW(plan), FLOW(listener_flag), FLOW(want[0]),
 	FLOW(mail.gen), FLOW(mail.key), FLOW(mail.unread), FLOW(mail.window), FLOW(mail.rx),

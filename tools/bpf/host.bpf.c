@@ -62,9 +62,9 @@
  *	    | gave up: does not ask  |
  *	    '------------------------'
  *
- * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer, and a doubted one
- * with the next such loss if no data has ever had an echo: see host_peers.h. The segments of
- * a flow that gave up need no calls of this program.
+ * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer, and any flow
+ * with the loss of data that has asked before the first echo: doubt_loss(), host_peers.h. The
+ * segments of a flow that gave up need no calls of this program.
  *
  * What is lost is sent again without a question.
  *
@@ -355,8 +355,6 @@ static __always_inline void on_state(struct bpf_sock_ops *skops)
 static __always_inline void settle(struct bpf_sock_ops *skops, struct flow *f,
 				   struct hpccpp_host_cfg *cfg)
 {
-	if (f->proven)
-		peer_seen(skops);
 	if (!f->mail.gen)
 		stand_in(skops, f, cfg);
 	else if (f->stands_in)

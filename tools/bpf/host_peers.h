@@ -94,7 +94,7 @@ static __always_inline bool path_suspected(struct bpf_sock_ops *skops)
 	return p && p->until > seconds();
 }
 
-/* The peer has sent an option. */
+/* The peer has echoed data: the path lets the option pass. */
 static __always_inline void peer_seen(struct bpf_sock_ops *skops)
 {
 	struct hpccpp_peer_key key = peer_key(skops);
@@ -104,11 +104,11 @@ static __always_inline void peer_seen(struct bpf_sock_ops *skops)
 }
 
 /*
- * Suspects the path: for a minute at first, twice as long each time, for 64 minutes at most. Does
- * nothing if the peer's agent was seen within an hour, unless "certain" is set: other segments
- * are lost, too.
+ * Suspects the path: for a minute at first, twice as long each time, for 64 minutes at most.
+ * Returns false if the path has let data with the option pass within an hour, unless "certain"
+ * is set: congestion has lost the segment.
  */
-static __always_inline void suspect_path(struct bpf_sock_ops *skops, bool certain)
+static __always_inline bool suspect_path(struct bpf_sock_ops *skops, bool certain)
 {
 	struct hpccpp_peer_key key = peer_key(skops);
 	struct hpccpp_peer *p, new = {};
@@ -116,16 +116,17 @@ static __always_inline void suspect_path(struct bpf_sock_ops *skops, bool certai
 
 	p = bpf_map_lookup_elem(&host_peers, &key);
 	if (p && !certain && p->seen && now - p->seen < HPCCPP_PEER_SEEN)
-		return;
+		return false;
 	if (p && p->until) {
 		/* a connection that began at the same time */
 		if (p->until > now)
-			return;
+			return true;
 		new.times = p->times < 6 ? p->times + 1 : 6;
 	}
 	new.until = now + (HPCCPP_PEER_SUSPECT << new.times);
 	bpf_map_update_elem(&host_peers, &key, &new, BPF_ANY);
 	count(HPCCPP_HS_SUSPECTED);
+	return true;
 }
 
 static __always_inline struct answer_key answer_to(struct bpf_sock_ops *skops)

@@ -107,7 +107,7 @@ static __always_inline void resume_calls(struct bpf_sock_ops *skops,
 }
 
 /* An echo or a window arrived: the peer has an agent. */
-static __always_inline void peer_answered(struct flow *f)
+static __always_inline void peer_answered(struct bpf_sock_ops *skops, struct flow *f)
 {
 	f->proven = 1;
 	f->doubted = 0;
@@ -116,6 +116,8 @@ static __always_inline void peer_answered(struct flow *f)
 	f->round = 0;
 	f->no_burst = 0;
 	/* of data: the first flight is still to find what begins with it */
+	if (f->asked_end && !f->heard)
+		peer_seen(skops);
 	if (f->asked_end && f->heard < HPCCPP_NEW)
 		f->heard++;
 	/* the module would have read on each ACK */
@@ -170,7 +172,7 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 				      int n)
 {
 	count(HPCCPP_HS_ECHOES);
-	peer_answered(f);
+	peer_answered(skops, f);
 	f->paused = 0;
 	call_write(skops, f);
 	if (f->want[0])
@@ -205,14 +207,15 @@ static __always_inline void take_found(struct bpf_sock_ops *skops,
 }
 
 /* Keep a window for the module. */
-static __always_inline void take_window(struct flow *f, __u32 word)
+static __always_inline void take_window(struct bpf_sock_ops *skops, struct flow *f,
+					__u32 word)
 {
 	/* no window can answer a request that was not written yet */
 	bool current = f->requests && HPCCPP_WINDOW_SERIAL(word) ==
 				      HPCCPP_WINDOW_SERIAL(f->want[0]);
 
 	count(HPCCPP_HS_WINDOWS);
-	peer_answered(f);
+	peer_answered(skops, f);
 	/* write it again until the receiver computes by this request */
 	if (current)
 		f->granted = 1;
@@ -317,7 +320,7 @@ static __always_inline bool asked_is_acked(struct bpf_sock_ops *skops,
 /*
  * This data has to ask: the first of a flight in any case, as it may be a probe; and all
  * until there is an echo, so that a path which drops the option loses all that is in
- * flight: doubt_timeout().
+ * flight: doubt_loss().
  */
 static __always_inline bool data_due(struct bpf_sock_ops *skops,
 				     const struct flow *f,
@@ -356,16 +359,17 @@ static __always_inline bool may_pause_calls(struct bpf_sock_ops *skops,
 }
 
 /*
- * All that is in flight is lost: there was a timeout, and the option may be its cause.
- * Begin anew to ask until an echo comes.
+ * All that is in flight is lost, or all that has asked before the first answer: the option may
+ * be the cause. Begin anew to ask until an echo comes. Data with the option that has had no
+ * answer suspects the path, and the requests end.
  */
-static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
-					  struct flow *f)
+static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *f)
 {
 	__u32 packets = skops->packets_out, lost = skops->lost_out;
-	bool proven = f->proven;
+	bool unheard = f->asked_end && !f->heard;
 
-	if (!packets || lost != packets)
+	if ((!packets || lost != packets) &&
+	    !(unheard && asked_is_acked(skops, f) && skops->total_retrans != f->retrans))
 		return;
 	if (f->proven) {
 		f->proven = 0;
@@ -373,12 +377,7 @@ static __always_inline void doubt_timeout(struct bpf_sock_ops *skops,
 		f->tries = 0;
 		f->round = 0;
 	}
-	/*
-	 * No data with the option has ever had an answer. A peer that has answered in the
-	 * handshake gets a second try: congestion may have lost the flight.
-	 */
-	if (!f->heard && f->asked_end && (f->doubted || !proven)) {
-		suspect_path(skops, true);
+	if (unheard && suspect_path(skops, f->doubted)) {
 		f->tries = HPCCPP_TRIES + 1;	/* counted here */
 		give_up(skops, f);
 	}
@@ -462,7 +461,6 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 /* Telemetry has come. */
 static __always_inline void come_back(struct bpf_sock_ops *skops, struct flow *f)
 {
-	peer_seen(skops);
 	if (restore(skops, f))
 		count(HPCCPP_HS_CAME_BACK);
 }
@@ -544,7 +542,7 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 	int n;
 
 	f->echo_turn = 0;
-	doubt_timeout(skops, f);
+	doubt_loss(skops, f);
 	if (request_due(skops, f) &&
 	    !bpf_reserve_hdr_opt(skops, HPCCPP_REQUEST_LEN, 0)) {
 		f->requested_seq = skops->snd_nxt;
@@ -598,6 +596,7 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 			return;
 		}
 		f->asked_end = f->ask_end;
+		f->retrans = skops->total_retrans;
 		f->segs = 0;
 	}
 	if (!f->mail.gen)

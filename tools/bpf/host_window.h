@@ -169,7 +169,7 @@ static __always_inline void parse_window(struct bpf_sock_ops *skops,
 	if (len == HPCCPP_WINDOW_LEN && !asks &&
 	    hpccpp_num_decode(HPCCPP_WINDOW_NUM(word))) {
 		if (ours && wants_windows(f))
-			take_window(f, word);
+			take_window(skops, f, word);
 		else
 			refuse_window(f);
 	} else if (len == HPCCPP_REQUEST_LEN && asks) {
