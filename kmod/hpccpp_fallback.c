@@ -201,10 +201,25 @@ static bool hpccpp_is_off(struct hpccpp_flow *f, bool slower, u32 rtt)
 }
 
 /*
+ * Returns true if the peer's window has shrunk by more than half of the bytes acknowledged in
+ * this round trip: its application pauses, and Linux delays ACKs by up to 40 ms then. If the
+ * application is only slow, the end of the window moves on with the flow.
+ */
+static bool hpccpp_peer_pauses(const struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 mark = tp->snd_una + 2 * tp->snd_wnd;
+	bool shrinks = before(mark, f->wnd_mark);
+
+	f->wnd_mark = mark;
+	return shrinks;
+}
+
+/*
  * Once a round trip. Links that we hear of explain how it went if they are loaded, and
  * how long it took as far as their queues last, queue_us. What they do not explain, while
  * W is as large as T allows and too small to load them, is looked into. Not where T is
- * given. Sets f->queue, too.
+ * given, nor while the peer's application pauses. Sets f->queue, too.
  */
 void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		    u64 queue_us)
@@ -214,12 +229,13 @@ void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 	bool was_at_most = f->at_most;
 	u32 T = f->T, slack = max(T * 3 / 16, HPCCPP_OFF_DELAY);
 	u32 path = rtt - min_t(u64, rtt, queue_us);
+	bool pauses = hpccpp_peer_pauses(sk, f);
 
 	f->rtt_sum = 0;
 	f->rtt_n = 0;
 	f->at_most = at_most;
 	f->filled |= loaded;
-	if (!rtt || READ_ONCE(f->net->base_rtt_us)) {
+	if (!rtt || pauses || READ_ONCE(f->net->base_rtt_us)) {
 		hpccpp_end_look(sk, f);
 		return;
 	}

@@ -40,6 +40,7 @@ struct hpccpp_flow {
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
 	__u32 rtt_n;		/* ACKs that had one */
+	__u32 wnd_mark;		/* snd_una + 2 snd_wnd at the last round trip's end, bytes */
 	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
 	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
 	__u32 ceiling;		/* W at most: Reno's window, bytes; 0: none */

@@ -292,7 +292,7 @@ struct tcp_sock {
 	struct inet_connection_sock icsk;
 	u16 tcp_header_len;
 	u32 mss_cache;
-	u32 snd_una, snd_nxt, snd_cwnd, snd_cwnd_clamp, snd_ssthresh;
+	u32 snd_una, snd_nxt, snd_wnd, snd_cwnd, snd_cwnd_clamp, snd_ssthresh;
 	u32 packets_out, sacked_out, lost_out, retrans_out;
 	u32 delivered, lost, total_retrans, segs_in, segs_out, data_segs_out;
 	u32 srtt_us;		/* << 3 */

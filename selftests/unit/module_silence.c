@@ -334,6 +334,27 @@ TEST(what_stays_is_latency)
 	assert_int_equal(counter("fallback"), 0);
 }
 
+/* Linux delays ACKs by up to 40 ms while the application does not read. */
+TEST(receiver_that_pauses_is_no_latency)
+{
+	u32 end;
+
+	w.tp.snd_wnd = 100000000;
+	begin_at_most();
+	end = w.tp.snd_una + w.tp.snd_wnd;
+	for (int i = 0; i < 50; i++) {
+		w.tp.snd_wnd = end - (w.tp.snd_una + w.tp.packets_out * MSS) * 2 / 3;
+		rounds(1, 40000, .5, 0);
+	}
+	assert_int_equal(flow()->looking, 0);
+	assert_int_equal(flow()->T, T_BASE);
+	assert_true(steered());
+	/* it reads slowly */
+	rounds(2, T_BASE, .5, 0);
+	look(200, 210, 190, 200);
+	assert_int_equal(flow()->T, 200);
+}
+
 /* Half of what T did not explain, and a microsecond, three times: it is a queue. */
 TEST(what_goes_is_a_queue)
 {
