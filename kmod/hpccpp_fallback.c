@@ -215,6 +215,34 @@ static bool hpccpp_peer_pauses(const struct sock *sk, struct hpccpp_flow *f)
 	return shrinks;
 }
 
+/* Bytes/s on the wire that the flow has delivered lately */
+static u64 hpccpp_delivery_rate(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tp->rate_interval_us)
+		return 0;
+	return div_u64((u64)tp->rate_delivered * f->wire_len * USEC_PER_SEC,
+		       tp->rate_interval_us);
+}
+
+/*
+ * The packets of a flow may alternate among parallel links (bonds, packet spraying). It
+ * delivers more than min(B) then, by a sixteenth and more, while each of these links reports
+ * room. W_max grows by an eighth of what one link takes in each such round trip, until a link
+ * is loaded.
+ */
+static void hpccpp_spread(struct sock *sk, struct hpccpp_flow *f)
+{
+	u32 most = f->spread ? f->p.eta : f->p.eta / 4 * 3;
+
+	if (f->s.U >= most || f->spread == HPCCPP_SPREAD_MAX ||
+	    hpccpp_delivery_rate(sk, f) <= f->min_B / 16 * 17)
+		return;
+	f->spread++;
+	hpccpp_set_params(sk, f);
+}
+
 /*
  * Once a round trip. Links that we hear of explain how it went if they are loaded, and
  * how long it took as far as their queues last, queue_us. What they do not explain, while
@@ -246,6 +274,8 @@ void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		return;
 	}
 	if (loaded) {
+		if (f->s.W <= hpccpp_w_init(f))
+			f->spread = 0;
 		hpccpp_end_look(sk, f);
 		return;
 	}
@@ -254,10 +284,13 @@ void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		return;
 	}
 	/* of a W that was as large at the begin of the round trip */
-	if (f->ceiling || !at_most || !was_at_most || path <= T + slack)
+	if (f->ceiling || !at_most || !was_at_most || path <= T + slack) {
 		f->off_rounds = 0;
-	else if (hpccpp_is_off(f, true, path))
+		if (!f->ceiling && at_most && was_at_most)
+			hpccpp_spread(sk, f);
+	} else if (hpccpp_is_off(f, true, path)) {
 		hpccpp_begin_look(sk, f);
+	}
 }
 
 /*

@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* By which readers know these fields: the number is another when one moves. */
-#define HPCCPP_FLOW_LAYOUT	(4U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(5U << 16 | sizeof(struct hpccpp_flow))
 
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {
@@ -65,7 +65,8 @@ struct hpccpp_flow {
 	      prior_starting:1,	/* before the last decrease, for undo */
 	      probing:1;	/* its first packets after idling are a probe */
 	__u8  looking;		/* round trips with half the window, to look why */
-	__u8  loaded;		/* U >= eta since round_seq */
+	__u8  loaded:1;		/* U >= eta since round_seq */
+	__u8  spread;		/* W_max is larger by this many eighths: parallel links */
 	__u8  rx;		/* the agent has receivers compute W */
 };
 

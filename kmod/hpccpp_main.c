@@ -44,7 +44,8 @@
  * arithmetic are in hpccpp_algo.h
  *  1. T is the flow's: minimum RTT, four packets, latency	hpccpp_base_rtt()
  *  2. cwnd is W in packets and one more, at least two	hpccpp_set_cwnd()
- *  3. W may exceed min(B) * T by 1/8			hpccpp_get_params()
+ *  3. W may exceed min(B) * T by 1/8, and			hpccpp_get_params()
+ *     by more where packets alternate among links		hpccpp_spread()
  *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
  *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
  *  6. Not all flows begin at line rate			hpccpp_enter()

@@ -149,7 +149,7 @@ void hpccpp_get_params(const struct sock *sk,
 	/* a decrease is not to be made good before it has had its effect */
 	p->share = READ_ONCE(hn->share) && !f->in_md;
 	/* T may be a little small, as the SYN that measured it is shorter than a packet */
-	p->W_max = min(w_init + w_init / 8, HPCCPP_W_LIMIT);
+	p->W_max = min_t(u64, w_init + w_init / 8 + (u64)w_init * f->spread / 8, HPCCPP_W_LIMIT);
 	if (f->looking)
 		p->W_max /= 2;
 	if (f->ceiling)

@@ -297,6 +297,7 @@ struct tcp_sock {
 	u32 delivered, lost, total_retrans, segs_in, segs_out, data_segs_out;
 	u32 srtt_us;		/* << 3 */
 	u32 rtt_min;
+	u32 rate_delivered, rate_interval_us;
 	u64 tcp_clock_cache;
 	struct sk_buff *send_head;
 };

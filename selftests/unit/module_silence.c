@@ -355,6 +355,41 @@ TEST(receiver_that_pauses_is_no_latency)
 	assert_int_equal(flow()->T, 200);
 }
 
+/* The flow delivers this many bytes/s on the wire. */
+static void delivers(u64 rate)
+{
+	w.tp.rate_interval_us = T_BASE;
+	w.tp.rate_delivered = rate * T_BASE / USEC_PER_SEC / WIRE;
+}
+
+/* Packets alternate among links of 10 Gbit/s. */
+TEST(parallel_links_raise_W_max_until_one_is_loaded)
+{
+	begin_at_most();
+	delivers(1406000000);
+	rounds(100, T_BASE, .7, 0);
+	/* eight of them, and an eighth */
+	assert_near(flow()->p.W_max, W_MOST / 9 * 65, 1000);
+	assert_true(steered());
+	rounds(3, T_BASE, .96, 0);
+	assert_near(flow()->p.W_max, W_MOST / 9 * 65, 1000);
+	/* W is what one link may take: it may be one link that is left */
+	rounds(10, T_BASE, 2, 0);
+	assert_int_equal(flow()->p.W_max, W_MOST);
+}
+
+TEST(W_max_stays_while_one_link_may_have_delivered_all)
+{
+	begin_at_most();
+	delivers(1249000000);
+	rounds(10, T_BASE, .5, 0);
+	assert_int_equal(flow()->p.W_max, W_MOST);
+	/* a loaded link: U of three quarters of eta and more */
+	delivers(1406000000);
+	rounds(10, T_BASE, .75, 0);
+	assert_int_equal(flow()->p.W_max, W_MOST);
+}
+
 /* Half of what T did not explain, and a microsecond, three times: it is a queue. */
 TEST(what_goes_is_a_queue)
 {
