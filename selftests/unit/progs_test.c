@@ -114,4 +114,46 @@ TEST(far_from_the_limit)
 	}
 }
 
+/* Marks the instructions from i to the unlock, on all ways there. */
+static void mark_locked(const struct bpf_insn *insn, size_t i, bool *locked)
+{
+	for (; !locked[i]; i++) {
+		__u8 class = BPF_CLASS(insn[i].code), op = BPF_OP(insn[i].code);
+
+		locked[i] = true;
+		if ((class != BPF_JMP && class != BPF_JMP32) ||
+		    (op == BPF_CALL && insn[i].imm != BPF_FUNC_spin_unlock))
+			continue;
+		if (op == BPF_CALL || op == BPF_EXIT)
+			return;
+		if (op != BPF_JA)
+			mark_locked(insn, i + 1, locked);
+		i += insn[i].off;
+	}
+}
+
+/* Interrupts are off under the lock of a port, and each packet takes it. */
+TEST(no_64_bit_division_under_the_lock_of_a_port)
+{
+	struct port_bpf *agent = port_bpf__open();
+	size_t i, n = bpf_program__insn_cnt(agent->progs.hpccpp_port), locks = 0;
+	const struct bpf_insn *insn = bpf_program__insns(agent->progs.hpccpp_port);
+	bool locked[n];
+
+	memset(locked, 0, sizeof(locked));
+	for (i = 0; i < n; i++)
+		if (insn[i].code == (BPF_JMP | BPF_CALL) && insn[i].imm == BPF_FUNC_spin_lock) {
+			mark_locked(insn, i + 1, locked);
+			locks++;
+		}
+	assert_in_range(locks, 1, 10);
+	for (i = 0; i < n; i++) {
+		__u8 class = BPF_CLASS(insn[i].code), op = BPF_OP(insn[i].code);
+
+		if (locked[i] && class == BPF_ALU64 && (op == BPF_DIV || op == BPF_MOD))
+			fail_msg("instruction %zu of %zu divides", i, n);
+	}
+	port_bpf__destroy(agent);
+}
+
 TEST_MAIN("progs", NULL, NULL)
