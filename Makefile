@@ -190,7 +190,7 @@ help:
 	@echo "  TESTS='name...' - ... run these tests only, and all of their cases"
 	@echo '  PLACE=uml   - ... in the kernel of the lab only; PLACE=vm: in a VM only;'
 	@echo '                PLACE=native: in this kernel, which loads the module, instead of a VM'
-	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12; race: 6.1 with KCSAN)'
+	@echo '  KERNEL=6.12 - ... with this series in the VM (6.1, 6.12, 7.3; race: 6.1 with KCSAN)'
 	@echo '  check-all   - run the remaining tests and cases, some also on 6.12: half an hour'
 	@echo '  check-long  - run all tests, repeated often, and in kernels that check themselves'
 	@echo '                (KASAN, lockdep, kmemleak, KCSAN): hours'

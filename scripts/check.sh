@@ -5,8 +5,8 @@
 #	check.sh [--builds] check|all|long [TEST...]
 #
 # A place is where a test runs: "host" is this machine, "uml" the lab's kernel, "uml-debug" the
-# same with KASAN, lockdep and kmemleak, "6.1" and "6.12" are stock kernels in a VM, "race" is
-# 6.1 with KCSAN, and "native" is the kernel of this machine. Lines in the head comment of a test
+# same with KASAN, lockdep and kmemleak, "6.1", "6.12" and "7.3" are stock kernels in a VM, "race"
+# is 6.1 with KCSAN, and "native" is the kernel of this machine. Lines in the head comment of a test
 # set its places:
 #
 #	# check: uml 6.1 main	make check runs it there; "main": only its main cases
@@ -78,8 +78,8 @@ places()
 		:host | native:host)	echo host ;;
 		uml:uml | uml-debug:uml*)	echo "$PLACE" ;;
 		:uml* | native:uml)	echo "$place" ;;
-		native:6*)		echo native ;;
-		:[6r]* | vm:[6r]*)	echo "${KERNEL:-$place}" ;;
+		native:[67]*)		echo native ;;
+		:[67r]* | vm:[67r]*)	echo "${KERNEL:-$place}" ;;
 		esac
 	done | sort -u
 }
@@ -120,7 +120,7 @@ fi
 declare -A in_vm=()
 for run in "${runs[@]}"; do
 	kind=${run#*@}
-	[[ $kind == [6r]* ]] || continue
+	[[ $kind == [67r]* ]] || continue
 	[[ $(directive "$(test_files "${run%@*}")" cpus) != 2 ]] || kind+=-smp
 	in_vm[$kind]=$((${in_vm[$kind]-0} + 1))
 done

@@ -10,7 +10,7 @@ die()  { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 bad()  { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
 
 # The kernel series that are built for and tested.
-series_list="6.1 6.12"
+series_list="6.1 6.12 7.3"
 
 check_series() # or "race", 6.1 that looks for data races: vm/race.sh
 {

@@ -28,7 +28,7 @@ host)		command=(env -u PLACE -u VM_POOL setpriv --pdeathsig TERM timeout -k 60 "
 uml | native)	export PLACE=$place ;;
 uml-debug)	export PLACE=$place
 		unset LONG ;;
-6.*)		[[ -n ${KERNEL-} || $place == 6.1 ]] || unset LONG
+[67].*)		[[ -n ${KERNEL-} || $place == 6.1 ]] || unset LONG
 		export PLACE=vm KERNEL=$place ;;
 race)		export PLACE=vm KERNEL=$place
 		unset LONG ;;
@@ -40,7 +40,7 @@ esac
 # The line names the place, or the one that this place replaces.
 case $place in
 uml*)		lined=uml ;;
-6.* | race | native)	lined=6 ;;
+[67].* | race | native)	lined=6 ;;
 *)		lined=$place ;;
 esac
 unset CASES

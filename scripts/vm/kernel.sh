@@ -16,7 +16,7 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: kernel.sh [--headers|--fetch] 6.1|6.12|race"
+usage="usage: kernel.sh [--headers|--fetch] 6.1|6.12|7.3|race"
 image=1
 fetch=
 case ${1-} in
@@ -77,6 +77,30 @@ extract_vmlinux() # VMLINUZ VMLINUX
 	return 1
 }
 
+# Headers of a newer Debian are made to work here: its gcc may be missing, and its tools
+# need its C library, which goes to DIR/glibc.
+adapt_headers() # DIR SUITE
+{
+	local tool tools
+	sed -i 's/gcc-[0-9]*$/gcc/' "$1/build/.kernelvariables"
+	gcc -fmin-function-alignment=16 -E -x c /dev/null >/dev/null 2>&1 ||
+		sed -i '/CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT\>/d' \
+			"$1"/build/include/{config/auto.conf,generated/autoconf.h}
+	private_apt_init "$tmp/newer" "$2"
+	private_apt apt-get update >&2
+	fetch libc6
+	mapfile -t tools < <(find "$1"/usr/lib/linux-kbuild-* -type f -perm -u+x ! -name '*.elf' \
+		-exec grep -lF -e GLIBC_2.38 {} +)
+	for tool in "${tools[@]}"; do
+		mv "$tool" "$tool.elf"
+		printf '#!/bin/sh\nexec %s --library-path %s %s "$@"\n' \
+			"$1"/glibc/usr/lib64/ld-linux-x86-64.so.2 \
+			"$1"/glibc/usr/lib/x86_64-linux-gnu "$tool.elf" >"$tool"
+		chmod +x "$tool"
+	done
+	mv "$tmp/root" "$1/glibc"
+}
+
 if ! complete; then
 	mkdir -p "$cache"
 	exec 9>"$cache/linux-$series.lock"
@@ -89,6 +113,7 @@ if ! complete; then
 	case $series in
 	6.1)	private_apt_init "$tmp" bookworm bookworm-security ;;
 	6.12)	private_apt_init "$tmp" bookworm-backports ;;
+	7.3)	private_apt_init "$tmp" trixie-backports ;;
 	esac
 	[[ -e $link/image ]] || private_apt apt-get update >&2
 
@@ -115,7 +140,20 @@ if ! complete; then
 		ln -sfn "usr/src/$headers" "$dir/build"
 	fi
 	if [[ -n $image && ! -e $dir/vmlinux.h && ! -e $dir/image ]]; then
-		fetch "linux-image-$release"
+		# In 7.3, the kernel and its modules are in packages of their own.
+		mapfile -t parts < <(for part in base binary modules; do
+			depends_on "linux-image-$release" "linux-$part-.*"
+		done)
+		fetch "linux-image-$release" "${parts[@]}"
+		if [[ -e $tmp/root/usr/lib/modules ]]; then
+			# where earlier packages have them
+			mkdir "$tmp/root/boot"
+			mv "$tmp/root/usr/lib" "$tmp/root/"
+			for part in vmlinuz config; do
+				mv "$tmp/root/lib/modules/$release/$part" \
+					"$tmp/root/boot/$part-$release"
+			done
+		fi
 		mv "$tmp/root" "$dir/image"
 	fi
 	if [[ -n $image && -z $fetch && ! -e $dir/vmlinux.h ]]; then
@@ -131,6 +169,7 @@ if ! complete; then
 		mv "$tmp/image/boot/config-$release" "$dir/config"
 		mv "$tmp/image/lib" "$tmp/vmlinux" "$tmp/vmlinux.h" "$dir/"
 	fi
+	[[ $series != 7.3 || -e $dir/glibc ]] || adapt_headers "$dir" trixie
 	ln -sfn "linux-$release" "$link"
 fi
 echo "$link"

@@ -26,7 +26,7 @@ usage() { [[ $status -eq 2 ]] && says err "$1"; } # PATTERN
 echo TAP version 13
 
 run "$vm" -k 5.4 -- true
-check "an unknown kernel: $status $(<"$tmp/err")" usage "vm.sh: *'5.4' (known: 6.1 6.12 race)"
+check "an unknown kernel: $status $(<"$tmp/err")" usage "vm.sh: *'5.4' (known: 6.1 6.12 7.3 race)"
 run env PLACE=moon "$top/scripts/place.sh" -- true
 check "an unknown place: $status $(<"$tmp/err")" usage "place.sh: *'moon': native, vm, uml or uml-debug"
 
