@@ -14,6 +14,8 @@
 set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
+. "$top/scripts/common.sh"
 
 # unit FILE NAME: the command NAME, ExecStart or ExecStop, of a unit, with our command
 unit() { sed -n "s#^$2=-\\?/usr/sbin/hpccpp#$HPCCPP#p" "$1"; }
@@ -208,8 +210,31 @@ Operation not permitted
 unsigned module loading is restricted
 agent in lockdown"
 done
-refused() { ! dkms build >"$tmp/out" 2>&1 && grep BUILD_EXCLUSIVE "$tmp/out"; }
 series=6.1
 release=5.10.0-30-amd64
-check "5.10: dkms does not try" refused
+dkms build >"$tmp/out" 2>&1
+check "5.10: dkms does not build it, and apt skips it" [ $? -eq 77 ]
+check "... of which it has the reason" grep BUILD_EXCLUSIVE "$tmp/out"
+# What apt runs for a kernel that is installed, by Debian 12's dkms and by a newer one
+newer=$tmp/newer
+mkdir "$newer"
+( private_apt_init "$newer" trixie && private_apt apt-get update && cd "$newer" &&
+	private_apt apt-get download dkms && dpkg-deb -x dkms_*.deb . ) >&2
+for dkms in /usr/sbin/dkms "$newer/usr/sbin/dkms"; do
+	autoinstall() # RELEASE
+	{
+		"$dkms" autoinstall -k "$1/x86_64" --kernelsourcedir "${tree[6.1]}/build" \
+			--dkmstree "$tmp/auto" --sourcetree "$tmp/tcp-hpccpp-dkms/usr/src" \
+			--installtree "$tmp/auto-modules" --no-depmod
+	}
+	rm -rf "$tmp"/auto{,-modules}
+	mkdir -p "$tmp"/auto "$tmp/auto-modules"/{"$release","$(<"${tree[6.1]}/release")"}
+	"$dkms" add "tcp-hpccpp/$version" --dkmstree "$tmp/auto" \
+		--sourcetree "$tmp/tcp-hpccpp-dkms/usr/src" >"$tmp/out"
+	check "dkms $("$dkms" --version | grep -o '[0-9].*') autoinstall: succeeds for 5.10" autoinstall "$release"
+	check "... where it builds nothing" says <(find "$tmp/auto-modules" -name '*.ko*') ""
+	check "... and succeeds for 6.1" autoinstall "$(<"${tree[6.1]}/release")"
+	check "... where it installs the module" says <(find "$tmp/auto-modules" -name '*.ko*') "*/tcp_hpccpp.ko"
+	check "... and still succeeds for 5.10" autoinstall "$release"
+done
 ktap_finish
