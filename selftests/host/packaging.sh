@@ -8,7 +8,7 @@
 #	h1 --- s1 --- r		in the VM
 #
 # check-all: host
-# usual: 90
+# usual: 150
 # set by name in lib.sh or used by eval; functions that check calls
 # shellcheck disable=SC2034,SC2128,SC2154,SC2317
 set -uo pipefail
@@ -66,6 +66,40 @@ if [[ ${1-} == inside ]]; then
 	echo "agent in lockdown"
 	rmdir "$CGROUP"
 	CGROUP=
+	exit
+fi
+
+# In the VM, installs the package that is named, adds agents, and removes it: prints what is left.
+if [[ ${1-} == remove ]]; then
+	set -e
+	left()
+	{
+		echo "$1: $(bpftool prog | grep -c ' name hpccpp_')," \
+			"module: $(grep -c ^tcp_hpccpp /proc/modules)"
+	}
+	dpkg_here() { dpkg --admindir="$tmp/dpkg" --log=/dev/null --force-depends "$@" >&2; }
+	mkdir -p "$tmp"/dpkg/{info,updates}
+	touch "$tmp/dpkg/status"
+	dpkg_here --install "$2"
+	HPCCPP=/usr/sbin/hpccpp
+	load_hpccpp
+	module_loaded=
+	topo_line 1 1
+	host_on "$h1"
+	host_on "$r"
+	ports_on
+	unshare -n bash -c 'ip link add dum0 up type dummy; sleep 1000' &
+	nameless=(nsenter "--net=/proc/$!/ns/net")
+	busywait 10 "${nameless[@]}" tc qdisc replace dev dum0 root fq 2>/dev/null
+	"${nameless[@]}" hpccpp cnp add dum0 rate 1gbit accept fd00::/64
+	mkdir -p "/sys/fs/cgroup/with space"
+	hpccpp host add "/sys/fs/cgroup/with space"
+	left "programs of agents"
+	dpkg_here --install "$2"
+	left "after an upgrade"
+	dpkg_here --remove hpccpp
+	left "after the removal"
+	HPCCPP=:
 	exit
 fi
 
@@ -138,6 +172,14 @@ check "... nothing is enabled or set" says <(find "$root/etc" -type f -o -type l
 check "dpkg --purge hpccpp" dpkg_there --purge hpccpp
 check "... nothing of it is left" says \
 	<(find "$root" -path "$root/var/lib/dpkg" -prune -o -name '*hpccpp*' -print) ""
+# shellcheck disable=SC2097,SC2098 # for the command alone
+PLACE=vm HPCCPP_KO=$top/.build/6.1/kmod/tcp_hpccpp.ko "$top/scripts/vm/vm.sh" -k 6.1 --timeout 600 -- \
+	"$0" remove "$src/.build/deb/hpccpp_${version}"_*.deb >"$tmp/vm" 2>"$tmp/vm.err" ||
+	cat "$tmp/vm.err" >&2
+check "a removal deletes all agents and unloads the module, an upgrade does not" says "$tmp/vm" \
+	"programs of agents: 7, module: 1
+after an upgrade: 7, module: 1
+after the removal: 0, module: 0"
 # What the package's script tells systemd, after what debhelper has put there
 printf '#!/bin/sh\necho "$@"\n' >"$tmp/systemctl"
 chmod +x "$tmp/systemctl"
