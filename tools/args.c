@@ -18,6 +18,7 @@
 #include "hpccpp.h"
 
 const char *subject;
+const char *lockdown_file = "/sys/kernel/security/lockdown";
 
 /* Of a process that the kernel may have refused for that: what it lacks of what agents take */
 static void print_lack(void)
@@ -453,6 +454,31 @@ int arg_time(const struct argument *arg, const char *text)
 				   arg->name, text, alone ? "lacks its unit" : "is wrong");
 	((unsigned int *)arg->to)[arg->n] = v + 0.5;
 	return EXIT_DONE;
+}
+
+bool in_lockdown(void)
+{
+	char modes[64];
+
+	return has_word(read_line(lockdown_file, modes, sizeof(modes)), "[confidentiality]");
+}
+
+int load_error(int err, const char *agent)
+{
+	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
+		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has, and no file of that kind in HPCCPP_BTF",
+				    agent, KERNEL_BTF);
+	if (abs(err) != EPERM && !few_files() && strcmp(agent, "cnp") && in_lockdown())
+		return system_error("cannot load the %s agent: lockdown \"confidentiality\" refuses programs that read kernel memory%s",
+				    agent, strcmp(agent, "port") ? "" :
+				    ", as \"queue qdisc\" does: give \"queue virtual\"");
+	return untyped_load_error(err, agent);
+}
+
+int untyped_load_error(int err, const char *agent)
+{
+	return errno_error(err, "cannot load the %s agent%s", agent,
+			   abs(err) == EPERM || opt.verbose ? "" : " (-v says more)");
 }
 
 /* The first line of a file; empty when there is none. */

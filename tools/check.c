@@ -75,28 +75,33 @@ static void check_agents(struct state *s)
 		const char *check;
 		int (*probe)(void);
 		unsigned int needed;	/* by roles, bits */
-		const char *advice;
+		const char *advice, *locked;	/* in lockdown, or NULL */
 	} probes[] = {
 		{
 			"host agent loads", host_probe,
 			1 << SENDER | 1 << RECEIVER,
-			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_CGROUP_BPF; -v says more"
+			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_CGROUP_BPF; -v says more",
+			NULL
 		}, {
 			"port agent loads", port_probe,
 			1 << SENDER | 1 << SWITCH,
-			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF, CONFIG_NET_CLS_ACT, CONFIG_NET_SCH_INGRESS; -v says more"
+			"be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF, CONFIG_NET_CLS_ACT, CONFIG_NET_SCH_INGRESS; -v says more",
+			"hpccpp port add DEV queue virtual: lockdown \"confidentiality\" refuses programs that read a qdisc's queue"
 		}, {
 			"flow show loads", flow_probe, 0,
-			"be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without"
+			"be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without",
+			"flows cannot be shown: lockdown \"confidentiality\" refuses programs that read kernel memory; the agents work without"
 		},
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		const char *locked = in_lockdown() ? probes[i].locked : NULL;
 		int err = probes[i].probe();
 
-		say(s, !err ? OK : probes[i].needed & 1 << s->role ? MISSING :
-		    NOTE, probes[i].check, probes[i].advice,
+		say(s, err && probes[i].needed & 1 << s->role ? MISSING :
+		    err || (locked && probes[i].needed) ? NOTE : OK,
+		    probes[i].check, locked ?: probes[i].advice,
 		    "%s%s", err ? strerror(abs(err)) : "tried",
 		    err && geteuid() ? " (you are not root)" : "");
 	}

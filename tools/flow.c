@@ -188,7 +188,7 @@ static int flow_load_error(int err)
 	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK))
 		return system_error("cannot load the flow agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has",
 				    KERNEL_BTF);
-	return untyped_load_error(err, "flow");
+	return load_error(err, "flow");
 }
 
 /* The iterator stays loaded until the command ends: monitor asks often. */

@@ -80,6 +80,12 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int errno_error(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Errors of loading an agent that takes the kernel's types, and one that does without. */
+int load_error(int err, const char *agent);
+int untyped_load_error(int err, const char *agent);
+/* True if the kernel refuses programs that read its memory: lockdown "confidentiality" */
+bool in_lockdown(void);
+extern const char *lockdown_file;
 
 /* Command line: one table for each set of words; any unique prefix will do. */
 struct command {
@@ -330,9 +336,6 @@ int prog_set_version(int prog, const char *cgroup);
 bool prog_version(int prog, struct hpccpp_version *about);
 int prog_finish_rows(int prog, const char *key, const char *where, int ret, size_t first,
 		     struct json_object *rows);
-/* Errors of loading an agent that takes the kernel's types, and one that does without. */
-int load_error(int err, const char *agent);
-int untyped_load_error(int err, const char *agent);
 
 /* qdisc.c */
 #define NETLINK_DUMP_SIZE	32768	/* what the kernel fills at most */

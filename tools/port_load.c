@@ -257,13 +257,14 @@ int port_load(struct port_plan *p)
 
 /*
  * In a process and a namespace of its own, on loopback: nothing here is touched
- * and nothing is left.
+ * and nothing is left. In lockdown "confidentiality" it tries a virtual queue.
  */
 int port_probe(void)
 {
 	struct port_plan p = {
 		.dev = "lo", .ifindex = 1, .old = -1,
-		.cfg = { .rate = HPCCPP_RATE_MIN, .queues = 1, .base_rtt = PORT_BASE_RTT },
+		.cfg = { .rate = HPCCPP_RATE_MIN, .queues = 1, .base_rtt = PORT_BASE_RTT,
+			 .queue = in_lockdown() ? HPCCPP_QUEUE_VIRTUAL : HPCCPP_QUEUE_QDISC },
 	};
 	int status;
 	pid_t pid;

@@ -82,20 +82,6 @@ int lock_agents(void)
 	return ret;
 }
 
-int load_error(int err, const char *agent)
-{
-	if (abs(err) != EPERM && access(KERNEL_BTF, R_OK) && !getenv("HPCCPP_BTF"))
-		return system_error("cannot load the %s agent: no %s, which a kernel with CONFIG_DEBUG_INFO_BTF has, and no file of that kind in HPCCPP_BTF",
-				    agent, KERNEL_BTF);
-	return untyped_load_error(err, agent);
-}
-
-int untyped_load_error(int err, const char *agent)
-{
-	return errno_error(err, "cannot load the %s agent%s", agent,
-			   abs(err) == EPERM || opt.verbose ? "" : " (-v says more)");
-}
-
 /* *fd is -1 when the program's name does not begin so, or it is gone. */
 int prog_open(__u32 id, const char *name, int *fd)
 {

@@ -362,6 +362,37 @@ TEST(errors_give_the_cause)
 	uid = 0;
 }
 
+/* Lockdown "confidentiality" is named where it may be the cause, with the way around it. */
+TEST(load_errors_name_lockdown)
+{
+	static const struct { const char *modes, *agent, *said; } rows[] = {
+		{ "none integrity [confidentiality]\n", "port",
+		  "*port agent: lockdown \"confidentiality\" refuses *\"queue virtual\".\n" },
+		{ "none integrity [confidentiality]\n", "flow",
+		  "*flow agent: lockdown \"confidentiality\" refuses *memory.\n" },
+		{ "none [integrity] confidentiality\n", "port",
+		  "*port agent (-v says more): Invalid argument.\n" },
+		{ "", "port", "*port agent (-v says more): Invalid argument.\n" },
+	};
+	char file[] = "/tmp/lockdownXXXXXX";
+	int fd = mkstemp(file);
+
+	assert_true(fd >= 0);
+	lockdown_file = file;
+	setenv("HPCCPP_BTF", file, 1);
+	for_each_row(row, rows) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_true(pwrite(fd, row->modes, strlen(row->modes), 0) >= 0);
+		capture();
+		assert_int_equal(load_error(EINVAL, row->agent), EXIT_SYSTEM);
+		release();
+		assert_like(err, row->said);
+	}
+	unsetenv("HPCCPP_BTF");
+	close(fd);
+	unlink(file);
+}
+
 /* --- Prefixes ---------------------------------------------------------------------- */
 
 TEST(prefixes_are_parsed_and_shown)

@@ -276,7 +276,6 @@ int detach_programs(enum dev_agent agent, const char *dev, int ifindex)
 	return EXIT_DONE;
 }
 
-STUB(int load_error(int err, const char *agent), system_error("cannot load the %s agent", agent))
 STUB(int dev_rows(const char *dev, struct json_object *rows,
 		  int (*add)(const struct qdisc *list, size_t n, int ifindex, const char *dev,
 			     struct json_object *rows)), add(NULL, 0, IFINDEX, "ha", rows))

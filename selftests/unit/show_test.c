@@ -56,7 +56,6 @@ int port_rows(const char *dev, struct json_object *rows)
 STUB(int host_rows(const char *cgroup, struct json_object *rows), EXIT_DONE)
 STUB(int cnp_rows(const char *dev, struct json_object *rows), EXIT_DONE)
 STUB(int netns_enter(const char *name), EXIT_DONE)
-STUB(int untyped_load_error(int err, const char *agent), EXIT_SYSTEM)
 
 /* For check: it runs as root, agents can be loaded, and there are no qdiscs. */
 STUB(uid_t geteuid(void), 0)
@@ -98,6 +97,8 @@ static const struct hpccpp_flow_rec a_flow = {
 };
 
 static const struct hpccpp_flow_rec *only_flow;	/* the only one; NULL: n_flows of them */
+
+int attach_error;
 
 /* The kernel's side of the iterator */
 static void write_flows(int fd)
@@ -474,6 +475,42 @@ TEST(check_names_a_few_peers)
 		assert_null(checked(report, "flows empty"));
 		json_object_put(report);
 	}
+}
+
+/* In lockdown "confidentiality" ports work with a virtual queue, and flows cannot be read. */
+TEST(check_names_lockdown)
+{
+	static const struct { const char *modes, *port; bool flow; } rows[] = {
+		{ "none integrity [confidentiality]", "note", true },
+		{ "none [integrity] confidentiality", "ok", false },
+		{ "", "ok", false },
+	};
+	struct json_object *report, *row;
+	char file[] = "/tmp/lockdownXXXXXX";
+	int fd = mkstemp(file);
+	size_t i;
+
+	assert_true(fd >= 0);
+	lockdown_file = file;
+	opt.output = OUTPUT_JSON;
+	attach_error = -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_true(pwrite(fd, rows[i].modes, strlen(rows[i].modes), 0) >= 0);
+		show(check_main);
+		report = parsed();
+		row = checked(report, "port agent loads");
+		assert_string_equal(string(row, "status"), rows[i].port);
+		if (!strcmp(rows[i].port, "note"))
+			assert_like(string(row, "advice"), "*queue virtual*lockdown*");
+		row = checked(report, "flow show loads");
+		assert_string_equal(string(row, "status"), "note");
+		assert_int_equal(!!strstr(string(row, "advice"), "lockdown"), rows[i].flow);
+		json_object_put(report);
+	}
+	attach_error = 0;
+	close(fd);
+	unlink(file);
 }
 
 /* Advice is a command that can be run as printed, but for values that only an operator knows. */
