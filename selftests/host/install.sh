@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # From sources to an installed module and back: what make, make install and make
-# uninstall leave where, and that modprobe and the sysctl find the module. Works in a copy.
+# uninstall leave where, that modprobe and the sysctl find the module, and that it can be signed
+# as INSTALL.md says. Works in a copy.
 #
 # check-all: host
 # usual: 60
@@ -64,6 +65,39 @@ cp -a "$tmp/dest" "$tmp/installed"
 check "modprobe, rmmod, and autoload by the sysctl" says "$tmp/vm" "by modprobe
 removed
 by sysctl"
+
+# signed FILE COMPRESSION: the commands of INSTALL.md sign that module, which modinfo then finds.
+# Runs them with a /lib/modules of its own, for which /usr/lib becomes writable.
+signed()
+{
+	# shellcheck disable=SC2016 # expanded in the namespace
+	unshare -m bash -ec '
+		mkdir -p "$4/lib"
+		mount -t tmpfs tmpfs "$4/lib"
+		mkdir "$4"/lib/{files,work}
+		mount -t overlay -o "lowerdir=/usr/lib,upperdir=$4/lib/files,workdir=$4/lib/work" \
+			overlay /usr/lib
+		mkdir -p /lib/modules
+		mount -t tmpfs tmpfs /lib/modules
+		modules=/lib/modules/$(uname -r)
+		mkdir -p "$modules/extra"
+		touch "$modules"/modules.{order,builtin,builtin.modinfo}
+		ln -s "$1" "$modules/build"
+		cp "$2" "$modules/extra/"
+		[[ -z $3 ]] || $3 "$modules/extra/tcp_hpccpp.ko"
+		depmod
+		cd "$4"
+		. ./sign
+		modinfo -F signer tcp_hpccpp >signer
+	' - "$tree/build" "$1" "$2" "$tmp" && says "$tmp/signer" "the owner"
+}
+sed -n '/^    module=/,/^    depmod/s/^    //p' "$top/scripts/packaging/INSTALL.md" >"$tmp/sign"
+openssl req -new -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=the owner/" -outform DER \
+	-keyout "$tmp/mok.key" -out "$tmp/mok.pub" 2>"$tmp/out"
+for compression in "" xz "zstd -q --rm"; do
+	check "the commands of INSTALL.md sign a module${compression:+ after ${compression%% *}}" \
+		signed "$tmp/installed/$module" "$compression"
+done
 
 check "make uninstall" "${make[@]}" uninstall "DESTDIR=$tmp/dest"
 files
