@@ -4,6 +4,10 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 PREFIX	?= /usr/local
 SBINDIR	?= $(PREFIX)/sbin
 
+# $(call llvm,TREE): LLVM=1 if clang built the kernel of that tree; not if LLVM is given
+llvm = $(if $(filter undefined,$(origin LLVM)),$(if \
+	$(shell grep -s '^CONFIG_CC_IS_CLANG=y' $(firstword $1)/.config),LLVM=1))
+
 MAKEFLAGS += --no-print-directory
 q := $(if $(V),,@)
 
@@ -16,7 +20,7 @@ all: modules tools
 
 modules modules_install:
 	@test -d $(KDIR) || { echo 'KDIR=$(KDIR): no kernel headers there' >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $@
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $(call llvm,$(KDIR)) $@
 
 tools: .build/native/vmlinux.h
 	$(q)$(MAKE) build-tools out=.build/native vmlinux_h=$<
@@ -146,7 +150,8 @@ build-kmod:
 	$(q)find kmod \( -name '*.[ch]' ! -name '*.mod.c' -o -name Makefile -o -name Kbuild \) \
 		| cpio --quiet -pdm $(out) 2>/dev/null
 	@echo '  MODULE  $(out)/kmod/tcp_hpccpp.ko'
-	$(q)$(MAKE) -C $(kdir) M=$(abspath $(out)/kmod) CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+	$(q)$(MAKE) -C $(kdir) M=$(abspath $(out)/kmod) CONFIG_DEBUG_INFO_BTF_MODULES= \
+		$(call llvm,$(kdir)) modules \
 		$(if $(V),,>$(out)/kmod.log || { cat $(out)/kmod.log; exit 1; })
 
 build-tools:

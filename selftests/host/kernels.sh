@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module's build: with the lab's kernel, the newest, without a warning; and for a kernel that
-# lacks a feature the build names that feature.
+# The module's build: with the lab's kernel, the newest, without a warning; by clang for a kernel
+# that clang built; and for a kernel that lacks a feature the build names that feature.
 #
 # check-all: host
 # usual: 60
@@ -46,6 +46,23 @@ copy_sources "$src"
 lab=$(scripts/lab/kernel.sh)
 check "the module builds for $(<"$lab/release") with gcc W=1 without a warning" \
 	once "$compilers $(realpath "$lab")" kmod -- build -C "$lab/build" ARCH=um W=1
+
+# made_with EXPECTED [VARIABLE=VALUE...]: LLVM as the make of a kernel gets it
+made_with()
+{
+	local line
+	line=$(make -C "$src" KDIR="$tmp/kdir" "${@:2}" modules | grep -x 'LLVM=.*')
+	[[ $line == "LLVM=$1" ]] || { echo "$line"; return 1; }
+}
+mkdir "$tmp/kdir"
+# shellcheck disable=SC2016 # for make
+printf 'modules:\n\t@echo "LLVM=$(LLVM)"\n' >"$tmp/kdir/Makefile"
+echo CONFIG_CC_IS_GCC=y >"$tmp/kdir/.config"
+check "a kernel built by gcc: make does not ask for clang" made_with ""
+echo CONFIG_CC_IS_CLANG=y >"$tmp/kdir/.config"
+check "a kernel built by clang: make passes LLVM=1" made_with 1
+check "... unless LLVM is given" made_with -19 LLVM=-19
+check "... also as nothing" made_with "" LLVM=
 
 # Headers of 6.1 as a tree of links, where files can be replaced.
 headers=$(scripts/vm/kernel.sh --headers 6.1)
