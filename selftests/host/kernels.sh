@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The module's build: with the lab's kernel, the newest, without a warning; by clang for a kernel
-# that clang built; and for a kernel that lacks a feature the build names that feature.
+# that clang built; and for a kernel that lacks a feature, or with flags that the compiler refuses,
+# the build names the cause.
 #
 # check-all: host
 # usual: 60
@@ -77,6 +78,16 @@ sed -i "s#$common#$tmp/common#" "$tree/Makefile"
 ln -s ../common "$tree/common"
 headers_once() { once "$compilers $(realpath "$headers")" kmod -- "$@"; }
 check "the same as links: the module builds" headers_once build -C "$tree"
+refused()
+{
+	local said
+	said=$(! build -C "$tree" KCFLAGS=-fno-such-flag 2>&1) || { echo "it builds"; return 1; }
+	[[ $said == *"tcp_hpccpp: no probe compiles with "*": "*"-fno-such-flag"* ]] || {
+		echo "$said"
+		return 1
+	}
+}
+check "flags that the compiler refuses: the build says so before it concludes from a probe" refused
 check "without CONFIG_CGROUP_BPF: the build says so" \
 	headers_once lacks include/generated/autoconf.h 'CONFIG_CGROUP_BPF ' CONFIG_CGROUP_BPF
 check "without CONFIG_SYSCTL: the build says so" \
