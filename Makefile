@@ -22,12 +22,12 @@ modules modules_install:
 	@test -d $(KDIR) || { echo 'KDIR=$(KDIR): no kernel headers there' >&2; exit 1; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $(call llvm,$(KDIR)) $@
 
-tools: .build/native/vmlinux.h
-	$(q)$(MAKE) build-tools out=.build/native vmlinux_h=$<
+tools:
+	$(q)$(MAKE) build-tools out=.build/native
 
 install: modules_install
 	$(q)$(MAKE) -C tools O=$(CURDIR)/.build/native/tools \
-		VMLINUX_H=$(CURDIR)/.build/native/vmlinux.h PREFIX=$(PREFIX) SBINDIR=$(SBINDIR) $@
+		PREFIX=$(PREFIX) SBINDIR=$(SBINDIR) $@
 	$(if $(DESTDIR),,depmod $(release))
 
 # The module's sources, for DKMS to build it for every kernel that is installed.
@@ -133,17 +133,16 @@ deps-%:
 # One build for each kernel in .build/<kernel>/: the module from a copy of its
 # sources, as the kernel's build writes its products beside them. BTF for a module
 # takes the kernel's vmlinux, which Debian's headers come without.
-build-native: .build/native/vmlinux.h
-	$(q)$(MAKE) build-kmod build-tools out=.build/native kdir=$(KDIR) vmlinux_h=$<
+build-native:
+	$(q)$(MAKE) build-kmod build-tools out=.build/native kdir=$(KDIR)
 
 build-%: build-tools-6.1
 	$(q)tree=$$(scripts/vm/kernel.sh $*) && $(MAKE) build-kmod \
 		out=.build/$* kdir=$$tree/build
 
-# The command is built once, with the types of the oldest kernel, for all.
+# The command is built once for all kernels.
 build-tools-6.1:
-	$(q)tree=$$(scripts/vm/kernel.sh 6.1) && $(MAKE) build-tools \
-		out=.build/6.1 vmlinux_h=$$tree/vmlinux.h
+	$(q)$(MAKE) build-tools out=.build/6.1
 
 build-kmod:
 	$(q)mkdir -p $(out)
@@ -157,17 +156,12 @@ build-kmod:
 build-tools:
 	$(q)mkdir -p $(out)/tools
 	@echo '  TOOLS   $(out)/tools/hpccpp'
-	$(q)$(MAKE) $(if $(V),,-s) -C tools O=$(abspath $(out)/tools) VMLINUX_H=$(abspath $(vmlinux_h))
+	$(q)$(MAKE) $(if $(V),,-s) -C tools O=$(abspath $(out)/tools)
 
 # what the tests and the demo run beside the command
 build-bin:
 	@echo '  TOOLS   .build/bin'
 	$(q)$(MAKE) $(if $(V),,-s) -C selftests O=$(CURDIR)/.build/bin
-
-.build/native/vmlinux.h:
-	$(q)mkdir -p $(@D)
-	$(q)bpftool btf dump file /sys/kernel/btf/vmlinux format c >$@.tmp
-	$(q)mv $@.tmp $@
 
 clean:
 	rm -rf .build

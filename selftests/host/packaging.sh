@@ -121,7 +121,7 @@ find "$src" -maxdepth 1 >"$tmp/before"
 
 # --- Debian ------------------------------------------------------------------
 
-check "make deb" env VMLINUX_H="${tree[6.1]}/vmlinux.h" DEB_BUILD_OPTIONS=noautodbgsym \
+check "make deb" env DEB_BUILD_OPTIONS=noautodbgsym \
 	make -C "$src" deb
 check "... leaves the top as it is" diff "$tmp/before" \
 	<(find "$src" -maxdepth 1 ! -name .build)

@@ -148,13 +148,10 @@ clang_module()
 
 build_tools() # CC
 {
-	local kernel
-	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
 	# eBPF is clang's in both cases: once
 	rm -f "$tmp"/tools/hpccpp
 	find "$tmp" -path "$tmp/tools/*.o" ! -name '*.bpf*' -delete
-	make -C "$src/tools" O="$tmp/tools" CC="$1" CFLAGS="-O2 -g -Werror" \
-		VMLINUX_H="$kernel/vmlinux.h" &&
+	make -C "$src/tools" O="$tmp/tools" CC="$1" CFLAGS="-O2 -g -Werror" &&
 		[[ -x $tmp/tools/hpccpp ]]
 }
 
@@ -162,15 +159,14 @@ build_tools() # CC
 # "module" and "parts".
 build_selftests() # CC
 {
-	local bin=$tmp/bin kernel more=() flags="-O2 -g -Werror"
-	kernel=$("$top/scripts/vm/kernel.sh" 6.1) || return
+	local bin=$tmp/bin more=() flags="-O2 -g -Werror"
 	if [[ $1 == clang ]]; then
 		flags+=" -fsyntax-only -Qunused-arguments -Wmissing-prototypes"
 		more=("$bin/module_test" "$bin/command_test" "$bin/objects_test")
 	fi
 	# as in build_tools()
 	[[ ! -d $bin ]] || find "$bin" -maxdepth 1 -type f ! -name '*.bpf.o' ! -name '*.skel.h' -delete
-	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="$flags" SKELS="$kernel" \
+	make -C "$src/selftests" O="$bin" CC="$1" CFLAGS="$flags" \
 		all "$bin/algo_test" "$bin/cost" "${more[@]}"
 }
 

@@ -7,7 +7,10 @@
  *
  * A trap means that a program called a helper in a way that the kernel does not allow.
  */
-#include "kernel_types.h"
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
 #include "hpccpp_agent.h"
 #include "hpccpp_cnp.h"

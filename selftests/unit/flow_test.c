@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Unit tests of the iterator over TCP sockets: flow.bpf.c, unchanged, reads one socket. */
-#include "kernel_types.h"
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
 #include "test.h"
 #include "hpccpp_agent.h"
@@ -63,7 +66,7 @@ static int reset(void **state)
 	memset(&space, 0x55, sizeof(space));
 	its_scratch = &space;
 	tcp_sock = &tp;
-	*skc = (struct sock_common) { .skc_family = AF_INET, .skc_state = TCP_ESTABLISHED,
+	*skc = (struct sock_common) { .skc_family = AF_INET, .skc_state = BPF_TCP_ESTABLISHED,
 				      .skc_num = 5001, .skc_dport = bpf_htons(80),
 				      .skc_rcv_saddr = 0x01020304, .skc_daddr = 0x05060708 };
 	tp.inet_conn.icsk_ca_ops = &ca;
@@ -105,9 +108,9 @@ TEST(other_sockets_are_not_shown)
 	its_scratch = NULL;
 	assert_int_equal(show(), 0);
 	its_scratch = &space;
-	((struct sock_common *)&tp)->skc_state = TCP_LISTEN;
+	((struct sock_common *)&tp)->skc_state = BPF_TCP_LISTEN;
 	assert_int_equal(show(), 0);
-	((struct sock_common *)&tp)->skc_state = TCP_CLOSE_WAIT;
+	((struct sock_common *)&tp)->skc_state = BPF_TCP_CLOSE_WAIT;
 	assert_int_equal(show(), 1);
 	/* another congestion control, where no agent has replaced hpccpp by it */
 	for (i = 0; i < 6; i++) {
@@ -148,7 +151,7 @@ TEST(state_is_copied)
 		assert_int_equal(shown.guards[i], 20 + i);
 	memset(shown.guards, 0, sizeof(shown.guards));
 	const struct hpccpp_flow_rec want = {
-		.family = AF_INET, .state = TCP_ESTABLISHED, .mode = HPCCPP_INT, .links = 2,
+		.family = AF_INET, .state = BPF_TCP_ESTABLISHED, .mode = HPCCPP_INT, .links = 2,
 		.sport = 5001, .dport = 80, .saddr = { 4, 3, 2, 1 }, .daddr = { 8, 7, 6, 5 },
 		.cwnd = 7, .srtt_us = 123, .layout = HPCCPP_FLOW_LAYOUT, .T = 1, .U = 2, .W = 3,
 		.W_c = 4, .W_f = 5, .inc_stage = 6, .acks = 8, .updates = 9, .fallbacks = 10,
@@ -210,7 +213,7 @@ TEST(fallback_of_the_agent)
 	assert_string_equal(shown.fallback, "cubic");
 	assert_int_equal(shown.mode, 0);
 	assert_int_equal(shown.reason, HPCCPP_R_NOT_ASKED);
-	((struct sock_common *)&tp)->skc_state = TCP_SYN_SENT;
+	((struct sock_common *)&tp)->skc_state = BPF_TCP_SYN_SENT;
 	assert_int_equal(show(), 1);
 	assert_int_equal(shown.reason, HPCCPP_R_NONE);
 }

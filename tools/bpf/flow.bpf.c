@@ -141,7 +141,7 @@ int flow_show(struct bpf_iter__tcp *ctx)
 	if (!skc)
 		return 0;
 	tp = bpf_skc_to_tcp_sock(skc);	/* none in TIME_WAIT, SYN_RECV */
-	if (!tp || skc->skc_state == TCP_LISTEN)
+	if (!tp || skc->skc_state == BPF_TCP_LISTEN)
 		return 0;
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s)
@@ -159,7 +159,7 @@ int flow_show(struct bpf_iter__tcp *ctx)
 	rec->ino = inode_number((struct sock *)tp);
 	if (!is_hpccpp(name)) {
 		__builtin_memcpy(rec->fallback, name, sizeof(name));
-		if (skc->skc_state != TCP_SYN_SENT)
+		if (skc->skc_state != BPF_TCP_SYN_SENT)
 			rec->reason = agent_reason(&s->agent);
 	} else if (!bpf_core_read(&hs, sizeof(hs), &icsk->icsk_ca_priv)) {
 		rec->mode = hs.mode;

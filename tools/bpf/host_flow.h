@@ -6,8 +6,6 @@
 #ifndef HPCCPP_HOST_FLOW_H
 #define HPCCPP_HOST_FLOW_H
 
-/* only types that are the same on every kernel: no relocations, no kernel BTF */
-#define BPF_NO_PRESERVE_ACCESS_INDEX
 #include "vmlinux.h"
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>

@@ -10,11 +10,6 @@
 #include "hpccpp_algo.h"
 #include "hpccpp_tag.h"
 
-#ifdef __VMLINUX_H__		/* which has no macros */
-#define AF_INET		2
-#define AF_INET6	10
-#endif
-
 /*
  * Maps "host_prefix", peers to ask, "port_accept", ports that responses are taken
  * from, and "port_capable", senders: LPM tries. IPv4 as ::ffff:a.b.c.d (96+n)

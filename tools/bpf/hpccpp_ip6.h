@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vmlinux.h, which has no macros, lacks of IPv6, and the length of an extension header
- * and of an option in it. Every walk of the agents goes by these lengths; the walks
- * themselves differ, as the agent of hosts has to be quick on packets without such headers.
+ * IPv6: the length of an extension header and of an option in it. Every walk of the agents goes
+ * by these lengths; the walks themselves differ, as the agent of hosts has to be quick on packets
+ * without such headers.
  * For eBPF, after vmlinux.h.
  */
 #ifndef HPCCPP_IP6_H
 #define HPCCPP_IP6_H
-
-/* IPPROTO_UDP, IPPROTO_TCP and IPPROTO_AH are in an enum there. */
-#define IPPROTO_HOPOPTS	0
-#define IPPROTO_ROUTING	43
-#define IPPROTO_FRAGMENT 44
-#define IPPROTO_NONE	59
-#define IPPROTO_DSTOPTS	60
 
 #define IPV6_TLV_PAD1	0
 #define IPV6_TLV_PADN	1

@@ -6,13 +6,6 @@
 #ifndef HPCCPP_SKB_H
 #define HPCCPP_SKB_H
 
-#define ETH_HLEN	14
-#define ETH_P_IPV6	0x86DD
-#define ETH_P_8021Q	0x8100
-#define ETH_P_8021AD	0x88A8
-#define TC_ACT_UNSPEC	-1	/* go on with the next program */
-#define TC_ACT_SHOT	2
-
 /* Offset of the IP header, behind tags, and the protocol there; 0 for an error. */
 static __always_inline __u32 ip_offset(struct __sk_buff *skb, __u16 *proto)
 {

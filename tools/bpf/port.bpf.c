@@ -31,7 +31,6 @@
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
 
-#define ETH_P_IP	0x0800
 #define IP_OFFSET	0x1fff
 #define IP_MF		0x2000
 #define IP_DF		0x4000

@@ -19,7 +19,6 @@
 
 #define NO_QUEUE	0xffff	/* the kernel's NO_QUEUE_MAPPING */
 #define TC_MAP_MASK	15	/* its TC_BITMASK */
-#define TC_H_ROOT	0xffffffff
 
 #ifdef __bpf__
 
