@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "hpccpp_prefix.h"
+#include "hpccpp_verifier.h"
 #include "host_state.h"
 
 #define TCPHDR_SYN	0x02
@@ -274,28 +275,30 @@ static __always_inline int reserve(struct bpf_sock_ops *skops, int n, bool tag)
 	return 0;
 }
 
-/* Write an option of n records, for which there is room. */
+/* Writes an option, for which there is room. Its length is a constant for the verifier. */
+static __always_inline long store_option(struct bpf_sock_ops *skops, struct opt *o,
+					 __u16 exid, const __u32 len)
+{
+	o->kind = HPCCPP_OPT_KIND;
+	o->len = len;
+	o->exid = bpf_htons(exid);
+	return bpf_store_hdr_opt(skops, o, OPAQUE(len), 0);
+}
+
+/* Writes an option of n records. */
 static __always_inline void store(struct bpf_sock_ops *skops, struct opt *o,
 				  __u16 exid, int n)
 {
-	int err;
+	long err;
 
-	o->kind = HPCCPP_OPT_KIND;
-	o->exid = bpf_htons(exid);
-	/* the verifier wants a constant length */
-	if (n == 3) {
-		o->len = HPCCPP_OPT_LEN(3);
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(3), 0);
-	} else if (n == 2) {
-		o->len = HPCCPP_OPT_LEN(2);
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(2), 0);
-	} else if (n == 1) {
-		o->len = HPCCPP_OPT_LEN(1);
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_LEN(1), 0);
-	} else {
-		o->len = HPCCPP_OPT_HDR;
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_OPT_HDR, 0);
-	}
+	if (n == 3)
+		err = store_option(skops, o, exid, HPCCPP_OPT_LEN(3));
+	else if (n == 2)
+		err = store_option(skops, o, exid, HPCCPP_OPT_LEN(2));
+	else if (n == 1)
+		err = store_option(skops, o, exid, HPCCPP_OPT_LEN(1));
+	else
+		err = store_option(skops, o, exid, HPCCPP_OPT_HDR);
 	if (err)
 		count(HPCCPP_HS_ERROR);
 }

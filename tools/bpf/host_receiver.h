@@ -124,16 +124,12 @@ static __always_inline void plan_syn_ack(struct bpf_sock_ops *skops)
 /* Writes the SYN-ACK's collect, if there was room for it. */
 static __always_inline bool ask_back(struct bpf_sock_ops *skops, const struct opt *syn)
 {
-	struct opt o = {
-		.kind = HPCCPP_OPT_KIND, .len = HPCCPP_SYNACK_LEN,
-		.exid = bpf_htons(HPCCPP_EXID_COLLECT),
-		.rec[0][0] = bpf_htonl(HPCCPP_WANTED),
-	};
+	struct opt o = { .rec[0][0] = bpf_htonl(HPCCPP_WANTED) };
 	struct hpccpp_int r;
 
 	decode_record(&r, syn->rec[0]);
 	o.rec[1][0] = bpf_htonl(hpccpp_found(&r));
-	if (bpf_store_hdr_opt(skops, &o, HPCCPP_SYNACK_LEN, 0))
+	if (store_option(skops, &o, HPCCPP_EXID_COLLECT, HPCCPP_SYNACK_LEN))
 		return false;
 	count(HPCCPP_HS_ASKED);
 	return true;

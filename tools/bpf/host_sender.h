@@ -604,11 +604,8 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 	store(skops, o, burst ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT,
 	      f->plan & PLAN_N);
 	count(HPCCPP_HS_ASKED);
-	if (tags && f->plan & PLAN_TAG) {
-		o->len = HPCCPP_OPT_HDR;
-		o->exid = bpf_htons(HPCCPP_EXID_TAG);
-		bpf_store_hdr_opt(skops, o, HPCCPP_OPT_HDR, 0);
-	}
+	if (tags && f->plan & PLAN_TAG)
+		store_option(skops, o, HPCCPP_EXID_TAG, HPCCPP_OPT_HDR);
 }
 
 /* Write an option "window" of a constant length, and count it. */
@@ -616,10 +613,7 @@ static __always_inline void store_window(struct bpf_sock_ops *skops,
 					 struct opt *o, const int len,
 					 __u32 stat)
 {
-	o->kind = HPCCPP_OPT_KIND;
-	o->len = len;
-	o->exid = bpf_htons(HPCCPP_EXID_WINDOW);
-	count(bpf_store_hdr_opt(skops, o, len, 0) ? HPCCPP_HS_ERROR : stat);
+	count(store_option(skops, o, HPCCPP_EXID_WINDOW, len) ? HPCCPP_HS_ERROR : stat);
 }
 
 static __always_inline void write_request(struct bpf_sock_ops *skops,

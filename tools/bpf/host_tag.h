@@ -5,9 +5,6 @@
 
 #include "host_flow.h"
 
-/* A word of the context. The asm keeps clang from merging two loads. */
-#define WORD(field) ({ __u32 _w = (field); asm volatile("" : "+r"(_w)); _w; })
-
 /* local_address() and remote_address(), in the form that is signed */
 #define ADDRESS(end)							\
 static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
@@ -17,12 +14,12 @@ static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
 		to[0] = 0;						\
 		to[1] = 0;						\
 		to[2] = bpf_htonl(0xffff);				\
-		to[3] = WORD(skops->end ## _ip4);			\
+		to[3] = OPAQUE(skops->end ## _ip4);			\
 	} else {							\
-		to[0] = WORD(skops->end ## _ip6[0]);			\
-		to[1] = WORD(skops->end ## _ip6[1]);			\
-		to[2] = WORD(skops->end ## _ip6[2]);			\
-		to[3] = WORD(skops->end ## _ip6[3]);			\
+		to[0] = OPAQUE(skops->end ## _ip6[0]);			\
+		to[1] = OPAQUE(skops->end ## _ip6[1]);			\
+		to[2] = OPAQUE(skops->end ## _ip6[2]);			\
+		to[3] = OPAQUE(skops->end ## _ip6[3]);			\
 	}								\
 }
 
@@ -105,12 +102,12 @@ static __always_inline bool accept_tag(struct bpf_sock_ops *skops,
 }
 
 /* As store(), for an echo of 1 or 2 records and its tag */
-static __always_inline int store_tagged(struct bpf_sock_ops *skops,
-					struct opt *o, int n)
+static __always_inline long store_tagged(struct bpf_sock_ops *skops,
+					 struct opt *o, int n)
 {
 	struct hpccpp_host_keys *k = keys();
 	struct hpccpp_signed s;
-	int err;
+	long err;
 
 	o->kind = HPCCPP_OPT_KIND;
 	o->len = n == 2 ? HPCCPP_TAGGED_LEN(2) : HPCCPP_TAGGED_LEN(1);
@@ -119,10 +116,10 @@ static __always_inline int store_tagged(struct bpf_sock_ops *skops,
 		return -1;
 	if (n == 2) {
 		o->rec[2][0] = hpccpp_tag(&k->key[0], &s, 2);
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_TAGGED_LEN(2), 0);
+		err = store_option(skops, o, HPCCPP_EXID_TAG, HPCCPP_TAGGED_LEN(2));
 	} else {
 		o->rec[1][0] = hpccpp_tag(&k->key[0], &s, 1);
-		err = bpf_store_hdr_opt(skops, o, HPCCPP_TAGGED_LEN(1), 0);
+		err = store_option(skops, o, HPCCPP_EXID_TAG, HPCCPP_TAGGED_LEN(1));
 	}
 	if (!err)
 		count(HPCCPP_HS_SIGNED);

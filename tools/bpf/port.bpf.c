@@ -30,6 +30,7 @@
 #include "hpccpp_prefix.h"
 #include "hpccpp_roce.h"
 #include "hpccpp_skb.h"
+#include "hpccpp_verifier.h"
 
 #define IP_OFFSET	0x1fff
 #define IP_MF		0x2000
@@ -185,7 +186,7 @@ struct tcp_header {
  * option belong to that one. A separate function that keeps the offset in memory, where the
  * verifier does not follow its value: it walks each round of the loop once.
  */
-__noinline int walk_options(struct tcp_header *h)
+SEPARATE int walk_options(struct tcp_header *h)
 {
 	__u32 at, len, i;
 
@@ -645,10 +646,10 @@ static __always_inline int load_records(struct __sk_buff *skb, __u32 at, __u32 l
 {
 	/* the length is a constant in each branch, for the verifier */
 	if (len == HPCCPP_OPT_LEN(3))
-		return bpf_skb_load_bytes(skb, at, rec, 3 * HPCCPP_REC_LEN) ? 0 : 3;
+		return bpf_skb_load_bytes(skb, at, rec, OPAQUE(3 * HPCCPP_REC_LEN)) ? 0 : 3;
 	if (len == HPCCPP_OPT_LEN(2))
-		return bpf_skb_load_bytes(skb, at, rec, 2 * HPCCPP_REC_LEN) ? 0 : 2;
-	return bpf_skb_load_bytes(skb, at, rec, HPCCPP_REC_LEN) ? 0 : 1;
+		return bpf_skb_load_bytes(skb, at, rec, OPAQUE(2 * HPCCPP_REC_LEN)) ? 0 : 2;
+	return bpf_skb_load_bytes(skb, at, rec, OPAQUE(HPCCPP_REC_LEN)) ? 0 : 1;
 }
 
 /* A record, and those of a segment that it is for */
@@ -668,7 +669,7 @@ struct choice {
  * the rest is of. A function of its own, without the packet, for the verifier: it walks this once,
  * and not for each way that leads here.
  */
-__noinline int choose(struct choice *c)
+SEPARATE int choose(struct choice *c)
 {
 	struct rec other;
 	bool empty = false;

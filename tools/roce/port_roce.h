@@ -382,10 +382,10 @@ static __always_inline bool trace_node(struct __sk_buff *skb, __u32 ip,
 	put_node(words, type, hops, skb->ingress_ifindex, c, l, link);
 	rem -= need;
 	t.rem = (t.rem & ~HPCCPP_IOAM_REM) | rem;
-	need *= 4;
-	asm volatile("" : "+r"(need));
-	if (!need || need > NODE_WORDS * 4 ||
-	    bpf_skb_store_bytes(skb, at + sizeof(t) + rem * 4, words, need, 0) ||
+	/* need is 1 to NODE_WORDS already; the verifier has lost track of that */
+	barrier_var(need);
+	need = ((need - 1) & (NODE_WORDS - 1)) + 1;
+	if (bpf_skb_store_bytes(skb, at + sizeof(t) + rem * 4, words, need * 4, 0) ||
 	    bpf_skb_store_bytes(skb, at, &t, sizeof(t), 0)) {
 		count(HPCCPP_PS_ERROR);
 		return false;
