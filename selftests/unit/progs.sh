@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Runs progs_test.c: the verifier's work on the port agent's programs, and the qdisc that
-# they read in this kernel.
+# Runs progs_test.c: the verifier's work on the programs of all agents, and the qdisc that a port
+# reads in this kernel.
 #
 # check: host
 # usual: 10

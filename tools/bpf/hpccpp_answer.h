@@ -57,7 +57,7 @@ static __always_inline bool is_unicast(const __be32 *a)
 	       (w || a[1] || a[2]);
 }
 
-/* Room to build headers in, which are too long for the stack */
+/* Room for headers, which are too long for the stack: a packet that is built, and a CNP */
 struct cnp_space {
 	struct ipv6hdr ip;
 	union {
@@ -69,6 +69,7 @@ struct cnp_space {
 		};
 	};
 	__u8 room[24];
+	struct hpccpp_cnp cnp;
 };
 
 #define FCNP2_HDR_MAX	HPCCPP_FCNP2_HDR(HPCCPP_FCNP2_DATA)
@@ -149,34 +150,35 @@ static __always_inline bool put_cnp(struct __sk_buff *skb, __u32 udp,
 				    const struct addresses *a,
 				    struct cnp_space *s, __u32 len)
 {
-	struct hpccpp_cnp cnp = {
+	struct hpccpp_cnp *cnp = &s->cnp;
+	long err;
+
+	*cnp = (struct hpccpp_cnp) {
 		.sport = data->udp.source,
 		.dport = HPCCPP_NET16(HPCCPP_ROCE_PORT),
-		.len = HPCCPP_NET16(sizeof(cnp)),
+		.len = HPCCPP_NET16(sizeof(*cnp)),
 		.bth.opcode = HPCCPP_ROCE_CNP,
 		.bth.pkey = data->bth.pkey,
 		.bth.qpn = bpf_htonl(qpn | HPCCPP_BTH_BECN),
 	};
-	long err;
-
-	put_ipv6(&s->ip, len ? IPPROTO_DSTOPTS : IPPROTO_UDP, len + sizeof(cnp), a);
+	put_ipv6(&s->ip, len ? IPPROTO_DSTOPTS : IPPROTO_UDP, len + sizeof(*cnp), a);
 	s->ip.priority = HPCCPP_CNP_DSCP >> 2;
 	s->ip.flow_lbl[0] = (HPCCPP_CNP_DSCP & 3) << 6;
 	s->ip.hop_limit = HPCCPP_CNP_HOPS;
 
-	cnp.icrc = hpccpp_cnp_icrc(a->src, a->dst, &cnp);
-	cnp.check = ~fold16(pseudo_sum(a, IPPROTO_UDP, sizeof(cnp)) +
-			    bpf_csum_diff(NULL, 0, (__be32 *)&cnp, sizeof(cnp), 0));
-	if (!cnp.check)
-		cnp.check = 0xffff;
+	cnp->icrc = hpccpp_cnp_icrc(a->src, a->dst, cnp);
+	cnp->check = ~fold16(pseudo_sum(a, IPPROTO_UDP, sizeof(*cnp)) +
+			     bpf_csum_diff(NULL, 0, (__be32 *)cnp, sizeof(*cnp), 0));
+	if (!cnp->check)
+		cnp->check = 0xffff;
 
 	/* change_tail() refuses to cut into the transport header, so cut in front first */
 	err = udp > IP6_LEN ?
 	      bpf_skb_adjust_room(skb, IP6_LEN - udp, BPF_ADJ_ROOM_NET, 0) : 0;
-	err = err ?: bpf_skb_change_tail(skb, ETH_HLEN + IP6_LEN + len + sizeof(cnp), 0);
+	err = err ?: bpf_skb_change_tail(skb, ETH_HLEN + IP6_LEN + len + sizeof(*cnp), 0);
 	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &s->ip, IP6_LEN + len, 0);
-	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN + IP6_LEN + len, &cnp,
-					 sizeof(cnp), 0);
+	err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN + IP6_LEN + len, cnp,
+					 sizeof(*cnp), 0);
 	return !err;
 }
 

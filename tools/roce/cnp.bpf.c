@@ -26,6 +26,7 @@
 #include "hpccpp_cnp.h"
 #include "hpccpp_prefix.h"
 #include "hpccpp_skb.h"
+#include "hpccpp_verifier.h"
 
 #define E2BIG		7	/* the error of a full hash map */
 
@@ -206,17 +207,20 @@ static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
 
 /*
  * Finds the option of a Fast CNP in a Destination Options header with UDP behind it. Other
- * options may stand beside it.
+ * options may stand beside it. A separate function, so that the verifier does not follow each
+ * place of the option through all that the option causes.
  */
-static __always_inline bool find_fast(struct __sk_buff *skb,
-				      const struct hpccpp_cnp_cfg *cfg,
-				      __u32 at, struct option *o)
+SEPARATE int hpccpp_find_fast(struct __sk_buff *skb, __u32 at, struct option *o)
 {
+	struct hpccpp_cnp_cfg *cfg;
 	struct ip6_option one;
 	struct ip6_ext h;
+	__u32 zero = 0;
 	int i;
 
-	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.next != IPPROTO_UDP)
+	cfg = bpf_map_lookup_elem(&cnp, &zero);
+	if (!cfg || !o ||
+	    bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.next != IPPROTO_UDP)
 		return false;
 	o->end = at + ip6_ext_len(&h);
 	at += IP6_OPTIONS;
@@ -257,7 +261,16 @@ static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 	/* no standard says what the ICRC of a packet with extension headers covers */
 	if (c->check && fast)
 		return HPCCPP_CS_MAX;
-	return icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
+	return hpccpp_icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
+}
+
+/* Returns where a CNP is loaded to, as the stack has no room for it. */
+static __always_inline struct hpccpp_cnp *room_for_cnp(void)
+{
+	__u32 zero = 0;
+	struct cnp_space *s = bpf_map_lookup_elem(&cnp_space, &zero);
+
+	return s ? &s->cnp : NULL;
 }
 
 /* Handles a Fast CNP. Returns the counter of what became of it. */
@@ -270,28 +283,30 @@ static __always_inline __u32 take_fast(struct __sk_buff *skb,
 	struct hpccpp_cnp_key key = {};
 	struct hpccpp_cnp_flow *f;
 	__u64 now = bpf_ktime_get_ns();
-	struct hpccpp_cnp c;
+	struct hpccpp_cnp *c = room_for_cnp();
 	__be32 addr[4];
 	__u32 fixed = 16;	/* bytes of the option's data that are always there */
 	__u32 wrong;
 	__u8 cause;
 
+	if (!c)
+		return HPCCPP_CS_ERROR;
 	if (!listed(&cnp_accept, &ip->saddr))
 		return HPCCPP_CS_DENIED;
 	if (o->type == cfg->type2)
 		fixed = HPCCPP_FCNP2_LEN(0);
 	if (o->len < fixed || (o->type == cfg->type1 && o->len != fixed) ||
 	    o->at + o->len > o->end ||
-	    bpf_ntohs(ip->payload_len) != o->end - ext + sizeof(c) ||
+	    bpf_ntohs(ip->payload_len) != o->end - ext + sizeof(*c) ||
 	    bpf_skb_load_bytes(skb, o->at + o->len - 16, key.daddr, 16) ||
-	    bpf_skb_load_bytes(skb, o->end, &c, sizeof(c)) ||
-	    c.dport != bpf_htons(HPCCPP_ROCE_PORT) ||
-	    c.len != bpf_htons(sizeof(c)) || c.bth.opcode != HPCCPP_ROCE_CNP)
+	    bpf_skb_load_bytes(skb, o->end, c, sizeof(*c)) ||
+	    c->dport != bpf_htons(HPCCPP_ROCE_PORT) ||
+	    c->len != bpf_htons(sizeof(*c)) || c->bth.opcode != HPCCPP_ROCE_CNP)
 		return HPCCPP_CS_MALFORMED;
 
-	key.qpn = bpf_ntohl(c.bth.qpn) & HPCCPP_QPN_MASK;
+	key.qpn = bpf_ntohl(c->bth.qpn) & HPCCPP_QPN_MASK;
 	f = bpf_map_lookup_elem(&cnp_flows, &key);
-	wrong = judge(cfg, f, ip, &c, true, now);
+	wrong = judge(cfg, f, ip, c, true, now);
 	if (!f || wrong != HPCCPP_CS_MAX)
 		return wrong;
 
@@ -325,16 +340,18 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	struct hpccpp_cnp_key key = {};
 	__u64 now = bpf_ktime_get_ns();
 	struct hpccpp_cnp_qp qp = {};
+	struct hpccpp_cnp *c = room_for_cnp();
 	struct hpccpp_cnp_flow *f;
-	struct hpccpp_cnp c;
 	__u32 *qpn, wrong;
 
-	if (bpf_ntohs(ip->payload_len) != sizeof(c) ||
-	    bpf_skb_load_bytes(skb, at, &c, sizeof(c)) ||
-	    c.len != bpf_htons(sizeof(c)))
+	if (!c)
+		return HPCCPP_CS_ERROR;
+	if (bpf_ntohs(ip->payload_len) != sizeof(*c) ||
+	    bpf_skb_load_bytes(skb, at, c, sizeof(*c)) ||
+	    c->len != bpf_htons(sizeof(*c)))
 		return HPCCPP_CS_MALFORMED;
 	__builtin_memcpy(qp.peer, &ip->saddr, sizeof(qp.peer));
-	qp.qpn = bpf_ntohl(c.bth.qpn) & HPCCPP_QPN_MASK;
+	qp.qpn = bpf_ntohl(c->bth.qpn) & HPCCPP_QPN_MASK;
 	qpn = bpf_map_lookup_elem(&cnp_qps, &qp);
 	if (!qpn)
 		return HPCCPP_CS_UNKNOWN;
@@ -344,7 +361,7 @@ static __always_inline __u32 take_ordinary(struct __sk_buff *skb,
 	/* the QP may belong to another flow by now */
 	if (f && f->lqpn != qp.qpn)
 		return HPCCPP_CS_UNKNOWN;
-	wrong = judge(cfg, f, ip, &c, false, now);
+	wrong = judge(cfg, f, ip, c, false, now);
 	if (!f || wrong != HPCCPP_CS_MAX)
 		return wrong;
 	return slow_down(cfg, f, ip, HPCCPP_CNP_ORDINARY, true, now) ?
@@ -376,7 +393,7 @@ int hpccpp_cnp_in(struct __sk_buff *skb)
 			return TC_ACT_UNSPEC;
 	}
 	at += sizeof(ip);
-	if (ip.nexthdr == IPPROTO_DSTOPTS && find_fast(skb, cfg, at, &o)) {
+	if (ip.nexthdr == IPPROTO_DSTOPTS && hpccpp_find_fast(skb, at, &o)) {
 		count(take_fast(skb, cfg, &ip, at, &o));
 		return TC_ACT_SHOT;
 	}

@@ -129,7 +129,7 @@ static __always_inline bool too_many_answers(const struct hpccpp_cnp_cfg *cfg)
  * Only data that the stack accepts counts: UDP comes next, or behind a trace that is taken
  * off.
  */
-__noinline int hpccpp_hear(struct __sk_buff *skb)
+SEPARATE int hpccpp_hear(struct __sk_buff *skb)
 {
 	static const struct heard none;
 	__u32 zero = 0, mark = skb->mark;
@@ -193,7 +193,7 @@ __noinline int hpccpp_hear(struct __sk_buff *skb)
  * the destination of the data, so that the sender knows whom a Fast CNP is from. Not
  * static, as hpccpp_remove_trace().
  */
-__noinline int hpccpp_answer(struct __sk_buff *skb)
+SEPARATE int hpccpp_answer(struct __sk_buff *skb)
 {
 	__u32 zero = 0, len = 0, udp = skb->cb[COPY_UDP];
 	struct hpccpp_cnp_cfg *cfg = bpf_map_lookup_elem(&cnp, &zero);

@@ -253,7 +253,7 @@ static __always_inline void pace(struct __sk_buff *skb,
  * and the ICRC. False: the packet is damaged, drop it. Not static, as
  * hpccpp_remove_trace().
  */
-__noinline int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
+SEPARATE int hpccpp_set_port(struct __sk_buff *skb, __u32 at, __u32 port)
 {
 	__be16 new = bpf_htons(port);
 	struct udphdr udp;

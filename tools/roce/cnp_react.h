@@ -15,11 +15,10 @@ static __always_inline bool checksum_ok(struct ipv6hdr *ip,
 	return fold16(sum) == 0xffff;
 }
 
-/* Not inline: its stack frame is free again before HPCC++ needs the stack. */
-static __noinline bool icrc_ok(const struct ipv6hdr *ip,
-			       const struct hpccpp_cnp *c)
+/* Returns true if the ICRC of a CNP is right. */
+SEPARATE int hpccpp_icrc_ok(const struct ipv6hdr *ip, const struct hpccpp_cnp *c)
 {
-	return hpccpp_cnp_icrc(&ip->saddr, &ip->daddr, c) == c->icrc;
+	return ip && c && hpccpp_cnp_icrc(&ip->saddr, &ip->daddr, c) == c->icrc;
 }
 
 /* Notes a CNP that the flow heeds, and chooses the rate. The caller holds the lock. */
@@ -137,8 +136,8 @@ static __always_inline bool to_record(struct hpccpp_int *r, const __be32 *node,
 struct option {
 	__u32 at;		/* of its data */
 	__u32 end;		/* of the header */
-	__u8 type;
-	__u8 len;
+	__u32 type;
+	__u32 len;
 };
 
 /*
@@ -146,8 +145,8 @@ struct option {
  * with room for one. "at" and "len" are of the option's data. False if there is none of
  * use. Not static, as hpccpp_remove_trace().
  */
-__noinline int hpccpp_load_trace(struct __sk_buff *skb, __u32 at, __u32 len,
-				 struct hpccpp_int *most)
+SEPARATE int hpccpp_load_trace(struct __sk_buff *skb, __u32 at, __u32 len,
+			       struct hpccpp_int *most)
 {
 	__u32 end = at + len - 16, zero = 0, i;
 	struct hpccpp_ioam_trace t;

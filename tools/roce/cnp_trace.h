@@ -35,7 +35,7 @@ static __always_inline bool set_following(struct __sk_buff *skb, __u32 at,
  * when it takes the trace off. False: the packet is damaged, drop it. Not static, as
  * hpccpp_remove_trace().
  */
-__noinline int hpccpp_add_trace(struct __sk_buff *skb, __u32 at, __u32 hops, __be16 ns)
+SEPARATE int hpccpp_add_trace(struct __sk_buff *skb, __u32 at, __u32 hops, __be16 ns)
 {
 	__u32 len = HPCCPP_HBH_LEN(hops), mtu = 0;
 	static const __u8 padn[4] = { IPV6_TLV_PADN, 2 };
@@ -150,7 +150,7 @@ static __always_inline int trace_header(struct __sk_buff *skb,
  * it. Not static: the verifier checks a global function once, a static one again for each
  * state of its callers.
  */
-__noinline int hpccpp_remove_trace(struct __sk_buff *skb)
+SEPARATE int hpccpp_remove_trace(struct __sk_buff *skb)
 {
 	struct hpccpp_cnp_cfg *cfg;
 	struct ipv6hdr ip;
