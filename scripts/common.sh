@@ -9,6 +9,9 @@ step() { printf '  %-7s %s\n' "$1" "$2" >&2; }
 die()  { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 bad()  { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 2; }
 
+# matrix KEY: the oldest and the newest version that is tested
+matrix() { sed -n "s/^$1 //p" "${BASH_SOURCE[0]%/*}/matrix"; }
+
 # The kernel series that are built for and tested.
 series_list="6.1 6.12 7.3"
 

@@ -41,6 +41,9 @@ assert_ge "the pages: keys" "$(wc -l <"$tmp/types")" 100
 is "... without a type" "of $(grep -vE ' (number|string|boolean|array|object)$' "$tmp/types" || true)" "of "
 is "... with two types" "of $(cut -d' ' -f1 "$tmp/types" | uniq -d)" "of "
 
+check "INSTALL.md: the versions are those of scripts/matrix" diff <(grep -v '^#' "$top/scripts/matrix") \
+	<(sed -nE 's/^\| ([a-z]+) \| ([0-9.]+) \| ([0-9.]+) \|$/\1 \2 \3/p' "$top/scripts/packaging/INSTALL.md")
+
 # module_entry.c compares the same table with the module.
 check "tcp_hpccpp(7): knobs, defaults and ranges are those of module_entry.c" diff <(awk '
 	/^\.\\" knobs:/ { on = 1 }
