@@ -26,6 +26,8 @@ declare -A groups=(
 	# bench.sh distributes runs, also to other machines
 	[bench]="parallel rsync nftables"
 	[cost]="netcat-openbsd"
+	# the oldest and the newest clang of scripts/matrix, other architectures
+	[compilers]="clang-14 clang-22 gcc-s390x-linux-gnu gcc-aarch64-linux-gnu qemu-user"
 	[deb]="build-essential debhelper dh-dkms"
 	[unit]="libcmocka-dev libclang-rt-dev llvm openssl python3"
 	# only tests need these; pahole: the kernel that looks for data races

@@ -264,19 +264,28 @@ static long change_tail(struct __sk_buff *skb, __u32 len, __u64 flags)
 	return 0;
 }
 
+/* Returns the protocol in the Ethernet header, as a context has it. */
+static __u32 protocol_of_packet(void)
+{
+	__be16 proto;
+
+	__builtin_memcpy(&proto, packet + 12, sizeof(proto));
+	return proto;
+}
+
 static long vlan_pop(struct __sk_buff *skb)
 {
 	__u16 proto;
 
 	if (load_bytes(skb, 12, &proto, sizeof(proto)) ||
-	    (proto != __builtin_bswap16(0x8100) &&
-	     proto != __builtin_bswap16(0x88A8)))
+	    (proto != bpf_htons(ETH_P_8021Q) &&
+	     proto != bpf_htons(ETH_P_8021AD)))
 		return 0;
 	if (packet_len < 18)
 		return -ENOSPC;
 	__builtin_memmove(packet + 12, packet + 16, packet_len - 16);
 	packet_len -= 4;
-	__builtin_memcpy(&skb->protocol, packet + 12, 2);
+	skb->protocol = protocol_of_packet();
 	return 0;
 }
 

@@ -189,7 +189,7 @@ static __u32 icrc_of(const struct hpccpp_cnp *c)
 	over[48 + 6] = 0xff;
 	over[48 + 7] = 0xff;
 	over[48 + 8 + 4] = 0xff;
-	return crc32(0, over, sizeof(over));
+	return HPCCPP_LE32(crc32(0, over, sizeof(over)));
 }
 
 static void put_cnp_packet(__u32 qpn, int wrong)

@@ -68,7 +68,8 @@ static int reset(void **state)
 	tcp_sock = &tp;
 	*skc = (struct sock_common) { .skc_family = AF_INET, .skc_state = BPF_TCP_ESTABLISHED,
 				      .skc_num = 5001, .skc_dport = bpf_htons(80),
-				      .skc_rcv_saddr = 0x01020304, .skc_daddr = 0x05060708 };
+				      .skc_rcv_saddr = bpf_htonl(0x04030201),
+				      .skc_daddr = bpf_htonl(0x08070605) };
 	tp.inet_conn.icsk_ca_ops = &ca;
 	tp.inet_conn.icsk_inet.sk.sk_bpf_storage = &storage;
 	strcpy(ca.name, "hpccpp");

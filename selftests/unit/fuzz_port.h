@@ -116,7 +116,7 @@ static void take_packet(struct __sk_buff *skb, bool roce)
 	skb->len = packet_len;
 	skb->ingress_ifindex = 1;
 	if (packet_len >= sizeof(struct ethhdr))
-		__builtin_memcpy(&skb->protocol, packet + 12, 2);
+		skb->protocol = protocol_of_packet();
 }
 
 /* --- The port agent -------------------------------------------------------------- */

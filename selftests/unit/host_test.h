@@ -359,6 +359,12 @@ static __u64 flag(__u32 which)
 	return !!(skops.bpf_sock_ops_cb_flags & which);
 }
 
+/* Returns where the lowest bytes of a value are. */
+static void *low(__u64 *value, __u32 size)
+{
+	return (char *)value + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) * (sizeof(*value) - size);
+}
+
 /* Returns the index of the variable, or the number of variables if there is none. */
 static __u32 variable(const char *name)
 {
@@ -376,7 +382,7 @@ static __u64 named(const char *name)
 	__u64 value = 0;
 
 	if (i < ARRAY_SIZE(variables)) {
-		memcpy(&value, variables[i].at, variables[i].size);
+		memcpy(low(&value, variables[i].size), variables[i].at, variables[i].size);
 		return value;
 	}
 	for (i = 0; i < ARRAY_SIZE(constants); i++)
@@ -428,7 +434,7 @@ static void assign(const char *name, const char *text)
 	}
 	if (i == ARRAY_SIZE(variables))
 		fail_at("no variable %s", name);
-	memcpy(variables[i].at, &value, variables[i].size);
+	memcpy(variables[i].at, low(&value, variables[i].size), variables[i].size);
 }
 
 /* Converts letters to records; no letters to record a. Returns the number of records. */

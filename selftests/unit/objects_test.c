@@ -23,7 +23,7 @@ enum { CNP, ACCEPTS, DETOURS, TRACE_TO, HEARD, SENDERS, FLOW, STATS, OTHER, MAPS
 struct bpf_map {
 	unsigned int most, n;
 	bool bound, kept;
-	unsigned char entry[4][20];
+	struct hpccpp_prefix entry[4];
 };
 
 struct bpf_program {
@@ -103,7 +103,7 @@ int bpf_map__update_elem(const struct bpf_map *to, const void *key, size_t key_s
 	}
 	assert_int_equal(key_sz, sizeof(map->entry[0]));
 	assert_true(map->n < ARRAY_SIZE(map->entry));
-	memcpy(map->entry[map->n++], key, key_sz);
+	memcpy(&map->entry[map->n++], key, key_sz);
 	return 0;
 }
 
@@ -170,10 +170,10 @@ int bpf_map_get_next_key(int fd, const void *key, void *next)
 			memcpy(next, &flow[i].key, sizeof(flow[0].key));
 		return i < n ? 0 : -1;
 	}
-	while (key && i < n && memcmp(map->entry[i++], key, sizeof(map->entry[0])))
+	while (key && i < n && memcmp(&map->entry[i++], key, sizeof(map->entry[0])))
 		;
 	if (i < n)
-		memcpy(next, map->entry[i], sizeof(map->entry[0]));
+		memcpy(next, &map->entry[i], sizeof(map->entry[0]));
 	return i < n ? 0 : -1;
 }
 
@@ -416,8 +416,8 @@ TEST(maps_are_filled_and_bound)
 	assert_int_equal(maps[ACCEPTS].n, 1);
 	assert_int_equal(maps[DETOURS].n, 1);
 	assert_int_equal(maps[TRACE_TO].n, 2);
-	assert_int_equal(maps[ACCEPTS].entry[0][0], 64);
-	assert_int_equal(maps[DETOURS].entry[0][0], 80);
+	assert_int_equal(maps[ACCEPTS].entry[0].prefixlen, 64);
+	assert_int_equal(maps[DETOURS].entry[0].prefixlen, 80);
 	add("rate 1gbit answer cnp");
 	for (i = 0; i < MAPS; i++)
 		assert_int_equal(maps[i].most, 0);

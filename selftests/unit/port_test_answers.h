@@ -310,7 +310,7 @@ static void put_response(bool v6, bool to_receiver, __u32 seq)
 	put32(data.b + data.tcp + 4, seq);
 	packet_len = response_to(packet, &data, &r, to_receiver);
 	skb = (struct __sk_buff) { .len = packet_len };
-	memcpy(&skb.protocol, packet + 12, 2);
+	skb.protocol = protocol_of_packet();
 	the_tp.snd_una = UNA;
 	the_tp.snd_nxt = NXT;
 	the_tp.rcv_nxt = RCV;
@@ -508,7 +508,7 @@ TEST(leaves_other_udp)
 	for (i = 0; i < ROOM(changes); i++) {
 		put_response(changes[i].v6, false, UNA);
 		packet[changes[i].at] ^= changes[i].change;
-		memcpy(&skb.protocol, packet + 12, 2);
+		skb.protocol = protocol_of_packet();
 		assert_untouched();
 	}
 	for (i = 0; i < 2; i++) {

@@ -42,7 +42,7 @@ static void put_packet(const struct frame *f)
 		.len = f->len, .wire_len = f->len, .ingress_ifindex = 1,
 		.hash = flow_hash,
 	};
-	memcpy(&skb.protocol, packet + 12, 2);
+	skb.protocol = protocol_of_packet();
 }
 
 static __u64 counted(void)
