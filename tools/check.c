@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/ethtool.h>
+#include <linux/magic.h>
 #include <linux/pkt_sched.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 
 #include "check.h"
 
@@ -33,9 +35,57 @@ static const char usage[] =
 #define ENOUGH		100		/* packets to tell that by */
 #define PACKET_LEN	1000		/* bytes, of those that wait in a qdisc */
 
-/* One line; advice is said unless all is well. */
+/*
+ * Returns what the next line of the report advises: one line for a shell, a command with a
+ * comment, or else a sentence. selftests/host/advice.sh has a row for each.
+ */
+const struct advice *advise(struct state *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->advice.text, sizeof(s->advice.text), fmt, ap);
+	va_end(ap);
+	return &s->advice;
+}
+
+/* Quotes a text for a shell where that is necessary. It is valid until the next call but one. */
+static const char *quoted(const char *text)
+{
+	static char bufs[2][1024];
+	static unsigned int turn;
+	char *buf = bufs[turn++ % 2], *to = buf;
+	const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-";
+
+	if (*text && !text[strspn(text, plain)])
+		return text;
+	*to++ = '\'';
+	for (; *text && to < buf + sizeof(bufs[0]) - 8; text++) {
+		if (*text == '\'')
+			to = stpcpy(to, "'\\'");
+		*to++ = *text;
+	}
+	strcpy(to, "'");
+	return buf;
+}
+
+/* Sets how advice names the network namespace, if one was given. */
+static void name_netns(struct state *s, const char *netns)
+{
+	char path[512];
+
+	if (!netns)
+		return;
+	snprintf(s->at, sizeof(s->at), "-n %s ", quoted(netns));
+	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
+	if (access(path, F_OK))
+		snprintf(path, sizeof(path), "/proc/%s/ns/net", netns);
+	snprintf(s->enter, sizeof(s->enter), "nsenter --net=%s ", quoted(path));
+}
+
+/* Adds a line; advice may be NULL, and is left out if all is well. */
 void say(struct state *s, enum verdict how, const char *check,
-	 const char *advice, const char *fmt, ...)
+	 const struct advice *advice, const char *fmt, ...)
 {
 	static const char *const words[] = { "ok", "note", "missing" };
 	struct json_object *row = json_object_new_object();
@@ -49,7 +99,7 @@ void say(struct state *s, enum verdict how, const char *check,
 	put_str(row, "status", words[how]);
 	put_str(row, "found", found);
 	if (how != OK)
-		put_str(row, "advice", advice);
+		put_str(row, "advice", advice->text);
 	json_object_array_add(s->report, row);
 	if (how == MISSING)
 		s->missing = true;
@@ -63,10 +113,10 @@ static void check_btf(struct state *s)
 
 	if (access(path, R_OK))
 		say(s, MISSING, "kernel types",
-		    "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF",
+		    advise(s, "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"),
 		    "no %s", path);
 	else
-		say(s, OK, "kernel types", "", "%s", path);
+		say(s, OK, "kernel types", NULL, "%s", path);
 }
 
 static void check_agents(struct state *s)
@@ -101,7 +151,7 @@ static void check_agents(struct state *s)
 
 		say(s, err && probes[i].needed & 1 << s->role ? MISSING :
 		    err || (locked && probes[i].needed) ? NOTE : OK,
-		    probes[i].check, locked ?: probes[i].advice,
+		    probes[i].check, advise(s, "%s", locked ?: probes[i].advice),
 		    "%s%s", err ? strerror(abs(err)) : "tried",
 		    err && geteuid() ? " (you are not root)" : "");
 	}
@@ -110,12 +160,17 @@ static void check_agents(struct state *s)
 static void check_cgroup(struct state *s)
 {
 	char path[256];
+	struct statfs fs;
 
 	if (find_cgroup2(path, sizeof(path)))
-		say(s, OK, "cgroup2", "", "%s", path);
-	else if (s->role != SWITCH)
+		say(s, OK, "cgroup2", NULL, "%s", path);
+	else if (s->role != SWITCH && !statfs("/sys/fs/cgroup", &fs) && fs.f_type == SYSFS_MAGIC)
+		say(s, MISSING, "cgroup2", advise(s, "mount -t cgroup2 none /sys/fs/cgroup"),
+		    "not mounted");
+	else if (s->role != SWITCH)	/* there are hierarchies of version 1, which stay */
 		say(s, MISSING, "cgroup2",
-		    "mount -t cgroup2 none /sys/fs/cgroup", "not mounted");
+		    advise(s, "mkdir -p /run/cgroup2 && mount -t cgroup2 none /run/cgroup2"),
+		    "not mounted");
 }
 
 /* Whether modprobe would find it. */
@@ -145,26 +200,34 @@ static void check_module(struct state *s)
 
 	read_line(IPV4 "tcp_available_congestion_control", line, sizeof(line));
 	if (has_word(line, "hpccpp"))
-		say(s, OK, "module", "", "loaded");
+		say(s, OK, "module", NULL, "loaded");
 	else if (module_file())
-		say(s, MISSING, "module", "modprobe tcp_hpccpp",
+		say(s, MISSING, "module", advise(s, "modprobe tcp_hpccpp"),
 		    "installed, not loaded");
 	else
 		say(s, MISSING, "module",
-		    "make && make install && modprobe tcp_hpccpp",
+		    advise(s, "make && make install && modprobe tcp_hpccpp"),
 		    "not installed for this kernel");
+}
+
+/* The last line, as the default is the last step: without a host agent such a flow runs Reno. */
+static void check_default(struct state *s)
+{
+	char line[256];
+
 	read_line(IPV4 "tcp_congestion_control", line, sizeof(line));
 	say(s, !strcmp(line, "hpccpp") ? OK : NOTE, "default",
-	    "sysctl net.ipv4.tcp_congestion_control=hpccpp, or choose it for a socket or a route",
+	    advise(s, "%ssysctl net.ipv4.tcp_congestion_control=hpccpp\t# after all agents are there; or choose it for a socket or a route",
+		   s->enter),
 	    "new connections are under %s", line);
 }
 
 static void check_hosts(struct state *s)
 {
-	size_t n = json_object_array_length(s->hosts);
+	size_t n = json_object_array_length(s->hosts) + s->unread_hosts;
 
 	if (n || s->role != SWITCH)
-		say(s, n ? OK : MISSING, "host agent", "hpccpp host add",
+		say(s, n ? OK : MISSING, "host agent", advise(s, "hpccpp host add"),
 		    "on %zu cgroup%s", n, n == 1 ? "" : "s");
 }
 
@@ -207,11 +270,11 @@ static void check_device(struct state *s, int fd, const char *dev,
 	char check[IFNAMSIZ + 32];
 
 	snprintf(check, sizeof(check), "offloads of %s", dev);
-	say(s, OK, check, "",
+	say(s, OK, check, NULL,
 	    "tso %s gso %s gro %s", tso ? "on" : "off", gso ? "on" : "off",
 	    gro ? "on" : "off");
 	snprintf(check, sizeof(check), "pacing on %s", dev);
-	say(s, OK, check, "", strcmp(kind, "fq") ?
+	say(s, OK, check, NULL, strcmp(kind, "fq") ?
 	    "by TCP itself: the qdisc is %s" : "by the qdisc %s", kind);
 }
 
@@ -270,55 +333,96 @@ static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, _
 	return !*seen && *sent >= ENOUGH;
 }
 
+/* Returns true if `port change` without further words would succeed. */
+static bool can_change(const char *dev)
+{
+	const struct options was = opt;
+	int ret;
+
+	opt.dry_run = true;
+	opt.quiet = true;
+	ret = run_at(port_main, "change", "dev", dev);
+	opt = was;
+	return !ret;
+}
+
 /* What is another than the port was told of: of a device with several queues, the first */
 static void check_stale(struct state *s, struct json_object *port, const char **said)
 {
 	const char *dev = string(port, "dev"), *stale = string(port, "stale");
-	char check[IFNAMSIZ + 32], advice[IFNAMSIZ + 64];
+	const struct advice *change;
+	char check[IFNAMSIZ + 32];
 
 	if (!*stale || !strcmp(*said, dev))
 		return;
 	*said = dev;
 	snprintf(check, sizeof(check), "port %s", dev);
-	snprintf(advice, sizeof(advice), "hpccpp port change dev %s", dev);
-	say(s, MISSING, check, advice, "stale: %s", stale);
+	change = can_change(dev) ? advise(s, "hpccpp %sport change dev %s", s->at, quoted(dev)) :
+		 advise(s, "give hpccpp %sport change dev %s the words that it names as missing or wrong",
+			s->at, quoted(dev));
+	say(s, MISSING, check, change, "stale: %s", stale);
 }
 
 static void check_bypass(struct state *s, struct json_object *port, const struct qdisc *list,
 			 size_t n)
 {
 	const char *dev = string(port, "dev");
-	char check[IFNAMSIZ + 32], advice[256];
+	char check[IFNAMSIZ + 32], first[256];
 	__u64 sent, seen;
 
 	if (!bypassed(s, port, &sent, &seen))
 		return;
 	snprintf(check, sizeof(check), "port %s", dev);
-	port_in_front(list, n, dev, advice, sizeof(advice));
-	say(s, MISSING, check, advice,
+	port_in_front(list, n, dev, first, sizeof(first));
+	say(s, MISSING, check, advise(s, "%s", first),
 	    "bypassed: the device sent %llu packets, of which the agent saw %llu", sent, seen);
 }
 
-/* Two links of this host with one id, which a flow may meet both */
+/* Returns the first of n ids in sequence that no port of this namespace has; 0: there are none. */
+static unsigned int free_ids(struct json_object **owner, size_t n)
+{
+	unsigned int id;
+	size_t in_turn = 0;
+
+	for (id = 1; id <= HPCCPP_LINK_MAX; id++) {
+		in_turn = owner[id] ? 0 : in_turn + 1;
+		if (in_turn == n)
+			return id + 1 - n;
+	}
+	return 0;
+}
+
+/* Two links of this namespace with one id, which a flow may meet both */
 static void check_ids(struct state *s)
 {
 	static struct json_object *owner[HPCCPP_LINK_MAX + 1];
-	size_t i;
+	size_t n = json_object_array_length(s->ports), i, j, queues;
+	const char *dev, *said = "";
+	char check[IFNAMSIZ + 32];
+	struct json_object *port;
+	unsigned int id, anew;
 
-	for (i = 0; i < json_object_array_length(s->ports); i++) {
-		struct json_object *port = row(s->ports, i);
-		__u64 id = number(port, "id") & HPCCPP_LINK_MAX;
-		const char *dev = string(port, "dev");
-		char check[IFNAMSIZ + 32], advice[IFNAMSIZ + 96];
-
+	for (i = 0; i < n; i++) {
+		id = number(row(s->ports, i), "id") & HPCCPP_LINK_MAX;
+		owner[id] = owner[id] ?: row(s->ports, i);
+	}
+	for (i = 0; i < n; i++) {
+		port = row(s->ports, i);
+		id = number(port, "id") & HPCCPP_LINK_MAX;
+		dev = string(port, "dev");
+		if (owner[id] == port || !strcmp(dev, said))
+			continue;
+		said = dev;
+		for (queues = 0, j = 0; j < n; j++)
+			queues += !strcmp(string(row(s->ports, j), "dev"), dev);
+		anew = free_ids(owner, queues);
+		for (j = 0; anew && j < queues; j++)
+			owner[anew + j] = port;
 		snprintf(check, sizeof(check), "id of %s", dev);
-		snprintf(advice, sizeof(advice),
-			 "hpccpp port replace dev %s id ID, with one that is unique on each path",
-			 dev);
-		if (owner[id])
-			say(s, NOTE, check, advice, "%llu is that of %s, too", id,
-			    string(owner[id], "dev"));
-		owner[id] = port;
+		say(s, NOTE, check,
+		    advise(s, "hpccpp %sport change dev %s id %u\t# or another that no port of its paths has",
+			   s->at, quoted(dev), anew),
+		    "%u is that of %s, too", id, string(owner[id], "dev"));
 	}
 }
 
@@ -326,7 +430,7 @@ static void check_ids(struct state *s)
 static void check_rate(struct state *s, struct json_object *port)
 {
 	__u64 rate = number(port, "rate"), now = number(port, "device_rate");
-	char check[IFNAMSIZ + 32], advice[IFNAMSIZ + 96], given[32], has[32];
+	char check[IFNAMSIZ + 32], given[32], has[32];
 
 	if (!json_object_get_boolean(json_object_object_get(port, "rate_given")) || !now ||
 	    now == rate)
@@ -334,10 +438,10 @@ static void check_rate(struct state *s, struct json_object *port)
 	snprintf(check, sizeof(check), "rate of %s", string(port, "dev"));
 	rate_text(given, sizeof(given), rate);
 	rate_text(has, sizeof(has), now);
-	snprintf(advice, sizeof(advice),
-		 "hpccpp port replace dev %s without \"rate\", unless its link is slower than it says",
-		 string(port, "dev"));
-	say(s, NOTE, check, advice, "%s, as given; the device has %s", given, has);
+	say(s, NOTE, check,
+	    advise(s, "hpccpp %sport change dev %s rate %llubit\t# unless its link is slower than that",
+		   s->at, quoted(string(port, "dev")), now),
+	    "%s, as given; the device has %s", given, has);
 }
 
 /*
@@ -353,19 +457,17 @@ static int check_leftovers(struct state *s)
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *left = row(rows, i);
 		bool sure = json_object_get_boolean(json_object_object_get(left, "sure"));
-		char check[IFNAMSIZ + 32], advice[2 * IFNAMSIZ + 128];
 		const char *dev = string(left, "dev");
+		char check[IFNAMSIZ + 32];
 
 		snprintf(check, sizeof(check), "port %s", dev);
-		if (sure)
-			snprintf(advice, sizeof(advice),
-				 "hpccpp port replace dev %s, or hpccpp port del dev %s if there is to be none",
-				 dev, dev);
-		else
-			snprintf(advice, sizeof(advice),
-				 "hpccpp port add dev %s if there is to be one; else nothing, or tc qdisc del dev %s clsact if it is nobody's",
-				 dev, dev);
-		say(s, sure ? MISSING : NOTE, check, advice, "%s", string(left, "found"));
+		dev = quoted(dev);
+		say(s, sure ? MISSING : NOTE, check, sure ?
+		    advise(s, "hpccpp %sport change dev %s\t# or, if there is to be none: hpccpp %sport del dev %s",
+			   s->at, dev, s->at, dev) :
+		    advise(s, "%stc qdisc del dev %s clsact\t# unless another program made it, and will add filters",
+			   s->enter, dev),
+		    "%s", string(left, "found"));
 	}
 	json_object_put(rows);
 	return ret;
@@ -379,7 +481,7 @@ static int check_ports(struct state *s)
 	int fd, ret;
 
 	say(s, n ? OK : s->role == RECEIVER ? NOTE : MISSING, "port agents",
-	    "hpccpp port add DEV base-rtt TIME, for each device that data leaves by",
+	    advise(s, "hpccpp port add DEV base-rtt TIME, for each device that data leaves by"),
 	    "on %zu queue%s", n, n == 1 ? "" : "s");
 	ret = qdisc_list(&list, &qdiscs);
 	if (ret)
@@ -401,11 +503,14 @@ static int check_ports(struct state *s)
 	return check_leftovers(s);
 }
 
-/* Names agents that cannot be read, and removes their rows: no other check can use them. */
-static void check_readable(struct state *s, const char *what, const char *key,
-			   struct json_object *rows)
+/*
+ * Names agents that cannot be read, and removes their rows: no other check can use them. Returns
+ * their number.
+ */
+static size_t check_readable(struct state *s, const char *what, const char *key,
+			     struct json_object *rows)
 {
-	size_t i = json_object_array_length(rows);
+	size_t i = json_object_array_length(rows), unread = 0;
 	char check[HPCCPP_CGROUP_LEN + 32];
 
 	while (i--) {
@@ -414,11 +519,14 @@ static void check_readable(struct state *s, const char *what, const char *key,
 		if (!string(row, "error"))
 			continue;
 		snprintf(check, sizeof(check), "%s agent on %s", what, string(row, key));
-		say(s, NOTE, check, "it works on: delete and add it with this command to see what it does",
+		say(s, NOTE, check,
+		    advise(s, "it works on: show it by the command of that version, or replace it by this one with the words that it was added with"),
 		    "of version %s, which this one, " HPCCPP_VERSION ", cannot read",
 		    string(row, "version"));
 		json_object_array_del_idx(rows, i, 1);
+		unread++;
 	}
+	return unread;
 }
 
 /* The checks that read the namespace's objects. */
@@ -427,7 +535,7 @@ static int check_objects(struct state *s)
 	int ret = host_rows(NULL, s->hosts), err;
 
 	check_readable(s, "port", "dev", s->ports);
-	check_readable(s, "host", "cgroup", s->hosts);
+	s->unread_hosts = check_readable(s, "host", "cgroup", s->hosts);
 	check_hosts(s);
 	err = check_ports(s);
 	if (err)
@@ -480,6 +588,7 @@ int check_main(int argc, char **argv)
 		ret = netns_enter(netns);
 	if (ret)
 		return ret;
+	name_netns(&s, opt.netns);
 	s.report = json_object_new_array();
 	s.ports = json_object_new_array();
 	s.hosts = json_object_new_array();
@@ -495,7 +604,9 @@ int check_main(int argc, char **argv)
 	if (!geteuid())
 		ret = check_objects(&s) ?: ret;
 	else
-		say(&s, MISSING, "agents and flows", "be root", "not known");
+		say(&s, MISSING, "agents and flows", advise(&s, "be root"), "not known");
+	if (s.role == SENDER)
+		check_default(&s);
 	print_report(s.report);
 	json_object_put(s.report);
 	json_object_put(s.ports);

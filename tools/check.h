@@ -15,6 +15,11 @@ struct flow_group {
 	bool more;	/* there are others */
 };
 
+/* What to do about a line of the report */
+struct advice {
+	char text[1024];
+};
+
 /* State that the checks share: the report, and the namespace's objects. */
 struct state {
 	struct json_object *report;
@@ -26,12 +31,17 @@ struct state {
 	struct flow_group slow;	/* ... and those that wait for more than they are told */
 	struct json_object *module;	/* its counters when the command began ... */
 	long long began;	/* ... ns */
+	size_t unread_hosts;	/* host agents of another version */
+	struct advice advice;	/* of the line that is next */
+	char at[600], enter[600];	/* the namespace: option of our command, prefix of others */
 	unsigned int role;	/* enum role */
 	bool missing;
 };
 
+const struct advice *advise(struct state *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 void say(struct state *s, enum verdict how, const char *check,
-	 const char *advice, const char *fmt, ...)
+	 const struct advice *advice, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
 static inline __u64 number(struct json_object *row, const char *key)

@@ -19,7 +19,7 @@ static const char *const reasons[] = HPCCPP_REASON_NAMES;
 /* What to do about each reason, and where */
 static const char *const advice[HPCCPP_R_MAX] = {
 	[HPCCPP_R_NO_AGENT] =
-		"here: hpccpp host add, for a cgroup of their processes or above it",
+		"here: hpccpp host add CGROUP, of their processes or above, and neither above nor below that of another agent (hpccpp host show)",
 	[HPCCPP_R_NOT_ASKED] =
 		"here: ask or prefix of the host agent leaves these peers out, see hpccpp host show",
 	[HPCCPP_R_NO_DATA] =
@@ -101,6 +101,14 @@ static const char *peers_text(const struct flow_group *g, char *text, size_t siz
 	return text;
 }
 
+/* Where the reason is no host agent, the default place is right only if there is no other. */
+static const struct advice *advise_reason(struct state *s, size_t reason)
+{
+	if (reason == HPCCPP_R_NO_AGENT && !json_object_array_length(s->hosts) && !s->unread_hosts)
+		return advise(s, "hpccpp host add");
+	return advise(s, "%s", advice[reason]);
+}
+
 /* A line for a reason, if flows have it */
 static void check_reason(struct state *s, size_t reason)
 {
@@ -109,7 +117,7 @@ static void check_reason(struct state *s, size_t reason)
 
 	snprintf(check, sizeof(check), "flows %s", reasons[reason]);
 	if (g->flows)
-		say(s, NOTE, check, advice[reason], "%zu of %zu, to %s", g->flows, s->flows,
+		say(s, NOTE, check, advise_reason(s, reason), "%zu of %zu, to %s", g->flows, s->flows,
 		    peers_text(g, text, sizeof(text)));
 }
 
@@ -119,7 +127,7 @@ static void check_round_trips(struct state *s)
 
 	if (s->slow.flows)
 		say(s, NOTE, "round trips",
-		    "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop",
+		    advise(s, "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop"),
 		    "of %zu of %zu flows at a full port longer than twice T, to %s",
 		    s->slow.flows, s->flows, peers_text(&s->slow, text, sizeof(text)));
 }
@@ -138,17 +146,17 @@ static void check_telemetry(struct state *s)
 	}
 	if (n)
 		say(s, under == n ? OK : under || s->role != SENDER ? NOTE : MISSING, "peers",
-		    "the lines below say why others have none, and what to do where",
+		    advise(s, "the lines below say why others have none, and what to do where"),
 		    "%zu of %zu flows have telemetry", under, n);
 	else if (s->role != SENDER)
 		return;
 	else if (before)
 		say(s, MISSING, "peers",
-		    "check while there are connections under hpccpp, to know why",
+		    advise(s, "check while there are connections under hpccpp, to know why"),
 		    "no flow is under hpccpp now, and %llu before had no telemetry",
 		    (unsigned long long)before);
 	else
-		say(s, NOTE, "peers", "choose hpccpp for a connection and check again",
+		say(s, NOTE, "peers", advise(s, "choose hpccpp for a connection and check again"),
 		    "not known: no flow is under hpccpp now");
 }
 
@@ -194,16 +202,16 @@ static void check_changes(struct state *s)
 	changed = growth(s, now, "guard_changed");
 	json_object_put(now);
 	if (!fallbacks)
-		say(s, OK, "fallbacks", "", "none within a second");
+		say(s, OK, "fallbacks", NULL, "none within a second");
 	else
 		say(s, NOTE, "fallbacks",
-		    blind ? advice[HPCCPP_R_BLIND_DELAY] :
-			    "telemetry ends now and then: look at the agents of peers, and of ports on the way",
+		    blind ? advise_reason(s, HPCCPP_R_BLIND_DELAY) :
+			    advise(s, "telemetry ends now and then: look at the agents of peers, and of ports on the way"),
 		    "%llu within a second, %llu of them blind", fallbacks, blind);
 	/* a port that is set up anew counts once for each flow */
 	if (changed > s->flows)
 		say(s, NOTE, "link ids",
-		    "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own",
+		    advise(s, "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own"),
 		    "two rates of one id, %llu times within a second", changed);
 }
 

@@ -548,12 +548,17 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 	return plan_ids(p, args[ID].n, v->id);
 }
 
-/* What the port was told stands for what is not given. */
+/*
+ * What the port was told stands for what is not given. Where another program has removed the
+ * agent on egress, its program on ingress has the words.
+ */
 static int read_back(const struct port_plan *p, struct argument *args, struct words *w)
 {
 	int prog, ret;
 
 	ret = find_port(p->ifindex, &prog);
+	if (!ret && prog < 0)
+		ret = find_program(DEV_PORT, p->ifindex, BPF_TC_INGRESS, &prog);
 	if (!ret && prog < 0)
 		ret = system_error("there is no port on %s", p->dev);
 	if (!ret)

@@ -110,6 +110,9 @@ static int bind_maps(const struct port_bpf *skel, const struct port_plan *p)
 
 	if (err || !p->cfg.ingress)
 		return err;
+	err = bind_words(bpf_program__fd(ingress_prog(skel, p)));
+	if (err)
+		return err;
 	if (bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_response), NULL) ||
 	    bpf_prog_bind_map(prog, bpf_map__fd(skel->maps.port_accept), NULL))
 		return -errno;

@@ -84,6 +84,9 @@ void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *te
 {
 }
 
+STUB(int port_main(int argc, char **argv), EXIT_DONE)
+STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
+		const char *place), EXIT_DONE)
 STUB(int bpf_link__fd(const struct bpf_link *link), 0)
 
 static const struct hpccpp_flow_rec a_flow = {
@@ -513,13 +516,13 @@ TEST(check_names_lockdown)
 	unlink(file);
 }
 
-/* Advice is a command that can be run as printed, but for values that only an operator knows. */
+/* Advice is a command that can be run as printed. selftests/host/advice.sh runs it. */
 TEST(advice_names_the_device)
 {
 	static const struct { int leftover; const char *check, *status, *advice; } rows[] = {
-		{ -1, "id of d1", "note", "hpccpp port replace dev d1 id ID*" },
-		{ 1, "port d9", "missing", "hpccpp port replace dev d9, *hpccpp port del dev d9*" },
-		{ 0, "port d9", "note", "hpccpp port add dev d9 *tc qdisc del dev d9 clsact*" },
+		{ -1, "id of d1", "note", "hpccpp port change dev d1 id 1\t# *" },
+		{ 1, "port d9", "missing", "hpccpp port change dev d9\t# *hpccpp port del dev d9" },
+		{ 0, "port d9", "note", "tc qdisc del dev d9 clsact\t# *" },
 	};
 	struct json_object *report, *row;
 	size_t i;
@@ -542,10 +545,10 @@ TEST(notes_are_not_missing)
 {
 	struct state s = { .report = json_object_new_array() };
 
-	say(&s, OK, "a", "", "there");
-	say(&s, NOTE, "b", "look", "there, but");
+	say(&s, OK, "a", NULL, "there");
+	say(&s, NOTE, "b", advise(&s, "look"), "there, but");
 	assert_false(s.missing);
-	say(&s, MISSING, "c", "get it", "none");
+	say(&s, MISSING, "c", advise(&s, "get it"), "none");
 	assert_true(s.missing);
 	json_object_put(s.report);
 }
