@@ -297,11 +297,14 @@ static __u64 waited(struct state *s, const char *dev)
 }
 
 /*
- * Whether a device sends packets that its port does not see: watched since the check began, and
- * on for a part of a second where it sends few. Where it sends none, since the port was added.
- * Drivers may count late, all packets of a second at once: a suspicion is watched for longer.
+ * Returns true if the device sends packets that the agent does not see. Compares both packet
+ * counters since the check began; if the device sends fewer than ENOUGH, waits for more, up to
+ * WATCH. Then the counters since the port was added decide: the agent has seen no packet, or,
+ * with another program in front of it now, has missed an eighth. Drivers may update their
+ * counters only once per second, so a suspected bypass is watched for up to WATCH_LATE.
  */
-static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, __u64 *seen)
+static bool bypassed(struct state *s, struct json_object *before, bool in_front, __u64 *sent,
+		     __u64 *seen)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	__u64 late = waited(s, string(before, "dev"));
@@ -330,7 +333,7 @@ static bool bypassed(struct state *s, struct json_object *before, __u64 *sent, _
 		return missed;
 	*sent += number(before, "sent_packets");
 	*seen += number(before, "seen_packets");
-	return !*seen && *sent >= ENOUGH;
+	return *sent >= ENOUGH && (!*seen || (in_front && *seen + late < *sent - *sent / 8));
 }
 
 /* Returns true if `port change` without further words would succeed. */
@@ -368,13 +371,17 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 {
 	const char *dev = string(port, "dev");
 	char check[IFNAMSIZ + 32], first[256];
+	bool in_front = port_in_front(list, n, dev, first, sizeof(first));
 	__u64 sent, seen;
 
-	if (!bypassed(s, port, &sent, &seen))
+	if (!bypassed(s, port, in_front, &sent, &seen))
 		return;
 	snprintf(check, sizeof(check), "port %s", dev);
-	port_in_front(list, n, dev, first, sizeof(first));
-	say(s, MISSING, check, advise(s, "%s", first),
+	say(s, MISSING, check, in_front ?
+	    advise(s, "hpccpp %sport change dev %s\t# puts the agent in front of %s; a program in front has to pass packets on",
+		   s->at, quoted(dev), first) :
+	    advise(s, "packets pass the qdiscs of %s by: XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware does so",
+		   dev),
 	    "bypassed: the device sent %llu packets, of which the agent saw %llu", sent, seen);
 }
 

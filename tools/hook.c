@@ -278,12 +278,25 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
+/* On egress another filter may have come before a port's, with the same preference. */
+static int filter_place(const struct hook *h, struct place *p)
+{
+	int ret = find_filter(h, &p->old);
+	struct filters f;
+
+	if (ret || p->old < 0 || h->agent != DEV_PORT || h->point != BPF_TC_EGRESS)
+		return ret;
+	ret = clsact_filters(h->ifindex, &f);
+	p->outrun = !f.ours_first;
+	return ret;
+}
+
 static int find_place(const struct hook *h, struct place *p)
 {
 	int ret;
 
 	*p = (struct place) { .old = -1, .behind = -1 };
-	ret = uses_clsact() ? find_filter(h, &p->old) : tcx_place(h, p);
+	ret = uses_clsact() ? filter_place(h, p) : tcx_place(h, p);
 	if (ret)
 		close_place(p);
 	return ret;
@@ -360,9 +373,25 @@ static void tcx_drop_second(const struct hook *h)
 	}
 }
 
+/*
+ * Only a new filter comes before all others of its preference: where another has come before
+ * ours, packets meet none of ours for a moment.
+ */
+static int filter_put(const struct hook *h, int prog, const struct place *p)
+{
+	int err;
+
+	if (p->old < 0 || !p->outrun)
+		return put_filter(h, prog, p->old >= 0);
+	err = remove_filter(h) ?: put_filter(h, prog, false);
+	if (err)
+		put_filter(h, p->old, false);
+	return err;
+}
+
 static int put(const struct hook *h, int prog, const struct place *p)
 {
-	return uses_clsact() ? put_filter(h, prog, p->old >= 0) : tcx_put(h, prog, p);
+	return uses_clsact() ? filter_put(h, prog, p) : tcx_put(h, prog, p);
 }
 
 static int take(const struct hook *h, int prog)
@@ -447,7 +476,8 @@ static int put_on_clsact(const char *dev, const struct hooks *b, int in, int out
 
 /*
  * Programs to both hooks of a device, or to egress alone when in is -1. With replace they
- * take the place of ours that are there, with no packet between that passes neither.
+ * take the place of ours that are there, with no packet between that passes neither, unless a
+ * filter of another program has come before ours.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.

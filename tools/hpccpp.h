@@ -307,7 +307,7 @@ int port_rows(const char *dev, struct json_object *rows);
 int port_leftovers(struct json_object *rows);
 bool names_devs(const char *text);
 int port_new_devs(const char *text, struct json_object *names);
-void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
+bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 		   size_t size);
 int host_rows(const char *cgroup, struct json_object *rows);
 bool find_cgroup2(char *path, size_t size);

@@ -266,23 +266,22 @@ void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size)
 	}
 }
 
-/* Why packets of a device do not come to its port, and what to do; list has all qdiscs. */
-void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
+/*
+ * Names the programs that packets meet before a port's agent; returns false if there are none.
+ * list has all qdiscs.
+ */
+bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 		   size_t size)
 {
 	int ifindex = if_nametoindex(dev);
 	struct filters f = {};
-	char names[128];
 
+	if (find_before(ifindex, text, size))
+		return true;
 	if (uses_clsact() && find_qdisc(list, n, ifindex, TC_H_INGRESS))
 		clsact_filters(ifindex, &f);
-	if (find_before(ifindex, names, sizeof(names)))
-		snprintf(text, size, "on tcx of %s comes before the agent: %s; each has to return TCX_NEXT (-1), or \"hpccpp port replace\" puts the agent in front again",
-			 dev, names);
-	else if (f.first && !f.ours_first)
-		snprintf(text, size, "the %s filter of preference %u of %s comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference %u",
-			 f.first_kind, f.first, dev, HPCCPP_TC_PRIO);
-	else
-		snprintf(text, size, "packets pass the qdiscs of %s by: XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware does so",
-			 dev);
+	if (!f.first || f.ours_first)
+		return false;
+	snprintf(text, size, "the %s filter of preference %u", f.first_kind, f.first);
+	return true;
 }

@@ -182,6 +182,19 @@ bool port_read_old(const struct port_plan *p, struct hpccpp_port *was)
 	return there;
 }
 
+/* Returns true if the port that is replaced has counted any packet. */
+static bool has_counted(const struct port_plan *p)
+{
+	__u64 stats[HPCCPP_PS_MAX], sum = 0;
+	size_t i;
+
+	if (prog_stats(p->old, "port_stats", stats, HPCCPP_PS_MAX))
+		return true;
+	for (i = 0; i < HPCCPP_PS_MAX; i++)
+		sum += stats[i];
+	return sum;
+}
+
 /* What packets have left behind goes on with the port that is replaced. */
 static void keep_maps(struct port_bpf *skel, struct port_plan *p)
 {
@@ -190,8 +203,9 @@ static void keep_maps(struct port_bpf *skel, struct port_plan *p)
 	p->keeps = p->old >= 0 && prog_keep_map(p->old, skel->maps.port);
 	if (p->old < 0)
 		return;
-	/* what the device has sent is counted from when that was */
-	if (prog_keep_map(p->old, skel->maps.port_stats) && port_read_old(p, &was))
+	/* what the device has sent is counted from when that was added, unless packets passed it by */
+	if (prog_keep_map(p->old, skel->maps.port_stats) && port_read_old(p, &was) &&
+	    has_counted(p))
 		p->cfg.sent = was.cfg.sent;
 	prog_keep_map(p->old, skel->maps.port_answered);
 	prog_keep_map(p->old, skel->maps.port_seen);

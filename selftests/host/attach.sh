@@ -216,7 +216,7 @@ assert_eq "one that comes later may be before: the port sees nothing" "$(sent)" 
 in_ns_bg "$box" bash -c 'exec 9<> <(:); while ! read -rt .001 -u 9; do echo >/dev/udp/10.9.0.2/9; done'
 sender=$!
 check "... check says so" grep -q '^bypassed' <(found "port t0" found)
-check "... and by whom" grep -q 'bystander (id .*), ends_chain (id .*TCX_NEXT.*port replace' <(found "port t0" advice)
+check "... and by whom" grep -q 'port change.* bystander (id .*), ends_chain (id ' <(found "port t0" advice)
 kill $sender
 wait $sender || true
 port replace

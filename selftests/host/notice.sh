@@ -189,7 +189,6 @@ sending udp
 verdict add da obj "$HPCCPP_BIN/other.bpf.o" sec of/ends_chain
 look
 like "a verdict before the agent" "$(said "port d0")" "$bypassed"
-is "... by whom" "$(advice "port d0")" "the bpf filter of preference 1 of d0 comes before the agent, and ends the chain: it has to return TC_ACT_UNSPEC, or to move behind preference 1"
 is "both filters that somebody removed" "$(said "port t0")" \
 	"there is a clsact without filters: another's, or of a port whose filter was removed"
 is "... which may be as it should" "$(jq -r '.[] | select(.check == "port t0") | .status' "$tmp/check")" note

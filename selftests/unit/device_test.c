@@ -194,8 +194,8 @@ TEST(some_devices_have_a_link)
 TEST(programs_in_front_are_named)
 {
 	static const struct { bool ours_first; const char *foremost, *named; } rows[] = {
-		{ true, NULL, "XDP" }, { false, NULL, "bpf*preference 1*lo" },
-		{ false, "cil_to_netdev", "tcx*lo*cil_to_netdev (id 5)" },
+		{ true, NULL, NULL }, { false, NULL, "bpf*preference 1" },
+		{ false, "cil_to_netdev", "cil_to_netdev (id 5)" },
 	};
 	static const struct qdisc clsact = { .ifindex = 1, .parent = TC_H_INGRESS };
 	char said[256];
@@ -204,8 +204,10 @@ TEST(programs_in_front_are_named)
 		filters = (struct filters){ .first = HPCCPP_TC_PRIO, .first_kind = "bpf",
 					    .ours_first = row->ours_first };
 		foremost = row->foremost;
-		port_in_front(&clsact, 1, "lo", said, sizeof(said));
-		assert_has(said, row->named);
+		assert_int_equal(port_in_front(&clsact, 1, "lo", said, sizeof(said)),
+				 !!row->named);
+		if (row->named)
+			assert_has(said, row->named);
 	}
 }
 

@@ -79,10 +79,8 @@ int port_leftovers(struct json_object *rows)
 	return EXIT_DONE;
 }
 
-void port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
-		   size_t size)
-{
-}
+STUB(bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
+			size_t size), false)
 
 STUB(int port_main(int argc, char **argv), EXIT_DONE)
 STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
