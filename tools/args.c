@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <linux/capability.h>
 
@@ -48,6 +49,16 @@ static void print_lack(void)
 		fputc(')', stderr);
 }
 
+/* The process may open so few files that an agent cannot be loaded; returns that limit, or 0. */
+unsigned int few_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= FILES_MIN)
+		return 0;
+	return files.rlim_cur;
+}
+
 static int complain(int status, int err, const char *fmt, va_list ap)
 {
 	if (opt.quiet)
@@ -58,6 +69,8 @@ static int complain(int status, int err, const char *fmt, va_list ap)
 		fprintf(stderr, ": %s", strerror(err));
 	if (err == EPERM || err == EACCES)
 		print_lack();
+	if (err == EMFILE)
+		fputs(", try \"ulimit -n 1024\", or LimitNOFILE=1024 in the unit", stderr);
 	fputs(".\n", stderr);
 	return status;
 }
@@ -477,6 +490,9 @@ int load_error(int err, const char *agent)
 
 int untyped_load_error(int err, const char *agent)
 {
+	/* libbpf has another error where its own probes cannot open a file */
+	if (abs(err) != EPERM && few_files())
+		err = EMFILE;
 	return errno_error(err, "cannot load the %s agent%s", agent,
 			   abs(err) == EPERM || opt.verbose ? "" : " (-v says more)");
 }

@@ -145,6 +145,12 @@ static void check_agents(struct state *s)
 	};
 	size_t i;
 
+	if (few_files()) {
+		say(s, MISSING, "open files",
+		    advise(s, "ulimit -n 1024\t# or LimitNOFILE=1024 in the unit"),
+		    "at most %u, which are too few to look at agents", few_files());
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		const char *locked = in_lockdown() ? probes[i].locked : NULL;
 		int err = probes[i].probe();
@@ -526,6 +532,11 @@ static size_t check_readable(struct state *s, const char *what, const char *key,
 		if (!string(row, "error"))
 			continue;
 		snprintf(check, sizeof(check), "%s agent on %s", what, string(row, key));
+		if (few_files()) {
+			json_object_array_del_idx(rows, i, 1);
+			unread++;
+			continue;
+		}
 		say(s, NOTE, check,
 		    advise(s, "it works on: show it by the command of that version, or replace it by this one with the words that it was added with"),
 		    "of version %s, which this one, " HPCCPP_VERSION ", cannot read",

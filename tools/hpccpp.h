@@ -87,6 +87,10 @@ int untyped_load_error(int err, const char *agent);
 bool in_lockdown(void);
 extern const char *lockdown_file;
 
+/* Open files with which any agent can be loaded and read */
+#define FILES_MIN	64
+unsigned int few_files(void);
+
 /* Command line: one table for each set of words; any unique prefix will do. */
 struct command {
 	const char *name;

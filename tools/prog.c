@@ -108,9 +108,13 @@ int prog_open(__u32 id, const char *name, int *fd)
 	return ret;
 }
 
-/* The map of that name, if the program has one with values of that size. */
+/*
+ * The map of that name, if the program has one with values of that size; else -1 and errno, ENOENT
+ * if it has none.
+ */
 int prog_map(int prog, const char *name, size_t value_size)
 {
+	int err = ENOENT;
 	struct bpf_prog_info info = {};
 	__u32 len = sizeof(info);
 	__u32 ids[64] = {};	/* as many as a program can have */
@@ -124,20 +128,29 @@ int prog_map(int prog, const char *name, size_t value_size)
 		struct bpf_map_info map = {};
 		int fd = bpf_map_get_fd_by_id(ids[i]);
 
-		if (fd < 0)
+		if (fd < 0) {
+			err = errno;
 			continue;
+		}
 		len = sizeof(map);
 		if (!bpf_obj_get_info_by_fd(fd, &map, &len) &&
 		    !strcmp(map.name, name) && map.value_size == value_size)
 			return fd;
 		close(fd);
 	}
+	errno = err;
 	return -1;
 }
 
+static int map_errno;	/* why the last map could not be read */
+
+/* Says why a map cannot be read, from errno. */
 int prog_map_error(const char *name)
 {
-	return system_error("cannot read the map \"%s\" of the agent, which may be of another version: delete and add it",
+	map_errno = errno;
+	if (errno != ENOENT)
+		return errno_error(errno, "cannot read the map \"%s\" of the agent", name);
+	return system_error("cannot read the map \"%s\" of the agent, which is of another version: replace it, with the words that it was added with",
 			    name);
 }
 
@@ -253,9 +266,12 @@ int prog_finish_rows(int prog, const char *key, const char *where, int ret, size
 		     struct json_object *rows)
 {
 	struct hpccpp_version about;
+	char error[128] = "cannot be read";
 	struct json_object *row;
 	size_t i;
 
+	if (map_errno && map_errno != ENOENT)
+		snprintf(error, sizeof(error), "cannot be read: %s", strerror(map_errno));
 	if (!prog_version(prog, &about))
 		about = (struct hpccpp_version){ .version = "unknown" };
 	if (json_object_array_length(rows) == first)
@@ -265,7 +281,7 @@ int prog_finish_rows(int prog, const char *key, const char *where, int ret, size
 		put_str(row, key, *about.cgroup ? about.cgroup : where);
 		put_str(row, "version", about.version);
 		if (ret)
-			put_str(row, "error", "cannot be read");
+			put_str(row, "error", error);
 	}
 	return ret;
 }
