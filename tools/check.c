@@ -486,6 +486,60 @@ static int check_leftovers(struct state *s)
 	return ret;
 }
 
+/*
+ * Lists the devices that data leaves by, as words of a shell: those with a known rate, or the
+ * others. Returns their number.
+ */
+static size_t list_devs(const struct qdisc *list, size_t n, bool with_rate, char *text,
+			size_t size)
+{
+	struct if_nameindex *all = if_nameindex(), *dev;
+	size_t found = 0, len = 0;
+	bool has_rate;
+
+	for (dev = all; dev && dev->if_index && len < size; dev++) {
+		if (!port_wanted(dev->if_name, list, n, &has_rate) || has_rate != with_rate)
+			continue;
+		len += snprintf(text + len, size - len, "%s%s", found++ ? " " : "",
+				quoted(dev->if_name));
+	}
+	if (all)
+		if_freenameindex(all);
+	return len < size ? found : 0;
+}
+
+/*
+ * A container has no device that needs a port: its packets leave the host by another one. A
+ * receiver needs none.
+ */
+static void check_port_agents(struct state *s, const struct qdisc *list, size_t qdiscs)
+{
+	size_t n = json_object_array_length(s->ports), devs;
+	enum verdict how = s->role == RECEIVER || s->told ? NOTE : MISSING;
+	const struct advice *add;
+	char names[512], others[512] = "", found[128];
+
+	snprintf(found, sizeof(found), "on %zu queue%s", n, n == 1 ? "" : "s");
+	if (!n && !s->unread_ports && s->told)
+		snprintf(found, sizeof(found), "on 0 queues; others give %zu of %zu flows telemetry",
+			 s->told, s->flows);
+	devs = list_devs(list, qdiscs, true, names, sizeof(names));
+	if (devs == 1)
+		add = advise(s, "hpccpp %sport add dev %s base-rtt 1ms\t# or the round trip time of the fabric without queues",
+			     s->at, names);
+	else if (devs)
+		add = advise(s, "for dev in %s; do hpccpp %sport add dev $dev base-rtt 1ms; done\t# those that data leaves by, and the round trip time of the fabric without queues",
+			     names, s->at);
+	else if (list_devs(list, qdiscs, false, others, sizeof(others)))
+		add = advise(s, "hpccpp port add with the rate of the link, which neither a qdisc nor ethtool has, for %s",
+			     others);
+	else
+		add = advise(s, "none is needed here if packets leave the host by a device of another namespace, which has one; else hpccpp port add DEV rate RATE");
+	if (!devs && !*others)
+		how = s->told ? OK : NOTE;
+	say(s, n || s->unread_ports ? OK : how, "port agents", add, "%s", found);
+}
+
 static int check_ports(struct state *s)
 {
 	size_t n = json_object_array_length(s->ports), i, qdiscs;
@@ -493,12 +547,10 @@ static int check_ports(struct state *s)
 	struct qdisc *list;
 	int fd, ret;
 
-	say(s, n ? OK : s->role == RECEIVER ? NOTE : MISSING, "port agents",
-	    advise(s, "hpccpp port add DEV base-rtt TIME, for each device that data leaves by"),
-	    "on %zu queue%s", n, n == 1 ? "" : "s");
 	ret = qdisc_list(&list, &qdiscs);
 	if (ret)
 		return ret;
+	check_port_agents(s, list, qdiscs);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	for (i = 0; i < n; i++) {
 		struct json_object *port = row(s->ports, i);
@@ -550,20 +602,18 @@ static size_t check_readable(struct state *s, const char *what, const char *key,
 /* The checks that read the namespace's objects. */
 static int check_objects(struct state *s)
 {
-	int ret = host_rows(NULL, s->hosts), err;
+	int ret = host_rows(NULL, s->hosts), flows = EXIT_DONE, err;
 
-	check_readable(s, "port", "dev", s->ports);
+	s->unread_ports = check_readable(s, "port", "dev", s->ports);
 	s->unread_hosts = check_readable(s, "host", "cgroup", s->hosts);
 	check_hosts(s);
-	err = check_ports(s);
-	if (err)
-		return err;
 	/* why it cannot be read has been said above */
 	if (!flow_probe())
-		err = flow_rows(count_flow, s);
-	if (!err)
+		flows = flow_rows(count_flow, s);
+	err = check_ports(s);
+	if (!err && !flows)
 		check_flows(s);
-	return err ?: ret;
+	return err ?: flows ?: ret;
 }
 
 static void print_report(struct json_object *report)

@@ -31,7 +31,7 @@ struct state {
 	struct flow_group slow;	/* ... and those that wait for more than they are told */
 	struct json_object *module;	/* its counters when the command began ... */
 	long long began;	/* ... ns */
-	size_t unread_hosts;	/* host agents of another version */
+	size_t unread_ports, unread_hosts;	/* agents of another version */
 	struct advice advice;	/* of the line that is next */
 	char at[600], enter[600];	/* the namespace: option of our command, prefix of others */
 	unsigned int role;	/* enum role */

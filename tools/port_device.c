@@ -54,6 +54,28 @@ static bool has_link(const struct device *d)
 	return true;
 }
 
+/*
+ * Returns true if data leaves the host by the device. Packets of a container's device, or of one
+ * to a container or virtual machine, do so if a qdisc shapes them. *has_rate: `port add` needs no
+ * rate.
+ */
+bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate)
+{
+	int ifindex = if_nametoindex(dev);
+	const struct qdisc *root = find_qdisc(list, n, ifindex, TC_H_ROOT);
+	struct device d;
+	bool shaped;
+
+	if (root && !strcmp(root->kind, "mq"))
+		root = find_qdisc(list, n, ifindex, TC_H_MAJ(root->handle) | 1);
+	if (device_read(ifindex, &d) || !d.up || d.type != ARPHRD_ETHER || !has_link(&d))
+		return false;
+	shaped = root && (qdisc_rate(root) || !strcmp(root->kind, "htb"));
+	*has_rate = shaped ? qdisc_rate(root) : ethtool_rate(dev);
+	return shaped || (strcmp(d.kind, "veth") && strcmp(d.kind, "netkit") &&
+			  strcmp(d.kind, "tun"));
+}
+
 /* Whether a port on a device needs no second thought */
 bool port_has_link(const char *dev)
 {

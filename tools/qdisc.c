@@ -323,6 +323,7 @@ static int device_cb(const struct nlmsghdr *nlh, void *data)
 	struct device *d = data;
 
 	d->type = ifi->ifi_type;
+	d->up = ifi->ifi_flags & IFF_UP;
 	mnl_attr_for_each(attr, nlh, sizeof(*ifi)) {
 		switch (mnl_attr_get_type(attr)) {
 		case IFLA_LINK:

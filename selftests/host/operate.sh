@@ -150,7 +150,7 @@ lists_of_pages()
 	items "$cmd_page" statuses: >"$tmp/listed"
 	{
 		status "$HPCCPP" port show
-		status "$HPCCPP" check netns "$r" role switch
+		status "$HPCCPP" check netns "$full" role switch
 		status "$HPCCPP" port show dev none
 		status "$HPCCPP" help
 	} >"$tmp/there"

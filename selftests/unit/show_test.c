@@ -81,10 +81,11 @@ int port_leftovers(struct json_object *rows)
 
 STUB(bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 			size_t size), false)
-
+STUB(bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate), false)
 STUB(int port_main(int argc, char **argv), EXIT_DONE)
 STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
 		const char *place), EXIT_DONE)
+
 STUB(int bpf_link__fd(const struct bpf_link *link), 0)
 
 static const struct hpccpp_flow_rec a_flow = {
