@@ -109,16 +109,54 @@ static const struct advice *advise_reason(struct state *s, size_t reason)
 	return advise(s, "%s", advice[reason]);
 }
 
+/*
+ * Ports see no TCP in a tunnel. Finds one that this host sends to the peers by, or a port that
+ * has counted packets in one; text then says which.
+ */
+static const struct advice *find_tunnel(struct state *s, const struct flow_group *g, char *text,
+					size_t size)
+{
+	char dev[IF_NAMESIZE];
+	struct device d;
+	size_t i, n = 0;
+	int ifindex;
+
+	json_object_object_foreach(g->peers, peer, none) {
+		(void)none;
+		ifindex = n++ < PEERS ? route_dev(peer) : 0;
+		if (!ifindex || device_read(ifindex, &d) || !is_tunnel(&d) ||
+		    !if_indextoname(ifindex, dev))
+			continue;
+		snprintf(text, size, ", in the tunnel %s of kind %s", dev, d.kind);
+		return advise(s, "no port sees TCP in a tunnel: these flows have telemetry only without it");
+	}
+	for (i = 0; i < json_object_array_length(s->ports); i++) {
+		struct json_object *port = json_object_array_get_idx(s->ports, i);
+		__u64 packets = number(json_object_object_get(port, "stats"), "tunnel");
+
+		if (!packets)
+			continue;
+		snprintf(text, size, "; port %s has seen %llu packets in tunnels",
+			 string(port, "dev"), packets);
+		return advise(s, "no port sees TCP in a tunnel: if these flows take one, they have telemetry only without it; else hpccpp port add for each port on the way there");
+	}
+	return NULL;
+}
+
 /* A line for a reason, if flows have it */
 static void check_reason(struct state *s, size_t reason)
 {
 	const struct flow_group *g = &s->why[reason];
-	char check[32], text[256];
+	char check[32], text[256], tunnel[128] = "";
+	const struct advice *todo = NULL;
 
+	if (!g->flows)
+		return;
 	snprintf(check, sizeof(check), "flows %s", reasons[reason]);
-	if (g->flows)
-		say(s, NOTE, check, advise_reason(s, reason), "%zu of %zu, to %s", g->flows, s->flows,
-		    peers_text(g, text, sizeof(text)));
+	if (reason == HPCCPP_R_EMPTY || reason == HPCCPP_R_LOST_RECORDS)
+		todo = find_tunnel(s, g, tunnel, sizeof(tunnel));
+	say(s, NOTE, check, todo ?: advise_reason(s, reason), "%zu of %zu, to %s%s", g->flows,
+	    s->flows, peers_text(g, text, sizeof(text)), tunnel);
 }
 
 static void check_round_trips(struct state *s)

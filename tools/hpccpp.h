@@ -378,6 +378,8 @@ struct device {
 };
 
 int device_read(int ifindex, struct device *d);
+int route_dev(const char *addr);
+bool is_tunnel(const struct device *d);
 int qdisc_list(struct qdisc **list, size_t *n);
 const struct qdisc *find_qdisc(const struct qdisc *list, size_t n, int ifindex,
 			       __u32 parent);

@@ -20,6 +20,9 @@
 #include "hpccpp.h"
 #include "port.h"
 
+#ifndef ARPHRD_IP6GRE
+#define ARPHRD_IP6GRE	823		/* of linux/if_arp.h */
+#endif
 #define CLOCK_STEP	1000000		/* ns by which IOAM's clock may be off */
 
 /* Queues that the device sends by, as `ethtool -l` shows; 0 when the driver does not know. */
@@ -52,6 +55,22 @@ static bool has_link(const struct device *d)
 			return false;
 	}
 	return true;
+}
+
+/* Returns true for devices whose packets leave in packets of other addresses. */
+bool is_tunnel(const struct device *d)
+{
+	static const char *const ethernet[] = {
+		"vxlan", "geneve", "gretap", "ip6gretap", "erspan", "ip6erspan", "amt",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ethernet); i++) {
+		if (!strcmp(d->kind, ethernet[i]))
+			return true;
+	}
+	return d->type == ARPHRD_NONE || d->type == ARPHRD_TUNNEL || d->type == ARPHRD_TUNNEL6 ||
+	       d->type == ARPHRD_SIT || d->type == ARPHRD_IPGRE || d->type == ARPHRD_IP6GRE;
 }
 
 /*
@@ -105,6 +124,9 @@ int port_check_device(const struct port_plan *p, struct device *d)
 
 	if (err)
 		return errno_error(err, "cannot read the device %s", p->dev);
+	if (is_tunnel(d) && d->type != ARPHRD_ETHER)
+		return system_error("%s is a tunnel, of kind %s, whose packets have no Ethernet header, which a port needs: in a tunnel no port sees TCP",
+				    p->dev, d->kind);
 	if (d->type != ARPHRD_ETHER && d->type != ARPHRD_LOOPBACK)
 		return system_error("packets of %s have no Ethernet header, which a port needs%s%s: stamp the device that they leave by",
 				    p->dev, *d->kind ? ", as it is of kind " : "", d->kind);
@@ -121,6 +143,11 @@ void port_note_device(struct port_plan *p, const struct device *d)
 	strcpy(p->cfg.kind, p->qdisc.kind);
 	if (p->cfg.queue == HPCCPP_QUEUE_QDISC || has_link(d))
 		return;
+	if (is_tunnel(d)) {
+		fprintf(stderr, "Warning: %s is a tunnel, of kind %s, behind which no port sees TCP: this one is right if rate is that of the slowest link, and no other sender uses that.\n",
+			p->dev, d->kind);
+		return;
+	}
 	name_lower(d, lower, sizeof(lower));
 	fprintf(stderr, "Warning: %s has no link of its own, as it is of kind %s: stamp %s instead.\n",
 		p->dev, d->kind, lower);

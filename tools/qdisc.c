@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <linux/gen_stats.h>
 #include <linux/if_link.h>
@@ -358,6 +359,39 @@ int device_read(int ifindex, struct device *d)
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_index = ifindex;
 	return ask(NETLINK_ROUTE, buf, NLM_F_ACK, device_cb, d);
+}
+
+static int route_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct rtmsg)) {
+		if (mnl_attr_get_type(attr) == RTA_OIF)
+			*(int *)data = mnl_attr_get_u32(attr);
+	}
+	return MNL_CB_OK;
+}
+
+/* Returns the index of the device that packets to an address leave by; 0: there is none. */
+int route_dev(const char *addr)
+{
+	char buf[NETLINK_DUMP_SIZE];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	unsigned char dst[16];
+	struct rtmsg *rtm;
+	int ifindex = 0;
+
+	if (!strncmp(addr, "::ffff:", 7) && strchr(addr, '.'))
+		addr += 7;
+	nlh->nlmsg_type = RTM_GETROUTE;
+	rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
+	rtm->rtm_family = strchr(addr, ':') ? AF_INET6 : AF_INET;
+	rtm->rtm_dst_len = rtm->rtm_family == AF_INET ? 32 : 128;
+	if (inet_pton(rtm->rtm_family, addr, dst) != 1)
+		return 0;
+	mnl_attr_put(nlh, RTA_DST, rtm->rtm_dst_len / 8, dst);
+	ask(NETLINK_ROUTE, buf, NLM_F_ACK, route_cb, &ifindex);
+	return ifindex;
 }
 
 /* Two of the same preference must be of one kind: another's is in the way. */

@@ -160,10 +160,16 @@ TEST(devices_need_ethernet_and_a_link)
 {
 	struct device bond = { .type = ARPHRD_ETHER, .kind = "bond", .sent = 5 };
 	struct device veth = { .type = ARPHRD_ETHER, .kind = "veth" };
+	struct device vxlan = { .type = ARPHRD_ETHER, .kind = "vxlan" };
+	struct device ppp = { .type = ARPHRD_PPP, .kind = "ppp" };
 	struct device wireguard = { .type = ARPHRD_NONE, .kind = "wireguard" };
 
 	assert_int_equal(checked(wireguard, HPCCPP_QUEUE_VIRTUAL), EXIT_SYSTEM);
-	assert_has(err, "d0*Ethernet*wireguard");
+	assert_has(err, "d0*tunnel*wireguard*Ethernet*no port sees TCP");
+	assert_int_equal(checked(ppp, HPCCPP_QUEUE_VIRTUAL), EXIT_SYSTEM);
+	assert_has(err, "d0*Ethernet*ppp*leave by");
+	assert_int_equal(checked(vxlan, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
+	assert_has(err, "Warning: d0*tunnel*vxlan*slowest link");
 	assert_int_equal(checked(bond, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
 	assert_has(err, "Warning: d0*link*bond*members");
 	/* a shaper is a link, and a veth is no upper device */

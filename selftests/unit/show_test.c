@@ -82,6 +82,9 @@ int port_leftovers(struct json_object *rows)
 STUB(bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 			size_t size), false)
 STUB(bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate), false)
+STUB(int device_read(int ifindex, struct device *d), -ENODEV)
+STUB(int route_dev(const char *addr), 0)
+STUB(bool is_tunnel(const struct device *d), false)
 STUB(int port_main(int argc, char **argv), EXIT_DONE)
 STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
 		const char *place), EXIT_DONE)
