@@ -40,6 +40,8 @@ static const char *const advice[HPCCPP_R_MAX] = {
 		"on the way there: drops (tc -s qdisc show) at a port without an agent, or whose agent has a higher rate than its link",
 	[HPCCPP_R_NO_MEMORY] =
 		"here: free memory, then open new connections",
+	[HPCCPP_R_MPTCP] =
+		"at one end: TCP in place of MPTCP, under which there is no telemetry",
 };
 
 static void add_flow(struct flow_group *g, struct json_object *flow)

@@ -13,6 +13,7 @@
 static struct hpccpp_flow_rec shown;
 static int n_shown;
 static void *its_scratch, *tcp_sock;
+static bool has_mptcp;	/* the kernel; any socket is a subflow then */
 
 static long seq_write(struct seq_file *seq, const void *rec, __u32 len)
 {
@@ -32,6 +33,9 @@ static long seq_write(struct seq_file *seq, const void *rec, __u32 len)
 #define bpf_core_read			bpf_probe_read_kernel
 #undef BPF_CORE_READ
 #define BPF_CORE_READ(from, ...)	((from)->__VA_ARGS__)
+#undef bpf_core_field_exists
+#define bpf_core_field_exists(...)	has_mptcp
+#define preserve_access_index		unused
 
 #include "flow.bpf.c"
 
@@ -194,6 +198,10 @@ TEST(agent_is_read)
 	agent_state()->wanted = 1;
 	assert_int_equal(show(), 1);
 	assert_int_equal(shown.reason, HPCCPP_R_NO_ECHO);
+	has_mptcp = true;
+	assert_int_equal(show(), 1);
+	assert_int_equal(shown.reason, HPCCPP_R_MPTCP);
+	has_mptcp = false;
 	maps[1].map.value_size++;
 	assert_int_equal(show(), 1);
 	assert_int_equal(shown.reason, HPCCPP_R_NONE);

@@ -34,6 +34,11 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
+/* Of kernels with MPTCP */
+struct tcp_sock___mptcp {
+	__u8 is_mptcp;
+} __attribute__((preserve_access_index));
+
 static __always_inline bool is_hpccpp(const char *name)
 {
 	return name[0] == 'h' && name[1] == 'p' && name[2] == 'c' &&
@@ -169,6 +174,10 @@ int flow_show(struct bpf_iter__tcp *ctx)
 					  rec->layout == HPCCPP_FLOW_LAYOUT ? &s->flow : NULL,
 					  &s->agent);
 	}
+	if (rec->reason == HPCCPP_R_NO_ECHO &&
+	    bpf_core_field_exists(struct tcp_sock___mptcp, is_mptcp) &&
+	    BPF_CORE_READ((struct tcp_sock___mptcp *)tp, is_mptcp))
+		rec->reason = HPCCPP_R_MPTCP;
 	bpf_seq_write(ctx->meta->seq, rec, sizeof(*rec));
 	return 0;
 }

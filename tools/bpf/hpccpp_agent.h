@@ -352,12 +352,13 @@ enum hpccpp_reason {
 	HPCCPP_R_BLIND_DELAY,	/* a queue that telemetry does not explain */
 	HPCCPP_R_BLIND_LOSS,	/* loss of that kind: W is at most Reno's window */
 	HPCCPP_R_NO_MEMORY,	/* for the module's state */
+	HPCCPP_R_MPTCP,		/* no echo, of a subflow of MPTCP */
 	HPCCPP_R_MAX,
 };
 
 #define HPCCPP_REASON_NAMES { \
 	"", "no-agent", "not-asked", "no-data", "no-echo", "empty", "unused", \
-	"lost-echo", "lost-records", "blind-delay", "blind-loss", "no-memory" }
+	"lost-echo", "lost-records", "blind-delay", "blind-loss", "no-memory", "mptcp" }
 
 /*
  * Iterator "flow_show" over tcp sockets: one of these per flow under hpccpp, or under a
