@@ -152,12 +152,14 @@ static void check_agents(struct state *s)
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
-		const char *locked = in_lockdown() ? probes[i].locked : NULL;
+		bool locked = probes[i].locked && in_lockdown();
+		const struct advice *advice = locked ? advise(s, "%s", probes[i].locked) :
+						       advise(s, "%s", probes[i].advice);
 		int err = probes[i].probe();
 
 		say(s, err && probes[i].needed & 1 << s->role ? MISSING :
 		    err || (locked && probes[i].needed) ? NOTE : OK,
-		    probes[i].check, advise(s, "%s", locked ?: probes[i].advice),
+		    probes[i].check, advice,
 		    "%s%s", err ? strerror(abs(err)) : "tried",
 		    err && geteuid() ? " (you are not root)" : "");
 	}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Changes of a path while a flow runs on it: it leads over other links, the bottleneck's port loses
-# its agent and gets it back, and so does the sender. The flow goes on. host/why.sh tests the other
+# its agent and gets it back, and so does the sender. The flow goes on. host/advice.sh tests the other
 # agents.
 #
 #	               .--- next s2 --50--- prev .
