@@ -3,6 +3,7 @@
  * hpccpp check: what this host has and lacks to use HPCC++. What can be tried is
  * tried, in a place of its own, and not concluded from a kernel's configuration.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -55,9 +56,11 @@ static const char *quoted(const char *text)
 	static char bufs[2][1024];
 	static unsigned int turn;
 	char *buf = bufs[turn++ % 2], *to = buf;
-	const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-";
+	const char *end = text;
 
-	if (*text && !text[strspn(text, plain)])
+	while (isalnum((unsigned char)*end) || (*end && strchr("_./:@%+,=-", *end)))
+		end++;
+	if (end > text && !*end)
 		return text;
 	*to++ = '\'';
 	for (; *text && to < buf + sizeof(bufs[0]) - 8; text++) {
@@ -110,11 +113,12 @@ static void check_btf(struct state *s)
 	const char *other = getenv("HPCCPP_BTF");
 	const char *path = access(KERNEL_BTF, R_OK) && other ? other :
 							      KERNEL_BTF;
+	const struct advice *types;
+
+	types = advise(s, "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF");
 
 	if (access(path, R_OK))
-		say(s, MISSING, "kernel types",
-		    advise(s, "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions' are, or name its vmlinux in HPCCPP_BTF"),
-		    "no %s", path);
+		say(s, MISSING, "kernel types", types, "no %s", path);
 	else
 		say(s, OK, "kernel types", NULL, "%s", path);
 }
@@ -579,6 +583,7 @@ static size_t check_readable(struct state *s, const char *what, const char *key,
 {
 	size_t i = json_object_array_length(rows), unread = 0;
 	char check[HPCCPP_CGROUP_LEN + 32];
+	const struct advice *todo;
 
 	while (i--) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
@@ -591,9 +596,8 @@ static size_t check_readable(struct state *s, const char *what, const char *key,
 			unread++;
 			continue;
 		}
-		say(s, NOTE, check,
-		    advise(s, "it works on: show it by the command of that version, or replace it by this one with the words that it was added with"),
-		    "of version %s, which this one, " HPCCPP_VERSION ", cannot read",
+		todo = advise(s, "it works on: show it by the command of that version, or replace it by this one with the words that it was added with");
+		say(s, NOTE, check, todo, "of version %s, which this one, " HPCCPP_VERSION ", cannot read",
 		    string(row, "version"));
 		json_object_array_del_idx(rows, i, 1);
 		unread++;

@@ -163,13 +163,15 @@ static void check_reason(struct state *s, size_t reason)
 
 static void check_round_trips(struct state *s)
 {
+	const struct advice *todo;
 	char text[256];
 
-	if (s->slow.flows)
-		say(s, NOTE, "round trips",
-		    advise(s, "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop"),
-		    "of %zu of %zu flows at a full port longer than twice T, to %s",
-		    s->slow.flows, s->flows, peers_text(&s->slow, text, sizeof(text)));
+	if (!s->slow.flows)
+		return;
+	todo = advise(s, "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop");
+	say(s, NOTE, "round trips", todo,
+	    "of %zu of %zu flows at a full port longer than twice T, to %s",
+	    s->slow.flows, s->flows, peers_text(&s->slow, text, sizeof(text)));
 }
 
 static void check_telemetry(struct state *s)
@@ -230,6 +232,7 @@ static void check_changes(struct state *s)
 	long long left = s->began + WATCH - clock_ns(CLOCK_MONOTONIC);
 	const struct timespec pause = { .tv_nsec = left };
 	unsigned long long fallbacks, blind, changed;
+	const struct advice *todo;
 	struct json_object *now;
 
 	if (!json_object_array_length(s->module))
@@ -241,17 +244,18 @@ static void check_changes(struct state *s)
 	blind = growth(s, now, "blind");
 	changed = growth(s, now, "guard_changed");
 	json_object_put(now);
+	todo = advise(s, "telemetry ends now and then: look at the agents of peers, and of ports on the way");
+	if (blind)
+		todo = advise_reason(s, HPCCPP_R_BLIND_DELAY);
 	if (!fallbacks)
 		say(s, OK, "fallbacks", NULL, "none within a second");
 	else
-		say(s, NOTE, "fallbacks",
-		    blind ? advise_reason(s, HPCCPP_R_BLIND_DELAY) :
-			    advise(s, "telemetry ends now and then: look at the agents of peers, and of ports on the way"),
+		say(s, NOTE, "fallbacks", todo,
 		    "%llu within a second, %llu of them blind", fallbacks, blind);
 	/* a port that is set up anew counts once for each flow */
+	todo = advise(s, "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own");
 	if (changed > s->flows)
-		say(s, NOTE, "link ids",
-		    advise(s, "compare id and rate of hpccpp port show on each hop: each port of a path needs an id of its own"),
+		say(s, NOTE, "link ids", todo,
 		    "two rates of one id, %llu times within a second", changed);
 }
 
