@@ -23,7 +23,6 @@ struct hpccpp_flow {
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
 	__u64 last_int;		/* when INT was last used, ns */
-	__u64 key;		/* by which the agent's mail is ours */
 	__u32 conserve;		/* tp->delivered that ends conservation */
 	__u32 last_update_seq;	/* line 24 */
 	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
@@ -40,6 +39,7 @@ struct hpccpp_flow {
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
 	__u32 rtt_n;		/* ACKs that had one */
+	__u32 seek_segs;	/* segs_out when an agent was last sought */
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd at the last round trip's end, bytes */
 	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
 	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
@@ -51,7 +51,7 @@ struct hpccpp_flow {
 	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
 	__u16 burst_segs;	/* and as we have set it; 0: not */
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
-	__u8  announced;	/* when an agent was last looked for, low byte of jiffies */
+	__u8  sought;		/* when an agent was last looked for, low byte of jiffies */
 	__u8  conserving;	/* first round trip of recovery */
 	__u8  in_md;		/* a decrease since md_seq was sent: no other */
 	__u8  blind;		/* INT does not tell of the bottleneck */
@@ -65,7 +65,8 @@ struct hpccpp_flow {
 	      prior_starting:1,	/* before the last decrease, for undo */
 	      probing:1;	/* its first packets after idling are a probe */
 	__u8  looking;		/* round trips with half the window, to look why */
-	__u8  loaded:1;		/* U >= eta since round_seq */
+	__u8  loaded:1,		/* U >= eta since round_seq */
+	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
 	__u8  spread;		/* W_max is larger by this many eighths: parallel links */
 	__u8  rx;		/* the agent has receivers compute W */
 };

@@ -21,9 +21,9 @@
  *	this module	reads it there in cong_control() of that same ACK, and
  *			when it begins to send
  *
- * To ask the agent with tcp_call_bpf(), as tcp_nv does for BPF_SOCK_OPS_BASE_RTT,
- * is how a flow is announced. It has one word for an answer, and three of these
- * cost more than all else that is done for an ACK.
+ * The module finds this storage by a key that both derive from the socket's cookie. To call
+ * the agent with tcp_call_bpf() for it, as tcp_nv does for BPF_SOCK_OPS_BASE_RTT, brings one
+ * word, and three such calls cost more than all else that is done for an ACK.
  *
  * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
  * and tells W four times in T; the module obeys it within the same bounds.
@@ -168,17 +168,18 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 }
 
 /*
- * What the agent that has taken the flow keeps for us, or NULL; under RCU. That takes 18
+ * What the agent that has bound the flow keeps for us, or NULL; under RCU. That takes 18
  * instructions on x86-64, and 11 for each storage of others before it, of about 1100 for
  * an ACK. A kfunc of ours that the agent calls, as kernels from 6.15 on allow, would save
  * no more, and the agent would need the module's BTF and be loaded after it.
  */
-static struct hpccpp_mail *hpccpp_mail(const struct sock *sk, u64 key)
+static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 {
 	struct bpf_local_storage *storage = rcu_dereference(sk->sk_bpf_storage);
+	u64 cookie = atomic64_read(&sk->sk_cookie);
 	struct bpf_local_storage_elem *elem;
 
-	if (!storage)
+	if (!storage || !cookie)
 		return NULL;
 	hlist_for_each_entry_rcu(elem, &storage->list, snode) {
 		struct bpf_local_storage_map *map;
@@ -187,7 +188,7 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk, u64 key)
 		map = rcu_dereference(SDATA(elem)->smap);
 		mail = (struct hpccpp_mail *)SDATA(elem)->data;
 		if (map && map->map.value_size >= sizeof(*mail) &&
-		    mail->key == key)
+		    mail->key == (cookie ^ HPCCPP_MAIL_KEY))
 			return mail;
 	}
 	return NULL;
@@ -379,13 +380,12 @@ static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 	struct hpccpp_mail *mail;
 	bool used = false;
 
-	/* without a round trip's time a record is of no use yet */
-	if (!f->T && !hpccpp_base_rtt(sk, f))
-		return false;
 	rcu_read_lock();
-	mail = hpccpp_mail(sk, f->key);
+	mail = hpccpp_mail(sk);
 	*has_agent = !!mail;
-	if (mail)
+	f->agent |= *has_agent;
+	/* without a round trip's time a record is of no use yet */
+	if (mail && (f->T || hpccpp_base_rtt(sk, f)))
 		used = hpccpp_read_mail(sk, f, mail);
 	rcu_read_unlock();
 	return used;
@@ -399,23 +399,24 @@ void hpccpp_call_agent(struct sock *sk, u32 what, u32 low, u32 high)
 	tcp_call_bpf(sk, BPF_SOCK_OPS_BASE_RTT, ARRAY_SIZE(args), args);
 }
 
-/* Announces the flow to an agent. False: there is none. */
-static bool hpccpp_announce(struct sock *sk, u64 key)
+/*
+ * No agent has the flow: it was selected after the handshake, or the agent came later. TCP calls
+ * the agent with the next segment, before it computes the MSS.
+ */
+static void hpccpp_seek_agent(struct sock *sk, struct hpccpp_flow *f)
 {
-	bool has_agent;
+	struct tcp_sock *tp = tcp_sk(sk);
 
-	hpccpp_call_agent(sk, HPCCPP_CALL_TAKE, lower_32_bits(key), upper_32_bits(key));
-	rcu_read_lock();
-	has_agent = !!hpccpp_mail(sk, key);
-	rcu_read_unlock();
-	return has_agent;
+	f->sought = tcp_jiffies32;
+	f->seek_segs = tp->segs_out;
+#ifdef CONFIG_CGROUP_BPF
+	if (!(tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		tp->bpf_sock_ops_cb_flags |= HPCCPP_CALL_FLAGS;
+	tp->bpf_sock_ops_cb_flags |= HPCCPP_SEEK_FLAG;
+#endif
 }
 
-/*
- * With an ACK, when no agent has the flow, it looks for a new one, once in a tick: other
- * programs of the cgroup are called, too. Not while TCP sends: it has taken its MSS
- * already, and the agent would make segments longer.
- */
+/* With an ACK: a flow without an agent seeks one again, once in a tick. */
 static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 {
 	bool has_agent = true;
@@ -425,24 +426,28 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 		return used;
 	f->told = 0;
 	f->rx = 0;
-	if (f->announced != (u8)tcp_jiffies32) {
-		f->announced = tcp_jiffies32;
-		hpccpp_announce(sk, f->key);
+	if (f->sought != (u8)tcp_jiffies32) {
+		/* a segment has left since: an agent would have bound the flow */
+		if (!f->agent && tcp_sk(sk)->segs_out != f->seek_segs) {
+			f->agent = 1;
+			hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
+		}
+		hpccpp_seek_agent(sk, f);
 	}
 	return used;
 }
 
 /*
- * An agent that hears nothing may be gone, while another holds its map: the flow is
- * announced to the agents that are there.
+ * The flow ends, or an agent that receives nothing may be gone, while another program holds its
+ * map: the agents that are there may bind the flow.
  */
-static void hpccpp_leave_agent(const struct sock *sk, u64 key)
+static void hpccpp_leave_agent(const struct sock *sk)
 {
 	struct hpccpp_mail *mail;
 
 	rcu_read_lock();
-	mail = hpccpp_mail(sk, key);
-	if (mail)
+	/* agents of two cgroups may have bound it */
+	while ((mail = hpccpp_mail(sk)))
 		mail->key = 0;
 	rcu_read_unlock();
 }
@@ -503,7 +508,6 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f = hpccpp_flow(sk);
 	bool silent = false;
-	u64 key;
 
 	/* an active opener's SYN-ACK is acknowledged before init */
 	if (!f)
@@ -513,8 +517,6 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 	hpccpp_sample_rtt(f, rs);
 	hpccpp_end_decrease(sk, f);
 	if (!hpccpp_update(sk, f)) {
-		if (hpccpp_flow(sk) != f)
-			return;
 		/* the probe's own ACK has brought nothing */
 		if (rs->acked_sacked > 0)
 			f->probing = 0;
@@ -532,11 +534,10 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		}
 		hpccpp_set_cwnd(sk, f, rs->acked_sacked);
 	}
-	key = f->key;
 	if (f->rx)
 		hpccpp_tell(sk, f);
 	if (silent)
-		hpccpp_leave_agent(sk, key);
+		hpccpp_leave_agent(sk);
 }
 
 /* In fallback: looks whether INT has come, or come back. */
@@ -700,56 +701,43 @@ static void hpccpp_set_flow(struct hpccpp_sock *ca, struct hpccpp_flow *f)
 }
 
 /* The flow's state, in softirq maybe. Telemetry needs it, Reno does not. */
-static struct hpccpp_flow *hpccpp_alloc(struct sock *sk, u64 key)
+static struct hpccpp_flow *hpccpp_alloc(struct sock *sk)
 {
 	struct hpccpp_flow *f;
 
 	f = kzalloc(sizeof(*f), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	if (!f) {
-		hpccpp_leave_agent(sk, key);
+		hpccpp_leave_agent(sk);
 		hpccpp_count(hpccpp_net(sk), HPCCPP_S_NO_MEMORY);
 		return NULL;
 	}
 	f->layout = HPCCPP_FLOW_LAYOUT;
 	f->net = hpccpp_net(sk);
-	f->key = key;
-	f->announced = tcp_jiffies32;
 	return f;
 }
 
 static void hpccpp_init(struct sock *sk)
 {
-	u64 key = get_random_u64() | 1;		/* not 0 */
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
 	struct hpccpp_flow *f;
 	bool has_agent;
 
 	hpccpp_set_flow(ca, NULL);
 	hpccpp_set_mode(sk, HPCCPP_RENO);
-	/*
-	 * A program that is called may give the socket another congestion control. Some
-	 * kernels (6.13) do not call release() then, as init() has not returned: there is
-	 * nothing to release yet.
-	 */
-	has_agent = hpccpp_announce(sk, key);
-	if (inet_csk(sk)->icsk_ca_ops != &tcp_hpccpp_reno_ops || ca->flow)
-		return;
-	f = hpccpp_alloc(sk, key);
+	f = hpccpp_alloc(sk);
 	if (!f)
 		return;
 	hpccpp_set_flow(ca, f);
-	if (!has_agent)
-		hpccpp_count(f->net, HPCCPP_S_NO_AGENT);
-
 	/*
 	 * The handshake has brought the path's load and B: by the SYN-ACK, or to a
-	 * server by the third ACK. The agent is not called again: what is called
-	 * may take the flow from us.
+	 * server by the third ACK.
 	 */
 	if (hpccpp_read(sk, f, &has_agent))
 		hpccpp_begin(sk, f);
 	else
 		hpccpp_count(f->net, HPCCPP_S_NO_INT);
+	if (!has_agent)
+		hpccpp_seek_agent(sk, f);
 }
 
 static void hpccpp_release(struct sock *sk)
@@ -761,6 +749,7 @@ static void hpccpp_release(struct sock *sk)
 	ca->check = 0;
 	if (!f)
 		return;
+	hpccpp_leave_agent(sk);
 	if (ca->mode == HPCCPP_INT)
 		hpccpp_hand_over(sk, f);
 	kfree(f);

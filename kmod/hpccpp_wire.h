@@ -322,12 +322,19 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  */
 
 /*
- * A flow begins, or does not find its agent. args[1] and args[2] are a key, low word first:
- * random, not 0, a new one for each flow. The agent that takes the flow writes the key into
- * the mail, and by that the module finds it. Storage of other programs does not have it, nor
- * what was written before the flow began. It is no secret from the programs that are called.
+ * The mail's key is the socket's cookie and this, exclusive or. The agent writes it when it finds
+ * that the connection is hpccpp's, at the end of the handshake or later; the module clears it
+ * when the flow ends or no telemetry comes. Storage of other programs does not have it.
  */
-#define HPCCPP_CALL_TAKE	0x48432b03U
+#define HPCCPP_MAIL_KEY		0x48432b0448432b04ULL
+
+/*
+ * Callback flags that the module sets on a socket that no agent has bound. RTT marks that the
+ * module seeks an agent. If WRITE_HDR_OPT is clear, the module sets it, so that TCP calls the
+ * agent for the next segment, and RTO, which marks that it is the module's.
+ */
+#define HPCCPP_SEEK_FLAG	BPF_SOCK_OPS_RTT_CB_FLAG
+#define HPCCPP_CALL_FLAGS	(BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
 
 /*
  * What W depends on, as in a request for windows: args[1] is the 28 low bits of its first

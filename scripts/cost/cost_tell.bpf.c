@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the module does for a sender whose agent has mode receiver, for kernels that
- * cannot load it: announces each flow, tells what W depends on, and reads what comes.
+ * cannot load it: binds each flow, tells what W depends on, and reads what comes.
  * It is the agent's own code, on the maps of the agent in the cgroup; cost.c attaches
  * it before that.
  */
@@ -15,11 +15,13 @@ const volatile __u32 tell_T = 1;	/* us */
 SEC("sockops")
 int cost_tell(struct bpf_sock_ops *skops)
 {
+	struct hpccpp_host_cfg *cfg = configuration();
 	struct flow *f;
 
 	if (skops->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB) {
-		take_flow(skops, 1);
-		f = find(skops, false);
+		f = find(skops, true);
+		if (f && cfg)
+			bind_flow(skops, f, cfg);
 		if (f)
 			request(f, HPCCPP_WINDOW(0, 0, hpccpp_num_encode(tell_T),
 						 5 << 8 | 95),

@@ -390,6 +390,8 @@ static struct bpf_tcp_sock *tcp_sock(const struct bpf_sock *sk)
 #define bpf_check_mtu		check_mtu
 #define bpf_ktime_get_ns	ktime_get_ns
 #define bpf_get_netns_cookie(c)	1
+#define COOKIE			0xabcdef01ULL
+#define bpf_get_socket_cookie(c)	COOKIE
 #define bpf_spin_lock(lock)	((void)(lock))
 #define bpf_spin_unlock(lock)	((void)(lock))
 #define bpf_get_hash_recalc(skb)	((skb)->hash)

@@ -141,7 +141,8 @@ static void pull(void)
 	int i;
 
 	module_has_it();
-	TRUE_OR_TRAP(mail->key == KEY);
+	/* while the fallback has the place of hpccpp, the first telemetry binds the flow */
+	TRUE_OR_TRAP(mail->key == KEY || the_flow.stands_in);
 	TRUE_OR_TRAP(mail->n <= HPCCPP_REC_MAX && (!mail->n || mail->gen));
 	if (mail->window) {
 		TRUE_OR_TRAP(HPCCPP_WINDOW_KIND(mail->window) !=

@@ -161,7 +161,7 @@ static void call_host(__u32 op, __u32 arg)
 		TRUE_OR_TRAP(*ok != before);
 }
 
-#define KEY	0xabcdef0123456701ULL
+#define KEY	(COOKIE ^ HPCCPP_MAIL_KEY)
 
 /* Calls the agent as the module does; another program has replied before. */
 static void module_calls(__u32 what, __u32 low, __u32 high)
@@ -171,11 +171,6 @@ static void module_calls(__u32 what, __u32 low, __u32 high)
 	skops.args[3] = what;
 	call_host(BPF_SOCK_OPS_BASE_RTT, 10);
 	skops.args[3] = 0;
-}
-
-static void module_has_it(void)
-{
-	module_calls(HPCCPP_CALL_TAKE, (__u32)KEY, KEY >> 32);
 }
 
 /* Ends the segment that arrives after its options. */
@@ -216,6 +211,18 @@ static void compute_mss(void)
 	/* without the flag TCP makes no call */
 	if (skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG)
 		call_host(BPF_SOCK_OPS_HDR_OPT_LEN_CB, BPF_WRITE_HDR_TCP_CURRENT_MSS);
+}
+
+/* The module has the flow and seeks an agent, which TCP calls before the next segment. */
+static void module_has_it(void)
+{
+	__builtin_memcpy(cc_set, "hpccpp", 7);
+	if (has_flow && the_flow.mail.key == KEY)
+		return;
+	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
+		skops.bpf_sock_ops_cb_flags |= HPCCPP_CALL_FLAGS;
+	skops.bpf_sock_ops_cb_flags |= HPCCPP_SEEK_FLAG;
+	compute_mss();
 }
 
 static __u32 write_arg;	/* args[0]: whether the SYN-ACK has a SYN cookie */

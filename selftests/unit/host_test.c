@@ -182,9 +182,13 @@ static const struct row request_rows[] = {
 	  "<collect acked ack>echo requests:20/20" },
 	{ "an empty echo ends the state of a loaded path",
 	  "every=0 snd_cwnd=80 open known:200 acked requests:8/80 <echo:0 acked requests:1/80" },
+	{ "calls for a flow that selects hpccpp late end if the peer has no agent",
+	  "cc=cubic ack bind calls==1 4*( data>collect acked ) data>none calls==0" },
+	{ "calls for it that another program enabled go on",
+	  "cc=cubic calls=1 ack bind 4*( data>collect acked ) data>none calls==1" },
 	{ "a flow that returns from another congestion control starts from scratch",
 	  "every=0 open known:0 acked requests:1/20 snd_una=snd_una+3000000000;"
-	  "snd_nxt=snd_una+28960 data_segs_out=2000000 bind requests:20/20" },
+	  "snd_nxt=snd_una+28960 data_segs_out=2000000 mail.key=0 bind requests:20/20" },
 
 	/* --- Other lives of a socket */
 	{ "a peer that no prefix lists gets no request, but gets its echoes",

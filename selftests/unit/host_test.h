@@ -22,7 +22,7 @@
  *	connect  listen		The application calls this.
  *	closed  other		The connection ends, from SYN_SENT if the agent wants to know; the
  *				following words are about another connection to this peer.
- *	bind  windows:WORD	The module registers the flow; it requests windows.
+ *	bind  windows:WORD	The module seeks an agent; it requests windows.
  *	known:24		Data, and echoes of this load until the path is known.
  *	acked  lost		All that is in flight is acknowledged, or lost.
  *	rtt  retransmission	TCP reports this event. Others: timeout; mss, the MSS is computed.
@@ -117,16 +117,11 @@ static __u32 mark;		/* for a script to keep a value */
 static const __u8 *padding;	/* options in front of ours in segments that arrive */
 static __u32 padding_len;
 
-/* The module registers the flow when TCP begins to use it, during another call of the agent. */
+/* The module reads the mail as soon as a connection is its own. */
 static void module_begins(void)
 {
-	__u32 op = skops.op, arg = skops.args[0];
-
-	if (strcmp(cc_set, "hpccpp"))
-		return;
-	module_has_it();
-	skops.op = op;
-	skops.args[0] = arg;
+	if (!strcmp(cc_set, "hpccpp") && skops.op != BPF_SOCK_OPS_TCP_LISTEN_CB)
+		assert_int_equal(the_flow.mail.key, KEY);
 }
 
 /* Another socket of the same host: the maps stay */
@@ -523,7 +518,6 @@ static void arrive(const char *event, const char *options)
 		assert_string_equal(event, "server");
 		call_host(BPF_SOCK_OPS_TCP_LISTEN_CB, 0);
 		call_host(BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB, 0);
-		module_has_it();
 	}
 }
 

@@ -28,8 +28,8 @@ static const struct row syn_rows[] = {
 	{ "data in place of the third ACK does not echo the SYN-ACK's collect",
 	  "connect syn connected<found:0x1c961428 bind data>collect ack>none" },
 	{ "feedback of the handshake expires after the first flight",
-	  "connect syn connected<found:0x1c961428 data_segs_out=10 bind mail.gen==1;"
-	  "data_segs_out=11 bind mail.gen==0" },
+	  "connect syn connected<found:0x1c961428 data_segs_out=10 mail.key=0 bind mail.gen==1;"
+	  "data_segs_out=11 mail.key=0 bind mail.gen==0" },
 	{ "an echo in the third ACK brings feedback and confirms the peer; no fallback runs",
 	  "server<echo feedback==a proven==1 data>collect cc==hpccpp STOOD_IN==0" },
 	{ "without room for a collect the SYN-ACK carries an echo",

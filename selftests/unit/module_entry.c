@@ -14,7 +14,7 @@ TEST(begins_without_telemetry)
 	assert_int_equal(counter("no_int"), 1);
 	assert_int_equal(counter("no_agent"), 0);
 	assert_int_equal(counter("enter"), 0);
-	assert_int_equal(w.announced, 1);
+	assert_false(seeks_agent());
 	/* Reno's flow */
 	submit(10);
 	ack(2);
@@ -40,7 +40,6 @@ TEST(begins_with_the_first_record)
 	news(.5, 0);
 	ack(1);
 	assert_true(steered());
-	assert_int_equal(w.announced, 1);
 	/* what the load leaves of W_init: T has no packets yet, as B was not known */
 	assert_near(flow()->s.W_c, RTT * 1250 * .95 / 1.5, 150);
 	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
@@ -255,32 +254,53 @@ TEST(flow_without_agent)
 {
 	w.deaf = true;
 	begin(-1);
-	assert_int_equal(counter("no_agent"), 1);
 	assert_int_equal(counter("no_int"), 1);
-	/* one may come later: the flow is announced once in a tick */
+	assert_true(seeks_agent());
+	/* an ACK before a segment leaves says nothing of an agent */
+	pass(TICK);
+	ack(0);
+	assert_int_equal(counter("no_agent"), 0);
+	/* one may come later: the flow seeks it once in a tick */
 	submit(10);
-	ack(1);
-	assert_int_equal(w.announced, 1);
+	assert_false(seeks_agent());
 	pass(TICK);
 	ack(1);
-	assert_int_equal(w.announced, 2);
+	assert_true(seeks_agent());
+	assert_int_equal(counter("no_agent"), 1);
+	submit(1);
 	ack(1);
-	assert_int_equal(w.announced, 2);
+	assert_false(seeks_agent());
 	w.deaf = false;
 	pass(TICK);
 	ack(1);
+	submit(1);
+	assert_int_equal(w.mail->key, KEY);
 	pass(TICK);
 	ack(1);
-	assert_int_equal(w.announced, 3);
+	assert_false(seeks_agent());
+	assert_int_equal(counter("no_agent"), 1);
 	pass(RTT);
 	news(.5, 0);
 	ack(1);
 	assert_true(steered());
-	/* not while TCP sends */
-	w.mail->key = 0;
-	pass(TICK);
+}
+
+/* As setsockopt() does after the handshake */
+TEST(selected_late)
+{
+	w.deaf = true;
+	begin(-1);
+	w.deaf = false;
 	submit(1);
-	assert_int_equal(w.announced, 3);
+	assert_int_equal(w.mail->key, KEY);
+	pass(RTT);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	assert_int_equal(counter("no_agent"), 0);
+	/* another congestion control follows, whose flow requests nothing */
+	finish();
+	assert_int_equal(w.mail->key, 0);
 }
 
 TEST(flow_without_memory)
@@ -321,17 +341,6 @@ TEST(record_before_the_first_rtt)
 	assert_true(steered());
 }
 
-TEST(each_flow_has_its_key)
-{
-	u64 key;
-
-	begin(.5);
-	key = w.key;
-	finish();
-	begin(.5);
-	assert_int_not_equal(w.key, key);
-}
-
 /* An ACK a tick later, with news that are read or not */
 static void assert_read(bool is_read)
 {
@@ -368,15 +377,16 @@ TEST(mail_is_read_from_the_flows_agent_alone)
 	assert_read(false);
 	w.mail->key = key;
 	assert_read(true);
-	w.announced = 0;
 	w.mail->key = key ^ 1ULL << 40;				/* another flow's */
 	assert_read(false);
-	assert_int_equal(w.announced, 1);
 	w.mail->key = key;
+	assert_read(true);
+	w.sk->sk_cookie = 0;					/* no program has read it */
+	assert_read(false);
+	w.sk->sk_cookie = COOKIE;
 	assert_read(true);
 	w.sk->sk_bpf_storage = NULL;
 	assert_read(false);
-	assert_int_equal(w.announced, 2);
 }
 
 TEST(mail_is_read_once)
@@ -452,36 +462,7 @@ static void steal(void)
 {
 	ops()->release(w.sk);
 	w.tp.icsk.icsk_ca_ops = &other_cc;
-}
-
-TEST(socket_is_taken_from_us_in_init)
-{
-	const struct tcp_congestion_ops *own = kernel_cc;
-
-	w.thief = steal;
-	begin(.5);
-	assert_ptr_equal(ops(), &other_cc);
-	assert_int_equal(counter("enter") + counter("no_int"), 0);
-	assert_null(flow());
-	w.tp.icsk.icsk_ca_ops = own;
-}
-
-static void give_back(void)
-{
-	w.thief = NULL;
-	ops()->release(w.sk);
-	w.tp.icsk.icsk_ca_ops = kernel_cc;
-	ops()->init(w.sk);
-}
-
-/* The flow is that of the call within. */
-TEST(socket_is_given_back_in_init)
-{
-	w.thief = give_back;
-	begin(-1);
-	assert_int_equal(w.announced, 2);
-	assert_int_equal(flow()->key, w.key);
-	assert_int_equal(counter("no_int"), 1);
+	w.tp.snd_cwnd = 33;
 }
 
 TEST(socket_is_taken_from_us_in_an_ack)
@@ -490,10 +471,8 @@ TEST(socket_is_taken_from_us_in_an_ack)
 	struct rate_sample rs = { .rtt_us = RTT, .acked_sacked = 1 };
 
 	begin_known(.5);
-	w.mail->key = 0;
-	pass(TICK);
+	w.mail->rx = 1;
 	w.thief = steal;
-	w.tp.snd_cwnd = 33;
 #ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
 	ops()->cong_control(w.sk, 0, 0, &rs);
 #else

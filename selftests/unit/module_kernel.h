@@ -87,13 +87,6 @@ static inline unsigned long get_random_long(void)
 	return 0x5bd1e995a5a5a5a4UL;
 }
 
-static inline u64 get_random_u64(void)
-{
-	static u64 x = 1;
-
-	return x *= 6364136223846793005;
-}
-
 /* --- Memory and RCU --- */
 
 #define GFP_KERNEL		1
@@ -274,7 +267,10 @@ struct sock {
 	u8 sk_pacing_shift;
 	u16 sk_gso_max_segs;
 	struct bpf_local_storage *sk_bpf_storage;
+	u64 sk_cookie;
 };
+
+#define atomic64_read(v)	(*(v))
 
 struct inet_connection_sock_af_ops {
 	u16 net_header_len;
@@ -298,6 +294,7 @@ struct tcp_sock {
 	u32 srtt_us;		/* << 3 */
 	u32 rtt_min;
 	u32 rate_delivered, rate_interval_us;
+	u8 bpf_sock_ops_cb_flags;
 	u64 tcp_clock_cache;
 	struct sk_buff *send_head;
 };

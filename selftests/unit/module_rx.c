@@ -13,7 +13,6 @@ static u32 request(void)
 
 static void assert_told(u32 what, u32 W, u32 W_ai)
 {
-	assert_int_equal(w.told[0], HPCCPP_CALL_TELL);
 	assert_int_equal(w.told[1], what);
 	assert_int_equal(w.told[2], what ? (u32)hpccpp_num_encode(W) << 16 |
 			 hpccpp_num_encode(W_ai) : 0);
@@ -124,7 +123,6 @@ TEST(window_is_obeyed)
 	/* and it may rise */
 	hear(HPCCPP_WINDOW_N, 1, 100000, 0);
 	assert_int_equal(flow()->s.W, hpccpp_num_decode(hpccpp_num_encode(100000)));
-	assert_int_equal(w.told[0], HPCCPP_CALL_TELL);
 	/* within bounds */
 	hear(HPCCPP_WINDOW_N, 1, 10000000, 0);
 	assert_int_equal(flow()->s.W, W_MOST);
@@ -192,7 +190,7 @@ TEST(decrease_of_a_flow_without_windows)
 	mark();
 	ack(1);
 	assert_int_equal(flow()->told, 0);
-	assert_int_equal(w.calls, w.announced);
+	assert_int_equal(w.calls, 0);
 }
 
 TEST(flow_enters_with_its_cwnd)

@@ -218,23 +218,25 @@ TEST(reno_begins_where_telemetry_ends)
 	assert_null(ops()->cong_control);
 }
 
-/* The agent may be gone, and another there: the flow is announced anew. */
+/* The agent may be gone, and another there: the flow seeks it. */
 TEST(silent_agent_is_left)
 {
 	begin_known(.5);
-	assert_int_equal(w.announced, 1);
 	pass(9 * T_BASE);
 	silent_acks(4);
 	assert_false(steered());
 	assert_int_equal(w.mail->key, 0);
-	assert_int_equal(w.announced, 1);
+	assert_false(seeks_agent());
 	fill();
 	pass(TICK);
 	ack(1);
-	assert_int_equal(w.announced, 2);
-	assert_int_equal(w.mail->key, flow()->key);
+	assert_true(seeks_agent());
+	fill();
+	assert_int_equal(w.mail->key, KEY);
+	pass(TICK);
 	ack(1);
-	assert_int_equal(w.announced, 2);
+	assert_false(seeks_agent());
+	assert_int_equal(counter("no_agent"), 0);
 }
 
 TEST(first_record_ends_silence)
@@ -247,6 +249,7 @@ TEST(first_record_ends_silence)
 	fill();
 	pass(TICK);
 	ack(1);
+	submit(0);	/* an ACK, with which the agent binds the flow */
 	pass(T_BASE);
 	news(.5, 0);
 	ack(1);
@@ -275,6 +278,7 @@ TEST(returning_flow_is_not_new)
 	w.tp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	pass(TICK);
 	ack(1);
+	submit(0);
 	news(.5, 0);
 	ack(0);
 	assert_true(steered());
@@ -405,7 +409,7 @@ TEST(what_goes_is_a_queue)
 	assert_int_equal(counter("blind"), 1);
 	assert_int_equal(flow()->latency, 0);
 	/* the agent is no worse for it */
-	assert_int_equal(w.mail->key, flow()->key);
+	assert_int_equal(w.mail->key, KEY);
 }
 
 TEST(half_of_it_may_be_chance)

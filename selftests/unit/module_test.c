@@ -20,24 +20,29 @@ int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
 	kernel_check(op == BPF_SOCK_OPS_BASE_RTT && nargs == 4, "the agent's call");
 	w.calls++;
 	kernel_check(!args[0], "others reply there");
-	w.told[0] = args[3];
+	kernel_check(args[3] == HPCCPP_CALL_TELL && w.mail->key == KEY,
+		     "the agent that has bound the flow is told");
 	w.told[1] = args[1];
 	w.told[2] = args[2];
-	if (args[3] == HPCCPP_CALL_TAKE) {
-		w.key = args[1] | (u64)args[2] << 32;
-		kernel_check(w.key, "a key is not 0");
-		w.announced++;
-		if (!w.deaf) {
-			sk->sk_bpf_storage = &w.storage;
-			w.mail->key = w.key;
-		}
-	} else {
-		kernel_check(args[3] == HPCCPP_CALL_TELL && w.mail->key == w.key,
-			     "the agent that has the flow is told");
-	}
 	if (w.thief)
 		w.thief();
 	return 0;
+}
+
+/* The agent's program runs: it binds the flow, unless it is deaf. */
+static void run_agent(void)
+{
+	w.tp.bpf_sock_ops_cb_flags = 0;
+	if (w.deaf)
+		return;
+	w.sk->sk_bpf_storage = &w.storage;
+	w.sk->sk_cookie = COOKIE;
+	w.mail->key = KEY;
+}
+
+bool seeks_agent(void)
+{
+	return w.tp.bpf_sock_ops_cb_flags & HPCCPP_SEEK_FLAG;
 }
 
 /*
@@ -241,6 +246,7 @@ void begin(double load)
 	if (load >= 0)
 		news(load, 0);
 	w.tp.icsk.icsk_ca_ops = kernel_cc;
+	run_agent();
 	ops()->init(w.sk);
 }
 
@@ -270,6 +276,8 @@ void submit(u32 packets)
 			ops()->cwnd_event(w.sk, CA_EVENT_TX_START);
 #endif
 	}
+	if (seeks_agent())
+		run_agent();
 	w.tp.packets_out += packets;
 	w.tp.segs_out += packets;
 	w.tp.data_segs_out += packets;

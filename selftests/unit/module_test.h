@@ -30,6 +30,8 @@ struct port {
 };
 
 #define TICK	(USEC_PER_SEC / HZ)
+#define COOKIE	0xabcdef01ULL			/* of the socket */
+#define KEY	(COOKIE ^ HPCCPP_MAIL_KEY)
 
 struct world {
 	struct tcp_sock tp;
@@ -38,12 +40,10 @@ struct world {
 	struct port port, second;
 	u32 rtt;			/* of what is acked, us */
 	bool limited;			/* by the application */
-	bool deaf;			/* the agent does not take flows */
+	bool deaf;			/* there is no agent */
 	void (*thief)(void);		/* another program, called like the agent */
 	u32 calls;			/* of the agent's program */
-	u32 announced;			/* of these, as a flow has none */
-	u64 key;			/* of the last of these */
-	u32 told[3];			/* the last call and its arguments */
+	u32 told[3];			/* arguments of the last call, from 1 on */
 	struct trace_hpccpp_update trace;	/* the last */
 	u32 traces, commits;
 	u32 commit_nxt;			/* snd_nxt at the last commit */
@@ -56,6 +56,7 @@ extern struct world w;
 
 /* The module is loaded again, and there is another socket: for a row of a table. */
 void restart(void);
+bool seeks_agent(void);		/* by its callback flags */
 void pass(u64 us);
 void knob(const char *name, s64 value);
 int try_knob(const char *name, s64 value);

@@ -235,6 +235,9 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		return;
 	}
 	f = find(skops, false);
+	if ((!f || (!f->mail.key && !f->stands_in)) && !(flags & TCPHDR_SYN) &&
+	    skops->bpf_sock_ops_cb_flags & HPCCPP_SEEK_FLAG)
+		f = sought(skops, f, cfg);
 	if (!f || !cfg)
 		return;
 	ask = may_ask(f, cfg);
@@ -359,6 +362,8 @@ static __always_inline void settle(struct bpf_sock_ops *skops, struct flow *f,
 		stand_in(skops, f, cfg);
 	else if (f->stands_in)
 		come_back(skops, f);
+	if (!f->mail.key && !f->stands_in && has_hpccpp(skops))
+		bind_flow(skops, f, cfg);
 }
 
 /* The SYN-ACK arrived. */
@@ -435,23 +440,6 @@ on_passive_established(struct bpf_sock_ops *skops)
 	return f;
 }
 
-/* The module calls, or tcp_nv. */
-static __always_inline void on_base_rtt(struct bpf_sock_ops *skops)
-{
-	struct flow *f;
-
-	switch (skops->args[3]) {
-	case HPCCPP_CALL_TAKE:
-		take_flow(skops, skops->args[1] | (__u64)skops->args[2] << 32);
-		break;
-	case HPCCPP_CALL_TELL:
-		f = find(skops, false);
-		if (windows && f && f->mail.key)
-			request(f, skops->args[1], skops->args[2]);
-		break;
-	}
-}
-
 SEC("sockops")
 int hpccpp_host(struct bpf_sock_ops *skops)
 {
@@ -478,7 +466,11 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 			come_back(skops, f);
 		break;
 	case BPF_SOCK_OPS_BASE_RTT:
-		on_base_rtt(skops);
+		/* the module calls, or tcp_nv */
+		f = find(skops, false);
+		if (windows && f && f->mail.key && skops->args[3] == HPCCPP_CALL_TELL)
+			request(f, skops->args[1], skops->args[2]);
+		f = NULL;
 		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 		on_listen(skops);

@@ -449,7 +449,7 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 	char cc[16] = "hpccpp";
 	long err = -EPERM;
 
-	/* the module announces the flow meanwhile: take_flow() */
+	/* the module reads the mail meanwhile */
 	if (cfg && has_fallback(skops, cfg))
 		err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
 	f->stands_in = 0;
@@ -458,11 +458,61 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 	return !err;
 }
 
+/*
+ * The connection is hpccpp's, or is about to be: from now on the module reads the mail. The
+ * flow may be older than this agent.
+ */
+static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f,
+				      const struct hpccpp_host_cfg *cfg)
+{
+	clear_flags(skops, HPCCPP_SEEK_FLAG);
+	call_write(skops, f);
+	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
+	f->wanted = peer_wanted(skops, cfg);
+	/*
+	 * What was before the first flight is not news to a flow that is older. What brings
+	 * it back is.
+	 */
+	if (!f->stands_in && skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
+		f->mail.gen = 0;
+		f->heard = 0;
+		f->asked_end = 0;
+	}
+	f->paused = 0;
+	f->mail.unread = 0;
+	f->mail.key = bpf_get_socket_cookie(skops) ^ HPCCPP_MAIL_KEY;
+	f->mail.rx = windows;
+	want_none(f);
+}
+
+/* The module seeks an agent: see HPCCPP_SEEK_FLAGS. Returns the flow if it is hpccpp's. */
+static __always_inline struct flow *sought(struct bpf_sock_ops *skops, struct flow *f,
+					   const struct hpccpp_host_cfg *cfg)
+{
+	if (!cfg || !has_hpccpp(skops))
+		return f;
+	if (!f) {
+		f = find(skops, true);
+		/* other programs may have set WRITE_HDR_OPT for themselves */
+		if (f && skops->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_RTO_CB_FLAG)
+			f->own_flag = 1;
+	}
+	if (f)
+		bind_flow(skops, f, cfg);
+	return f;
+}
+
 /* Telemetry has come. */
 static __always_inline void come_back(struct bpf_sock_ops *skops, struct flow *f)
 {
+	const struct hpccpp_host_cfg *cfg = configuration();
+
+	if (cfg)
+		bind_flow(skops, f, cfg);
 	if (restore(skops, f))
 		count(HPCCPP_HS_CAME_BACK);
+	else if (!has_hpccpp(skops))
+		f->mail.key = 0;
 }
 
 /* The request has to be written: once a round trip, a few times, until granted. */
@@ -622,33 +672,6 @@ static __always_inline void write_request(struct bpf_sock_ops *skops,
 	o->rec[0][0] = bpf_htonl(f->want[0]);
 	o->rec[0][1] = bpf_htonl(f->want[1]);
 	store_window(skops, o, HPCCPP_REQUEST_LEN, HPCCPP_HS_REQUESTED);
-}
-
-/* The module has a flow, which may be older than this agent. */
-static __always_inline void take_flow(struct bpf_sock_ops *skops, __u64 key)
-{
-	struct flow *f = find(skops, true);
-	struct hpccpp_host_cfg *cfg;
-
-	cfg = configuration();
-	if (!f || !cfg)
-		return;
-	call_write(skops, f);
-	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
-	f->wanted = peer_wanted(skops, cfg);
-	/*
-	 * What was before the first flight is not news to a flow that is older. What brings
-	 * it back is.
-	 */
-	if (!f->stands_in && skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
-		f->mail.gen = 0;
-		f->heard = 0;
-		f->asked_end = 0;
-	}
-	f->mail.unread = 0;
-	f->mail.key = key;
-	f->mail.rx = windows;
-	want_none(f);
 }
 
 #endif /* HPCCPP_HOST_SENDER_H */
