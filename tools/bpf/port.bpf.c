@@ -560,7 +560,8 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 		U = hpccpp_ewma(U, u, (cur.ts - old.ts) & HPCCPP_MASK24, p->cfg.base_rtt);
 	else if (u == -HPCCPP_G_STALE || u == -HPCCPP_G_WRAP)
 		U = 0;	/* nothing passed for a long time */
-	*(volatile __u32 *)&p->U = U;
+	if (newer)
+		*(volatile __u32 *)&p->U = U;
 	U >>= HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT;
 	r->U = U < HPCCPP_U_MAX ? U : HPCCPP_U_MAX;
 	if (syn)
