@@ -143,8 +143,8 @@ static void check_agents(struct state *s)
 			"hpccpp port add DEV queue virtual: lockdown \"confidentiality\" refuses programs that read a qdisc's queue"
 		}, {
 			"flow show loads", flow_probe, 0,
-			"be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without",
-			"flows cannot be shown: lockdown \"confidentiality\" refuses programs that read kernel memory; the agents work without"
+			"be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without \"flow show\"",
+			"flows cannot be shown: lockdown \"confidentiality\" refuses programs that read kernel memory; the agents work without \"flow show\""
 		},
 	};
 	size_t i;
@@ -152,7 +152,7 @@ static void check_agents(struct state *s)
 	if (few_files()) {
 		say(s, MISSING, "open files",
 		    advise(s, "ulimit -n 1024\t# or LimitNOFILE=1024 in the unit"),
-		    "at most %u, which are too few to look at agents", few_files());
+		    "the limit is %u, which is too low to load or read agents", few_files());
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
@@ -373,7 +373,7 @@ static void check_stale(struct state *s, struct json_object *port, const char **
 	*said = dev;
 	snprintf(check, sizeof(check), "port %s", dev);
 	change = can_change(dev) ? advise(s, "hpccpp %sport change dev %s", s->at, quoted(dev)) :
-		 advise(s, "give hpccpp %sport change dev %s the words that it names as missing or wrong",
+		 advise(s, "run hpccpp %sport change dev %s with the arguments that its error message names as missing or wrong",
 			s->at, quoted(dev));
 	say(s, MISSING, check, change, "stale: %s", stale);
 }
@@ -392,7 +392,7 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 	say(s, MISSING, check, in_front ?
 	    advise(s, "hpccpp %sport change dev %s\t# puts the agent in front of %s; a program in front has to pass packets on",
 		   s->at, quoted(dev), first) :
-	    advise(s, "packets pass the qdiscs of %s by: XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware does so",
+	    advise(s, "packets bypass the qdiscs of %s: look for XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware",
 		   dev),
 	    "bypassed: the device sent %llu packets, of which the agent saw %llu", sent, seen);
 }
@@ -527,7 +527,7 @@ static void check_port_agents(struct state *s, const struct qdisc *list, size_t 
 
 	snprintf(found, sizeof(found), "on %zu queue%s", n, n == 1 ? "" : "s");
 	if (!n && !s->unread_ports && s->told)
-		snprintf(found, sizeof(found), "on 0 queues; others give %zu of %zu flows telemetry",
+		snprintf(found, sizeof(found), "on 0 queues; port agents elsewhere write telemetry for %zu of %zu flows",
 			 s->told, s->flows);
 	devs = list_devs(list, qdiscs, true, names, sizeof(names));
 	if (devs == 1)
@@ -537,10 +537,10 @@ static void check_port_agents(struct state *s, const struct qdisc *list, size_t 
 		add = advise(s, "for dev in %s; do hpccpp %sport add dev $dev base-rtt 1ms; done\t# those that data leaves by, and the round trip time of the fabric without queues",
 			     names, s->at);
 	else if (list_devs(list, qdiscs, false, others, sizeof(others)))
-		add = advise(s, "hpccpp port add with the rate of the link, which neither a qdisc nor ethtool has, for %s",
+		add = advise(s, "run hpccpp port add with \"rate\" for %s: neither a qdisc nor ethtool reports the rate of the link",
 			     others);
 	else
-		add = advise(s, "none is needed here if packets leave the host by a device of another namespace, which has one; else hpccpp port add DEV rate RATE");
+		add = advise(s, "no port agent is needed here if a device in another network namespace sends the packets and has an agent; otherwise: hpccpp port add DEV rate RATE");
 	if (!devs && !*others)
 		how = s->told ? OK : NOTE;
 	say(s, n || s->unread_ports ? OK : how, "port agents", add, "%s", found);
@@ -596,7 +596,7 @@ static size_t check_readable(struct state *s, const char *what, const char *key,
 			unread++;
 			continue;
 		}
-		todo = advise(s, "it works on: show it by the command of that version, or replace it by this one with the words that it was added with");
+		todo = advise(s, "the agent keeps running: show it with the command of its version, or run hpccpp with \"replace\" and the arguments it was added with");
 		say(s, NOTE, check, todo, "of version %s, which this one, " HPCCPP_VERSION ", cannot read",
 		    string(row, "version"));
 		json_object_array_del_idx(rows, i, 1);

@@ -19,7 +19,7 @@ static const char *const reasons[] = HPCCPP_REASON_NAMES;
 /* What to do about each reason, and where */
 static const char *const advice[HPCCPP_R_MAX] = {
 	[HPCCPP_R_NO_AGENT] =
-		"here: hpccpp host add CGROUP, of their processes or above, and neither above nor below that of another agent (hpccpp host show)",
+		"here: hpccpp host add CGROUP, a cgroup that contains the processes of these flows and is neither above nor below a cgroup with an agent (hpccpp host show)",
 	[HPCCPP_R_NOT_ASKED] =
 		"here: ask or prefix of the host agent leaves these peers out, see hpccpp host show",
 	[HPCCPP_R_NO_DATA] =
@@ -41,7 +41,7 @@ static const char *const advice[HPCCPP_R_MAX] = {
 	[HPCCPP_R_NO_MEMORY] =
 		"here: free memory, then open new connections",
 	[HPCCPP_R_MPTCP] =
-		"at one end: TCP in place of MPTCP, under which there is no telemetry",
+		"at either end: use TCP instead of MPTCP, whose subflows have no telemetry",
 };
 
 static void add_flow(struct flow_group *g, struct json_object *flow)
@@ -130,7 +130,7 @@ static const struct advice *find_tunnel(struct state *s, const struct flow_group
 		    !if_indextoname(ifindex, dev))
 			continue;
 		snprintf(text, size, ", in the tunnel %s of kind %s", dev, d.kind);
-		return advise(s, "no port sees TCP in a tunnel: these flows have telemetry only without it");
+		return advise(s, "no port sees TCP in a tunnel: these flows can have telemetry only outside the tunnel");
 	}
 	for (i = 0; i < json_object_array_length(s->ports); i++) {
 		struct json_object *port = json_object_array_get_idx(s->ports, i);
@@ -140,7 +140,7 @@ static const struct advice *find_tunnel(struct state *s, const struct flow_group
 			continue;
 		snprintf(text, size, "; port %s has seen %llu packets in tunnels",
 			 string(port, "dev"), packets);
-		return advise(s, "no port sees TCP in a tunnel: if these flows take one, they have telemetry only without it; else hpccpp port add for each port on the way there");
+		return advise(s, "no port sees TCP in a tunnel: if these flows use a tunnel, they can have telemetry only outside it; otherwise: hpccpp port add for each port on the path to the peer");
 	}
 	return NULL;
 }
@@ -170,12 +170,14 @@ static void check_round_trips(struct state *s)
 		return;
 	todo = advise(s, "on the way there: a port whose agent has a higher rate than its link: compare hpccpp port show with qdisc and link on each hop");
 	say(s, NOTE, "round trips", todo,
-	    "of %zu of %zu flows at a full port longer than twice T, to %s",
+	    "longer than twice T for %zu of %zu flows at a full port, to %s",
 	    s->slow.flows, s->flows, peers_text(&s->slow, text, sizeof(text)));
 }
 
 static void check_telemetry(struct state *s)
 {
+	const struct advice *todo =
+		advise(s, "the lines below give the reason for flows without telemetry, and where to do what");
 	size_t n = s->flows, under = s->told, i;
 	__u64 before = 0;
 
@@ -188,8 +190,7 @@ static void check_telemetry(struct state *s)
 	}
 	if (n)
 		say(s, under == n ? OK : under || s->role != SENDER ? NOTE : MISSING, "peers",
-		    advise(s, "the lines below say why others have none, and what to do where"),
-		    "%zu of %zu flows have telemetry", under, n);
+		    todo, "%zu of %zu flows have telemetry", under, n);
 	else if (s->role != SENDER)
 		return;
 	else if (before)

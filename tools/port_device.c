@@ -144,7 +144,7 @@ void port_note_device(struct port_plan *p, const struct device *d)
 	if (p->cfg.queue == HPCCPP_QUEUE_QDISC || has_link(d))
 		return;
 	if (is_tunnel(d)) {
-		fprintf(stderr, "Warning: %s is a tunnel, of kind %s, behind which no port sees TCP: this one is right if rate is that of the slowest link, and no other sender uses that.\n",
+		fprintf(stderr, "Warning: %s is a tunnel of kind %s. Ports on the links below it see no TCP. A port here is correct only if \"rate\" is the rate of the slowest link of the path and no other host sends over that link.\n",
 			p->dev, d->kind);
 		return;
 	}

@@ -150,7 +150,7 @@ int prog_map_error(const char *name)
 	map_errno = errno;
 	if (errno != ENOENT)
 		return errno_error(errno, "cannot read the map \"%s\" of the agent", name);
-	return system_error("cannot read the map \"%s\" of the agent, which is of another version: replace it, with the words that it was added with",
+	return system_error("cannot read the map \"%s\" of the agent, which is of another version: run \"replace\" with the arguments it was added with",
 			    name);
 }
 

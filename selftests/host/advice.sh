@@ -36,10 +36,10 @@ PATH=$tmp/bin:$PATH
 port_rows=(
 'one_port~port agents~hpccpp *port add dev *base-rtt 1ms# or the round*~port dev d0.*|qdisc clsact .*'
 'ports~port agents~for dev in *; do hpccpp *port add dev $dev base-rtt 1ms; done# those that data*~port dev [dq]0.*|qdisc clsact .*'
-'container~port agents~none is needed here if packets leave the host by a device of another namespace, which has one; else hpccpp port add DEV rate RATE~port dev d0.*|qdisc clsact .*'
-'no_rate~port agents~hpccpp port add with the rate of the link, which neither a qdisc nor ethtool has, for *~port dev d0.*|qdisc clsact .*'
+'container~port agents~no port agent is needed here if a device in another network namespace sends the packets and has an agent; otherwise: hpccpp port add DEV rate RATE~port dev d0.*|qdisc clsact .*'
+'no_rate~port agents~run hpccpp port add with "rate" for *: neither a qdisc nor ethtool reports the rate of the link~port dev d0.*|qdisc clsact .*'
 'stale~port d0~hpccpp *port change dev *~'
-'stuck~port d0~give hpccpp *port change dev *the words that it names as missing or wrong~port dev d0: (queue|rate) .*'
+'stuck~port d0~run hpccpp *port change dev *with the arguments that its error message names as missing or wrong~port dev d0: (queue|rate) .*'
 'id~id of d0~hpccpp *port change dev *id *# or another that*~port dev d0: id .*'
 'queue_ids~id of q0~hpccpp *port change dev *id *# or another that*~port dev q0: id .*'
 'rate~rate of d0~hpccpp *port change dev *rate *bit# unless its link*~port dev d0: rate .*'
@@ -47,13 +47,13 @@ port_rows=(
 'clsact~port d0~*tc qdisc del dev *clsact# unless another program*~qdisc clsact .*'
 'front~port d0~hpccpp *port change dev *# puts the agent*~'
 'front_before~port d0~hpccpp *port change dev *# puts the agent*~'
-'bypass~port d0~packets pass the qdiscs of *by: XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware does so~'
-'version~port agent on d0~it works on: show it by the command of that version, or replace it by this one with the words that it was added with~port dev d0.*|qdisc clsact .*'
+'bypass~port d0~packets bypass the qdiscs of *: look for XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware~'
+'version~port agent on d0~the agent keeps running: show it with the command of its version, or run hpccpp with "replace" and the arguments it was added with~port dev d0.*|qdisc clsact .*'
 'files~open files~ulimit -n 1024# or LimitNOFILE=1024 in*~'
 'root~agents and flows~be root~'
 'root_port~port agent loads~be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF, CONFIG_NET_CLS_ACT, CONFIG_NET_SCH_INGRESS; -v says more~'
 'root_host~host agent loads~be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_CGROUP_BPF; -v says more~'
-'root_flow~flow show loads~be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without~'
+'root_flow~flow show loads~be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without "flow show"~'
 )
 host_rows=(
 'module~module~make && make install && modprobe tcp_hpccpp~'
@@ -66,7 +66,7 @@ host_rows=(
 )
 flow_rows=(
 'no_flow~peers~choose hpccpp for a connection and check again~host cgroup .*'
-'no_agent~flows no-agent~here: hpccpp host add CGROUP, of their processes or above, and neither above nor below that of another agent (hpccpp host show)~host cgroup .*'
+'no_agent~flows no-agent~here: hpccpp host add CGROUP, a cgroup that contains the processes of these flows and is neither above nor below a cgroup with an agent (hpccpp host show)~host cgroup .*'
 'lost_echo~flows lost-echo~at these peers: the host agent is gone, or a new path removes the option; hpccpp host add~host cgroup .*'
 'lost_records~flows lost-records~on the way there: a port agent is gone, or a new path has none; hpccpp port show tells which see it~port dev .*|qdisc clsact .*'
 'blind_delay~flows blind-delay~on the way there: a queue (tc -s qdisc show) at a port without an agent, or whose agent has a higher rate than its link~qdisc netem .*'
@@ -77,19 +77,19 @@ flow_rows=(
 'empty~flows empty~on the way there: hpccpp port add for each port that data leaves by; hpccpp port show tells which see it~port dev .*|qdisc clsact .*'
 'not_asked~flows not-asked~here: ask or prefix of the host agent leaves these peers out, see hpccpp host show~host cgroup .*: prefix .*'
 'no_echo~flows no-echo~at these peers: hpccpp host add, with our key if we have one; then open new connections, as these may not ask again~host cgroup .*'
-'peers~peers~the lines below say why others have none, and what to do where~host cgroup .*'
-'mptcp~flows mptcp~at one end: TCP in place of MPTCP, under which there is no telemetry~'
+'peers~peers~the lines below give the reason for flows without telemetry, and where to do what~host cgroup .*'
+'mptcp~flows mptcp~at either end: use TCP instead of MPTCP, whose subflows have no telemetry~'
 'over~peers~check while there are connections under hpccpp, to know why~'
 'no_data~flows no-data~nothing, or send data: none that they have sent asks yet~'
-'tunnel~flows empty~no port sees TCP in a tunnel: these flows have telemetry only without it~'
-'tunnel_on~flows empty~no port sees TCP in a tunnel: if these flows take one, they have telemetry only without it; else hpccpp port add for each port on the way there~'
+'tunnel~flows empty~no port sees TCP in a tunnel: these flows can have telemetry only outside the tunnel~'
+'tunnel_on~flows empty~no port sees TCP in a tunnel: if these flows use a tunnel, they can have telemetry only outside it; otherwise: hpccpp port add for each port on the path to the peer~'
 'alone~flows no-agent~hpccpp host add~host cgroup .*'
 )
 # Advice that no row brings about: the kernel is out of memory, the module rejects all records.
 not_run=(
 # in lockdown: check_names_lockdown of show_test
 'hpccpp port add DEV queue virtual: lockdown "confidentiality" refuses programs that read a qdisc'"'"'s queue'
-'flows cannot be shown: lockdown "confidentiality" refuses programs that read kernel memory; the agents work without'
+'flows cannot be shown: lockdown "confidentiality" refuses programs that read kernel memory; the agents work without "flow show"'
 'here: free memory, then open new connections'
 'on the way there: ports whose above is never reached, or that say what is wrong: guards of hpccpp -s flow show'
 )
@@ -580,7 +580,7 @@ container()
 	check "... its flow has telemetry" busywait 20 flow_is '.mode == "hpccpp"'
 	checked
 	assert_eq "... port agents" "$(line "port agents" status), $(line "port agents" found)" \
-		"ok, on 0 queues; others give 1 of 1 flows telemetry"
+		"ok, on 0 queues; port agents elsewhere write telemetry for 1 of 1 flows"
 	flow_off
 }
 
