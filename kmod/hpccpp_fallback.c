@@ -227,10 +227,10 @@ static u64 hpccpp_delivery_rate(const struct sock *sk, const struct hpccpp_flow 
 }
 
 /*
- * The packets of a flow may alternate among parallel links (bonds, packet spraying). It
- * delivers more than min(B) then, by a sixteenth and more, while each of these links reports
- * room. W_max grows by an eighth of what one link takes in each such round trip, until a link
- * is loaded.
+ * Raises W_max if the packets of the flow alternate among parallel links (bonds, packet
+ * spraying). In that case the flow delivers more than 17/16 of min(B) while U is below 3/4 of
+ * eta, or below eta once W_max has grown. W_max then grows by min(B) T / 8 per round trip,
+ * HPCCPP_SPREAD_MAX times at most.
  */
 static void hpccpp_spread(struct sock *sk, struct hpccpp_flow *f)
 {

@@ -67,7 +67,7 @@ struct hpccpp_flow {
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded:1,		/* U >= eta since round_seq */
 	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
-	__u8  spread;		/* W_max is larger by this many eighths: parallel links */
+	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
 	__u8  rx;		/* the agent has receivers compute W */
 };
 

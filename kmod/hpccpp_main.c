@@ -21,9 +21,9 @@
  *	this module	reads it there in cong_control() of that same ACK, and
  *			when it begins to send
  *
- * The module finds this storage by a key that both derive from the socket's cookie. To call
- * the agent with tcp_call_bpf() for it, as tcp_nv does for BPF_SOCK_OPS_BASE_RTT, brings one
- * word, and three such calls cost more than all else that is done for an ACK.
+ * The module finds this storage by a key that the module and the agent derive from the socket's
+ * cookie. tcp_call_bpf(), which tcp_nv uses for BPF_SOCK_OPS_BASE_RTT, would return one 32-bit
+ * word per call, and three calls cost more than all other work for an ACK.
  *
  * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
  * and tells W four times in T; the module obeys it within the same bounds.
@@ -400,8 +400,9 @@ void hpccpp_call_agent(struct sock *sk, u32 what, u32 low, u32 high)
 }
 
 /*
- * No agent has the flow: it was selected after the handshake, or the agent came later. TCP calls
- * the agent with the next segment, before it computes the MSS.
+ * Requests a call of the agent for a flow that no agent has bound: the flow selected hpccpp after
+ * the handshake, or the agent is younger. TCP then calls the agent with the next segment, before
+ * TCP computes the MSS.
  */
 static void hpccpp_seek_agent(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -438,8 +439,8 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * The flow ends, or an agent that receives nothing may be gone, while another program holds its
- * map: the agents that are there may bind the flow.
+ * Clears the key of the mail, so that an agent can bind the flow again. Called when the flow ends,
+ * and when no telemetry arrives: the agent may be gone while another program still holds its map.
  */
 static void hpccpp_leave_agent(const struct sock *sk)
 {

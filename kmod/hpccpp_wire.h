@@ -322,16 +322,17 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  */
 
 /*
- * The mail's key is the socket's cookie and this, exclusive or. The agent writes it when it finds
- * that the connection is hpccpp's, at the end of the handshake or later; the module clears it
- * when the flow ends or no telemetry comes. Storage of other programs does not have it.
+ * Constant for the key of a mail, which is this XOR the socket's cookie. The agent writes the key
+ * when it finds that the connection runs hpccpp, at the end of the handshake or later. The module
+ * clears it when the flow ends or telemetry stops. The storage of other programs does not
+ * contain it.
  */
 #define HPCCPP_MAIL_KEY		0x48432b0448432b04ULL
 
 /*
  * Callback flags that the module sets on a socket that no agent has bound. RTT marks that the
- * module seeks an agent. If WRITE_HDR_OPT is clear, the module sets it, so that TCP calls the
- * agent for the next segment, and RTO, which marks that it is the module's.
+ * module seeks an agent; the agent clears it. If WRITE_HDR_OPT is clear, the module sets it, so
+ * that TCP calls the agent for the next segment, and RTO, which marks that the module set it.
  */
 #define HPCCPP_SEEK_FLAG	BPF_SOCK_OPS_RTT_CB_FLAG
 #define HPCCPP_CALL_FLAGS	(BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)

@@ -15,7 +15,7 @@
  * round trip late, and there is jitter. So many packets have to be in flight, as one alone
  * waits for the receiver's delayed ACK.
  */
-#define HPCCPP_SPREAD_MAX	56	/* eight parallel links */
+#define HPCCPP_SPREAD_MAX	56	/* eighths of min(B) T added to W_max: seven more links */
 #define HPCCPP_OFF_ROUNDS	4
 #define HPCCPP_SLOW_FLIGHT	4U
 

@@ -6,7 +6,7 @@
 #
 #	sysroot.sh ARCHITECTURE SUITE
 #
-# What is there stays; remove the directory to have the archive asked for newer packages.
+# An existing directory is kept: remove it to fetch newer packages.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "${BASH_SOURCE%/*}/common.sh"

@@ -49,7 +49,7 @@ static void print_lack(void)
 		fputc(')', stderr);
 }
 
-/* The process may open so few files that an agent cannot be loaded; returns that limit, or 0. */
+/* Returns the limit of open files if it is too low to load an agent, else 0. */
 unsigned int few_files(void)
 {
 	struct rlimit files;
@@ -490,7 +490,7 @@ int load_error(int err, const char *agent)
 
 int untyped_load_error(int err, const char *agent)
 {
-	/* libbpf has another error where its own probes cannot open a file */
+	/* libbpf returns another error if its own probes cannot open a file */
 	if (abs(err) != EPERM && few_files())
 		err = EMFILE;
 	return errno_error(err, "cannot load the %s agent%s", agent,

@@ -411,7 +411,7 @@ static unsigned int free_ids(struct json_object **owner, size_t n)
 	return 0;
 }
 
-/* Two links of this namespace with one id, which a flow may meet both */
+/* Notes devices with an id that another port of this namespace has: a flow may pass both. */
 static void check_ids(struct state *s)
 {
 	static struct json_object *owner[HPCCPP_LINK_MAX + 1];

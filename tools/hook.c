@@ -278,7 +278,10 @@ static int remove_clsact(const char *dev, int ifindex)
 		     EXIT_DONE;
 }
 
-/* On egress another filter may have come before a port's, with the same preference. */
+/*
+ * Finds our filter. Sets p->outrun if another filter of the same preference comes before a port's
+ * filter on egress.
+ */
 static int filter_place(const struct hook *h, struct place *p)
 {
 	int ret = find_filter(h, &p->old);
@@ -374,8 +377,8 @@ static void tcx_drop_second(const struct hook *h)
 }
 
 /*
- * Only a new filter comes before all others of its preference: where another has come before
- * ours, packets meet none of ours for a moment.
+ * Puts the program in front. Only a new filter comes before all others of its preference, so ours
+ * is removed and added again if another has come before it. Packets pass no agent for a moment.
  */
 static int filter_put(const struct hook *h, int prog, const struct place *p)
 {
@@ -475,9 +478,9 @@ static int put_on_clsact(const char *dev, const struct hooks *b, int in, int out
 }
 
 /*
- * Programs to both hooks of a device, or to egress alone when in is -1. With replace they
- * take the place of ours that are there, with no packet between that passes neither, unless a
- * filter of another program has come before ours.
+ * Attaches programs to both hooks of a device, or to egress alone when in is -1. With replace they
+ * replace our programs. Every packet passes the old or the new program, unless a filter of another
+ * program has come before ours: packets then pass none for a moment.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.

@@ -80,7 +80,10 @@ int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int system_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int errno_error(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Errors of loading an agent that takes the kernel's types, and one that does without. */
+/*
+ * Print why an agent cannot be loaded: one that needs the kernel's types (BTF), or one that does
+ * not.
+ */
 int load_error(int err, const char *agent);
 int untyped_load_error(int err, const char *agent);
 /* True if the kernel refuses programs that read its memory: lockdown "confidentiality" */

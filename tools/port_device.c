@@ -57,7 +57,7 @@ static bool has_link(const struct device *d)
 	return true;
 }
 
-/* Returns true for devices whose packets leave in packets of other addresses. */
+/* Returns true for devices that encapsulate packets in packets with other addresses. */
 bool is_tunnel(const struct device *d)
 {
 	static const char *const ethernet[] = {
@@ -74,9 +74,9 @@ bool is_tunnel(const struct device *d)
 }
 
 /*
- * Returns true if data leaves the host by the device. Packets of a container's device, or of one
- * to a container or virtual machine, do so if a qdisc shapes them. *has_rate: `port add` needs no
- * rate.
+ * Returns true if the device needs a port agent: it is up, has an Ethernet header and a link of
+ * its own. A veth, netkit or tun device needs one only if a qdisc shapes it. Sets *has_rate to
+ * whether `port add` can read the rate itself.
  */
 bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate)
 {

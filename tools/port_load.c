@@ -203,7 +203,7 @@ static void keep_maps(struct port_bpf *skel, struct port_plan *p)
 	p->keeps = p->old >= 0 && prog_keep_map(p->old, skel->maps.port);
 	if (p->old < 0)
 		return;
-	/* counts what the device has sent since that was added, unless all packets passed it by */
+	/* keeps the sent counter of the replaced port, unless that port has counted no packet */
 	if (prog_keep_map(p->old, skel->maps.port_stats) && port_read_old(p, &was) &&
 	    has_counted(p))
 		p->cfg.sent = was.cfg.sent;

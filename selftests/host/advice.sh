@@ -3,7 +3,7 @@
 # Each line of advice that `hpccpp check` can print has a row here. A row brings the fault about. If
 # the advice is a command, the test executes it as printed, else it does what the sentence says. Then
 # check no longer prints the line, and other settings of agents, qdiscs and sysctls are as before.
-# Advice in the sources without a row fails, and a row without advice.
+# The test fails if advice in the sources has no row, or a row has no such advice.
 #
 #	h1 eth0 --100M-- h1 | s1 | next ==20M== prev | s2 | next --*-- eth0 | r
 #	box: d0 (tbf 50M) === p0 peer	q0 (mq, two tbf) --- q1		t0: a tap
@@ -30,9 +30,10 @@ PATH=$tmp/bin:$PATH
 
 # --- The table -----------------------------------------------------------------------
 
-# KEY~CHECK~ADVICE~CHANGES: the functions of a row are break_KEY, mend_KEY where the advice is a
-# sentence, and after_KEY. CHECK is the name of the line. ADVICE has * for what is printed into it,
-# and three words of a comment. CHANGES is a regular expression for settings that may differ.
+# KEY~CHECK~ADVICE~CHANGES: break_KEY causes the fault, fix_KEY does what a sentence advises,
+# after_KEY cleans up or checks more. CHECK is the name of the line. In ADVICE, * stands for a value
+# that check fills in; of a comment, only the first three words are listed. CHANGES is a regular
+# expression for settings that may differ.
 port_rows=(
 'one_port~port agents~hpccpp *port add dev *base-rtt 1ms# or the round*~port dev d0.*|qdisc clsact .*'
 'ports~port agents~for dev in *; do hpccpp *port add dev $dev base-rtt 1ms; done# those that data*~port dev [dq]0.*|qdisc clsact .*'
@@ -166,12 +167,12 @@ row() # ROW
 	[[ -n $found ]] || busywait 30 printed "$about" || true
 	advised
 	settings >"$tmp/before"
-	if declare -F "mend_$key" >/dev/null; then
-		"mend_$key" || ktap_not_ok "$key: done as advised"
+	if declare -F "fix_$key" >/dev/null; then
+		"fix_$key" || ktap_not_ok "$key: done as advised"
 	else
 		check "... which succeeds" execute
 	fi
-	check "... which is not printed then" busywait 30 gone "$about"
+	check "... and check no longer prints it" busywait 30 gone "$about"
 	settings >"$tmp/after"
 	check "... and no other setting is changed" only "$changes"
 	! declare -F "after_$key" >/dev/null || "after_$key"
@@ -192,7 +193,7 @@ after_one_port() { box_port del d0; up q0; }
 break_ports() { :; }
 after_ports() { box_port del d0; box_port del q0; }
 break_container() { down q0; box_tc qdisc del dev d0 root; }
-mend_container() { box_port add d0 rate 1gbit; }
+fix_container() { box_port add d0 rate 1gbit; }
 after_container() { box_port del d0; tbf add 50mbit; up q0; }
 
 # Two root classes have no rate together.
@@ -204,11 +205,11 @@ break_no_rate()
 	box_tc class add dev d0 classid 1:1 htb rate 20mbit
 	box_tc class add dev d0 classid 1:2 htb rate 30mbit
 }
-mend_no_rate() { box_port add d0 rate 50mbit; }
+fix_no_rate() { box_port add d0 rate 50mbit; }
 after_no_rate() { box_port del d0; box_tc qdisc del dev d0 root; tbf add 50mbit; up q0; }
 break_stale() { box_port add d0 id 1 "${options[@]}"; tbf change 20mbit; }
 break_stuck() { box_port change d0 queue qdisc; box_tc qdisc del dev d0 root; }
-mend_stuck() { box_port change d0 queue virtual rate 50mbit; }
+fix_stuck() { box_port change d0 queue virtual rate 50mbit; }
 after_stuck() { box_port del d0; tbf add 50mbit; box_port add d0 id 1 "${options[@]}"; }
 break_id() { box_port add lo id 1 rate 1gbit; }
 after_id() { box_port del lo; }
@@ -227,7 +228,7 @@ break_leftover()
 after_leftover()
 {
 	"$HPCCPP" -n "$box" save >"$tmp/saved"
-	check "... the port has all its words" grep -qx 'port dev d0 id 1 accept 10.0.0.0/8 base-rtt 200us above 40' "$tmp/saved"
+	check "... the port has all its arguments" grep -qx 'port dev d0 id 1 accept 10.0.0.0/8 base-rtt 200us above 40' "$tmp/saved"
 	box_port del d0
 }
 break_clsact() { box_tc qdisc add dev d0 clsact; }
@@ -287,7 +288,7 @@ break_front_before()
 }
 after_front_before() { no_ends_chain; }
 break_bypass() { box_port del d0; box_port add d0 id 1 "${options[@]}"; sending raw d0; }
-mend_bypass() { done_sending; sending udp; }
+fix_bypass() { done_sending; sending udp; }
 after_bypass() { done_sending; box_port del d0; }
 
 break_version()
@@ -301,13 +302,13 @@ break_version()
 			obj "$HPCCPP_BIN/other.bpf.o" sec of/hpccpp_port
 	fi
 }
-mend_version() { box_port replace d0 id 1 "${options[@]}"; machine_free; }
+fix_version() { box_port replace d0 id 1 "${options[@]}"; machine_free; }
 break_files() { inside=(bash -c 'ulimit -n 12 && exec "$@"' -); }
-mend_files() { inside=(bash -c "ulimit -n 12 && $(line "$about" advice | cut -f1) && exec \"\$@\"" -); }
+fix_files() { inside=(bash -c "ulimit -n 12 && $(line "$about" advice | cut -f1) && exec \"\$@\"" -); }
 nobody() { inside=(setpriv --reuid 65534 --regid 65534 --clear-groups); args=(role switch); chmod a+rx "$tmp"; }
 root() { inside=(); args=(netns "$box" role switch); }
 for what in root root_port root_host root_flow; do
-	eval "break_$what() { nobody; }; mend_$what() { root; }"
+	eval "break_$what() { nobody; }; fix_$what() { root; }"
 done
 
 port_faults()
@@ -362,7 +363,7 @@ apart() { inside=(unshare -m -p -f --mount-proc bash -ec "$1"' && exec "$@"' -);
 apart_advised() { inside+=(bash -ec "$(line "$about" advice | cut -f1)"' && exec "$@"' -); }
 
 break_module() { mkdir -p "$tmp/root$modules"; apart "mount --bind '$tmp/root$modules' '$modules'"; }
-mend_module()	# what make install does
+fix_module()	# what make install does
 {
 	mkdir "$tmp/root$modules/updates"
 	cp "$HPCCPP_KO" "$tmp/root$modules/updates"
@@ -370,17 +371,17 @@ mend_module()	# what make install does
 	"${inside[@]}" modprobe tcp_hpccpp
 }
 break_modprobe() { rmmod tcp_hpccpp; apart "mount --bind '$tmp/root$modules' '$modules'"; }
-mend_modprobe() { "${inside[@]}" bash -euc "$(line "$about" advice)"; }
+fix_modprobe() { "${inside[@]}" bash -euc "$(line "$about" advice)"; }
 after_modprobe() { rmmod tcp_hpccpp; args=(role receiver); }
 break_types() { cp /sys/kernel/btf/vmlinux "$tmp/btf"; apart "mount -t tmpfs none /sys/kernel/btf"; }
-mend_types() { inside=(env HPCCPP_BTF="$tmp/btf" "${inside[@]}"); }
+fix_types() { inside=(env HPCCPP_BTF="$tmp/btf" "${inside[@]}"); }
 break_cgroup2() { apart "umount -a -l -t cgroup2"; }
-mend_cgroup2() { apart_advised; }
+fix_cgroup2() { apart_advised; }
 break_hybrid()
 {
 	apart "umount -a -l -t cgroup2; mount -t tmpfs none /sys/fs/cgroup; mount -t tmpfs none /run"
 }
-mend_hybrid() { apart_advised; }
+fix_hybrid() { apart_advised; }
 break_host() { :; }
 after_host() { "$HPCCPP" host del; }
 break_default() { load_hpccpp; args=(netns "$peer"); }
@@ -395,10 +396,10 @@ flow_off() { kill "$sender" && wait "$sender" "$receiver" && busywait 5 no_socke
 netem() { new_netem "$s2" next "$@"; }
 
 break_no_flow() { host_on "$r"; ports_on; }
-mend_no_flow() { host_on "$h1"; flow_start; steered; }
+fix_no_flow() { host_on "$h1"; flow_start; steered; }
 after_no_flow() { flow_off; host_off "$h1"; }
 break_no_agent() { flow_start; why no-agent hpccpp-reno; }
-mend_no_agent() { host_on "$h1"; steered; }
+fix_no_agent() { host_on "$h1"; steered; }
 after_no_agent()
 {
 	checked
@@ -406,13 +407,13 @@ after_no_agent()
 		"$(jq -r '.[].check | select(startswith("flows "))' "$tmp/check") $(line peers status) $(line fallbacks status)" " ok ok"
 }
 break_lost_echo() { host_off "$r"; why lost-echo hpccpp-reno; }
-mend_lost_echo() { host_on "$r"; steered; }
+fix_lost_echo() { host_on "$r"; steered; }
 break_lost_records() { ports_off; why lost-records hpccpp-reno; }
-mend_lost_records() { ports_on; steered; }
+fix_lost_records() { ports_on; steered; }
 break_blind_delay() { netem limit 1000 rate 8mbit; why blind-delay hpccpp-reno; }
-mend_blind_delay() { netem limit 1000; steered; }
+fix_blind_delay() { netem limit 1000; steered; }
 break_blind_loss() { netem limit 4 rate 8mbit; why blind-loss hpccpp; }
-mend_blind_loss() { netem limit 1000; steered; }
+fix_blind_loss() { netem limit 1000; steered; }
 
 # A flow that falls back once while check looks
 falls_back()
@@ -427,11 +428,11 @@ falls_back()
 	[[ $(line fallbacks status) == note && $(line fallbacks found) == "1 within a second, 0 of them blind" ]]
 }
 break_fallbacks() { check "check says that a flow has fallen back" busywait 30 falls_back; found=1; }
-mend_fallbacks() { steered; }
+fix_fallbacks() { steered; }
 
 # A port with five times its link's rate explains its queue
 break_slow() { "$HPCCPP" port change dev next netns "$s1" rate 100mbit; }
-mend_slow() { "$HPCCPP" port change dev next netns "$s1" rate 20mbit; }
+fix_slow() { "$HPCCPP" port change dev next netns "$s1" rate 20mbit; }
 after_slow() { port_off "$s1" next; port_on "$s1" next; }
 break_link_ids()
 {
@@ -440,14 +441,14 @@ break_link_ids()
 	"$HPCCPP" port change dev eth0 netns "$h1" id 7
 	"$HPCCPP" port change dev next netns "$s1" id 7
 }
-mend_link_ids() { "$HPCCPP" port change dev next netns "$s1" id 8; }
+fix_link_ids() { "$HPCCPP" port change dev next netns "$s1" id 8; }
 after_link_ids() { flow_off; ports_off; }
 
 break_empty() { flow_start; why empty cubic; }
-mend_empty() { ports_on; steered; }
+fix_empty() { ports_on; steered; }
 after_empty() { flow_off; }
 break_not_asked() { host_off "$h1"; host_on "$h1" fallback reno prefix 192.0.2.0/24; flow_start; why not-asked reno; }
-mend_not_asked()
+fix_not_asked()
 {
 	"$HPCCPP" host change cgroup "${cgroup_of[$h1]}" prefix 10.0.0.0/8
 	flow_off
@@ -455,10 +456,10 @@ mend_not_asked()
 }
 after_not_asked() { flow_off; host_off "$h1"; host_on "$h1"; }
 break_no_echo() { host_off "$r"; flow_start; why no-echo cubic; }
-mend_no_echo() { host_on "$r"; flow_off; "$HPCCPP" host flush "${cgroup_of[$h1]}"; flow_start; }
+fix_no_echo() { host_on "$r"; flow_off; "$HPCCPP" host flush "${cgroup_of[$h1]}"; flow_start; }
 after_no_echo() { flow_off; }
 break_peers() { break_no_echo; }
-mend_peers() { mend_no_echo; }
+fix_peers() { fix_no_echo; }
 after_peers() { flow_off; }
 break_mptcp()
 {
@@ -469,10 +470,10 @@ break_mptcp()
 	sender=$!
 	why mptcp cubic
 }
-mend_mptcp() { flow_off; flow_start; }
+fix_mptcp() { flow_off; flow_start; }
 after_mptcp() { flow_off; }
 break_over() { :; }
-mend_over() { flow_start; steered; }
+fix_over() { flow_start; steered; }
 after_over() { flow_off; }
 
 # A server that sends no data until $tmp/send is there
@@ -501,7 +502,7 @@ break_no_data()
 	server_waits() { "$HPCCPP" -j flow show netns "$r" | jq -e '.[0].reason == "no-data"'; }
 	check "no-data: flow show names it" busywait 10 server_waits
 }
-mend_no_data() { touch "$tmp/send"; }
+fix_no_data() { touch "$tmp/send"; }
 after_no_data()
 {
 	args=(netns "$h1")
@@ -524,7 +525,7 @@ break_tunnel()
 	flow_to=10.77.0.2 flow_start
 	why empty cubic
 }
-mend_tunnel() { flow_off; flow_start; }
+fix_tunnel() { flow_off; flow_start; }
 # ... where another host begins it, as ports show
 break_tunnel_on()
 {
@@ -535,7 +536,7 @@ break_tunnel_on()
 	flow_start
 	why empty cubic
 }
-mend_tunnel_on() { port_on "$s1" next; steered; }
+fix_tunnel_on() { port_on "$s1" next; steered; }
 after_tunnel_on() { flow_off; host_off "$h1"; host_off "$r"; }
 break_alone() { flow_start; why no-agent hpccpp-reno; }
 after_alone() { flow_off; "$HPCCPP" host del; }

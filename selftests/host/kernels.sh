@@ -59,11 +59,11 @@ mkdir "$tmp/kdir"
 # shellcheck disable=SC2016 # for make
 printf 'modules:\n\t@echo "LLVM=$(LLVM)"\n' >"$tmp/kdir/Makefile"
 echo CONFIG_CC_IS_GCC=y >"$tmp/kdir/.config"
-check "a kernel built by gcc: make does not ask for clang" made_with ""
+check "a kernel built by gcc: make does not pass LLVM=1" made_with ""
 echo CONFIG_CC_IS_CLANG=y >"$tmp/kdir/.config"
 check "a kernel built by clang: make passes LLVM=1" made_with 1
 check "... unless LLVM is given" made_with -19 LLVM=-19
-check "... also as nothing" made_with "" LLVM=
+check "... or LLVM is given as an empty word" made_with "" LLVM=
 
 # Headers of 6.1 as a tree of links, where files can be replaced.
 headers=$(scripts/vm/kernel.sh --headers 6.1)

@@ -260,13 +260,13 @@ echo CONFIG_CC_IS_CLANG=y >"$tmp/kdir/.config"
 /usr/sbin/dkms build "tcp-hpccpp/$version" -k 6.9.0/x86_64 --config "$tmp/kdir/.config" \
 	--kernelsourcedir "$tmp/kdir" --dkmstree "$tmp/dkms" \
 	--sourcetree "$tmp/tcp-hpccpp-dkms/usr/src" >"$tmp/out" 2>&1
-check "dkms asks for clang where that built the kernel" \
+check "dkms passes LLVM=1 for a kernel built by clang" \
 	grep -x LLVM=1 "$tmp/dkms/tcp-hpccpp/$version/build/make.log"
 series=6.1
 release=5.10.0-30-amd64
 dkms build >"$tmp/out" 2>&1
 check "5.10: dkms does not build it, and apt skips it" [ $? -eq 77 ]
-check "... of which it has the reason" grep BUILD_EXCLUSIVE "$tmp/out"
+check "... and its output gives the reason" grep BUILD_EXCLUSIVE "$tmp/out"
 # What apt runs for a kernel that is installed, by Debian 12's dkms and by a newer one
 newer=$tmp/newer
 mkdir "$newer"

@@ -21,7 +21,7 @@ int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
 	w.calls++;
 	kernel_check(!args[0], "others reply there");
 	kernel_check(args[3] == HPCCPP_CALL_TELL && w.mail->key == KEY,
-		     "the agent that has bound the flow is told");
+		     "the parameters go to the agent that has bound the flow");
 	w.told[1] = args[1];
 	w.told[2] = args[2];
 	if (w.thief)

@@ -34,7 +34,7 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-/* Of kernels with MPTCP */
+/* struct tcp_sock of kernels with MPTCP */
 struct tcp_sock___mptcp {
 	__u8 is_mptcp;
 } __attribute__((preserve_access_index));

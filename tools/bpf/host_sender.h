@@ -459,8 +459,8 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 }
 
 /*
- * The connection is hpccpp's, or is about to be: from now on the module reads the mail. The
- * flow may be older than this agent.
+ * Binds a flow that runs hpccpp or is about to: writes the key by which the module finds the
+ * mail. The flow may be older than this agent.
  */
 static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f,
 				      const struct hpccpp_host_cfg *cfg)
@@ -470,8 +470,8 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 	set_flags(skops, BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG);
 	f->wanted = peer_wanted(skops, cfg);
 	/*
-	 * What was before the first flight is not news to a flow that is older. What brings
-	 * it back is.
+	 * Drops telemetry of the handshake if the flow is past its first flight, as it is
+	 * outdated. Keeps the telemetry that ends the fallback.
 	 */
 	if (!f->stands_in && skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
 		f->mail.gen = 0;
@@ -485,7 +485,10 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 	want_none(f);
 }
 
-/* The module seeks an agent: see HPCCPP_SEEK_FLAGS. Returns the flow if it is hpccpp's. */
+/*
+ * Binds the flow if it runs hpccpp and the module seeks an agent (HPCCPP_SEEK_FLAGS). Returns the
+ * flow.
+ */
 static __always_inline struct flow *sought(struct bpf_sock_ops *skops, struct flow *f,
 					   const struct hpccpp_host_cfg *cfg)
 {

@@ -352,7 +352,7 @@ enum hpccpp_reason {
 	HPCCPP_R_BLIND_DELAY,	/* a queue that telemetry does not explain */
 	HPCCPP_R_BLIND_LOSS,	/* loss of that kind: W is at most Reno's window */
 	HPCCPP_R_NO_MEMORY,	/* for the module's state */
-	HPCCPP_R_MPTCP,		/* no echo, of a subflow of MPTCP */
+	HPCCPP_R_MPTCP,		/* no echo: the socket is an MPTCP subflow */
 	HPCCPP_R_MAX,
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keeps the compiler from assumptions that the verifier cannot follow. Each version of clang
- * makes others. For eBPF, after bpf_helpers.h.
+ * Prevents compiler assumptions that the verifier cannot follow, and which differ between
+ * versions of clang. For eBPF, after bpf_helpers.h.
  */
 #ifndef HPCCPP_VERIFIER_H
 #define HPCCPP_VERIFIER_H
 
 /*
- * Returns x. The verifier knows the value of a constant x, and clang does not: it can neither
- * compute it from the condition that chooses it nor merge two loads.
+ * Returns x. The verifier knows the value of a constant x, but clang does not. So clang cannot
+ * derive x from the condition that selects it, and cannot merge two loads.
  */
 #define OPAQUE(x) ({ __u32 _x = (x); barrier_var(_x); _x; })
 

@@ -207,8 +207,8 @@ static __always_inline bool sending(const struct hpccpp_cnp_cfg *cfg,
 
 /*
  * Finds the option of a Fast CNP in a Destination Options header with UDP behind it. Other
- * options may stand beside it. A separate function, so that the verifier does not follow each
- * place of the option through all that the option causes.
+ * options may stand beside it. A separate function, so that the verifier does not walk the code
+ * after it once for each possible position of the option.
  */
 SEPARATE int hpccpp_find_fast(struct __sk_buff *skb, __u32 at, struct option *o)
 {
@@ -264,7 +264,7 @@ static __always_inline __u32 judge(const struct hpccpp_cnp_cfg *cfg,
 	return hpccpp_icrc_ok(ip, c) ? HPCCPP_CS_MAX : HPCCPP_CS_ICRC;
 }
 
-/* Returns where a CNP is loaded to, as the stack has no room for it. */
+/* Returns the buffer for a CNP, which does not fit on the stack. */
 static __always_inline struct hpccpp_cnp *room_for_cnp(void)
 {
 	__u32 zero = 0;
