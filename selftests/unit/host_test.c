@@ -60,18 +60,24 @@ static const struct row request_rows[] = {
 	{ "a connection that ends before the SYN-ACK suspects the path",
 	  "connect syn>collect closed SUSPECTED==1 other connect syn>none" },
 	{ "if all data with the option is lost, requests end at once, and the path is suspected",
-	  "connect syn connected< bind 10*( data>collect ) lost again>none data>none calls==0;"
-	  "GAVE_UP==1 SUSPECTED==1 other connect syn>none" },
+	  "connect syn connected< bind 10*( data>collect ) lost total_retrans=10 again>none;"
+	  "data>none SUSPECTED==0 acked data>none calls==0 GAVE_UP==1 SUSPECTED==1;"
+	  "other connect syn>none" },
 	{ "if the handshake had an answer, and data with the option is lost, the path is suspected",
-	  "open <echo 10*( data>collect ) lost again>none data>none GAVE_UP==1 SUSPECTED==1" },
+	  "open <echo 10*( data>collect ) lost total_retrans=10 again>none acked data>none;"
+	  "GAVE_UP==1 SUSPECTED==1" },
+	{ "if the MSS shrinks before the retransmission is acked, the path is not suspected",
+	  "open <echo 10*( data>collect ) lost total_retrans=10 mss_cache=1000 again>none acked;"
+	  "data>burst SUSPECTED==0 <echo acked data>burst" },
 	{ "if the data that requested is acked without an echo after a retransmission, so it is",
 	  "open <echo data>collect total_retrans=1 acked data>none GAVE_UP==1 SUSPECTED==1" },
 	{ "after a retransmission before the request, or an echo, the path is not suspected",
 	  "total_retrans=1 open <echo data>collect acked data>collect <echo total_retrans=2;"
 	  "acked data>collect SUSPECTED==0" },
 	{ "a path that has let data pass gets a second try, also of another connection",
-	  "open data>collect <echo other open <echo data>collect lost again>none SUSPECTED==0 acked;"
-	  "data>collect lost again>none data>none GAVE_UP==1 SUSPECTED==1" },
+	  "open data>collect <echo other open <echo data>collect lost total_retrans=1 again>none;"
+	  "acked data>collect SUSPECTED==0 lost total_retrans=2 again>none acked data>none;"
+	  "GAVE_UP==1 SUSPECTED==1" },
 	{ "a retransmitted SYN-ACK has no option, whatever the SYN has",
 	  "listen syn<collect syn-ack>collect syn< syn-ack>none syn-ack>none" },
 	{ "an old SYN-ACK to this port is not sent again",
@@ -144,7 +150,7 @@ static const struct row request_rows[] = {
 	  "open data <echo acked 3*( data ) lost again>none lost_out=2 sacked_out=1 again>none;"
 	  "lost_out=1 data>collect" },
 	{ "loss of a part of a flight does not count as a timeout",
-	  "open <echo 3*( data ) lost_out=2 sacked_out=1 data>collect proven==1" },
+	  "open <echo 3*( data ) lost_out=2 sacked_out=1 data>none proven==1" },
 	{ "a retransmission carries no collect and does not count as a request",
 	  "open <echo data>collect mark=asked_end again>none asked_end==mark data>collect;"
 	  "proven==1" },

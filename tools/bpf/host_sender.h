@@ -358,26 +358,34 @@ static __always_inline bool may_pause_calls(struct bpf_sock_ops *skops,
 	       !asks_often(skops, f);
 }
 
+/* Data has requested telemetry, and no echo of data has arrived. */
+static __always_inline bool unheard(const struct flow *f)
+{
+	return f->asked_end && !f->heard;
+}
+
 /*
- * All that is in flight is lost, or all that has asked before the first answer: the option may
- * be the cause. Begin anew to ask until an echo comes. Data with the option that has had no
- * answer suspects the path, and the requests end.
+ * All that is in flight is lost: the option may be the cause. Begin anew to ask until an echo
+ * comes. If no data has had an echo, wait until it is acknowledged: the retransmissions, which
+ * have no option, arrived where the option did not. This suspects the path, and the requests
+ * end; but if the MSS has shrunk meanwhile, the segments were too long for the path.
  */
 static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *f)
 {
 	__u32 packets = skops->packets_out, lost = skops->lost_out;
-	bool unheard = f->asked_end && !f->heard;
+	bool first = unheard(f), suspects;
 
-	if ((!packets || lost != packets) &&
-	    !(unheard && asked_is_acked(skops, f) && skops->total_retrans != f->retrans))
+	if (first ? !asked_is_acked(skops, f) || skops->total_retrans == f->retrans :
+		    !packets || lost != packets)
 		return;
+	suspects = first && skops->mss_cache >= f->asked_mss;
 	if (f->proven) {
 		f->proven = 0;
 		f->passive = 0;
 		f->tries = 0;
 		f->round = 0;
 	}
-	if (unheard && suspect_path(skops, f->doubted)) {
+	if (suspects && suspect_path(skops, f->doubted)) {
 		f->tries = HPCCPP_TRIES + 1;	/* counted here */
 		give_up(skops, f);
 	}
@@ -603,7 +611,8 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 		f->plan = PLAN_REQUEST;
 		return;
 	}
-	if (!data_due(skops, f, cfg)) {
+	/* the option may have lost what is lost: wait for its retransmission */
+	if ((unheard(f) && skops->lost_out) || !data_due(skops, f, cfg)) {
 		f->segs++;
 		return;
 	}
@@ -650,6 +659,7 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 		}
 		f->asked_end = f->ask_end;
 		f->retrans = skops->total_retrans;
+		f->asked_mss = skops->mss_cache;
 		f->segs = 0;
 	}
 	if (!f->mail.gen)
