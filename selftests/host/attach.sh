@@ -8,7 +8,7 @@
 #
 # check: 6.1 uml
 # check-all: 6.12 7.3
-# usual: 40
+# usual: 80
 # shellcheck disable=SC2317,SC2154 # functions that check calls; set by setup_ns
 set -euo pipefail
 
