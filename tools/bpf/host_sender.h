@@ -494,8 +494,8 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 }
 
 /*
- * Binds the flow if it runs hpccpp and the module seeks an agent (HPCCPP_SEEK_FLAGS). Returns the
- * flow.
+ * Binds the flow if it runs hpccpp and the module seeks an agent (HPCCPP_SEEK_FLAG). Returns
+ * the flow.
  */
 static __always_inline struct flow *sought(struct bpf_sock_ops *skops, struct flow *f,
 					   const struct hpccpp_host_cfg *cfg)
