@@ -69,6 +69,12 @@ static const struct row request_rows[] = {
 	{ "if the MSS shrinks before the retransmission is acked, the path is not suspected",
 	  "open <echo 10*( data>collect ) lost total_retrans=10 mss_cache=1000 again>none acked;"
 	  "data>burst SUSPECTED==0 <echo acked data>burst" },
+	{ "if a part of the data with the option is retransmitted, the path is not suspected",
+	  "open <echo 10*( data>collect ) lost_out=1 sacked_out=9 total_retrans=1 again>none acked;"
+	  "lost_out=0 sacked_out=0 data>collect SUSPECTED==0 GAVE_UP==0 proven==1" },
+	{ "if a probe carried none, and all the data with the option is lost, the path is suspected",
+	  "open <echo 2*( data>collect ) total_retrans=1 data>collect lost total_retrans=3 again>none;"
+	  "acked data>none GAVE_UP==1 SUSPECTED==1" },
 	{ "if the data that requested is acked without an echo after a retransmission, so it is",
 	  "open <echo data>collect total_retrans=1 acked data>none GAVE_UP==1 SUSPECTED==1" },
 	{ "after a retransmission before the request, or an echo, the path is not suspected",

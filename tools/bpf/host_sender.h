@@ -368,7 +368,9 @@ static __always_inline bool unheard(const struct flow *f)
  * All that is in flight is lost: the option may be the cause. Begin anew to ask until an echo
  * comes. If no data has had an echo, wait until it is acknowledged: the retransmissions, which
  * have no option, arrived where the option did not. This suspects the path, and the requests
- * end; but if the MSS has shrunk meanwhile, the segments were too long for the path.
+ * end; but if the MSS has shrunk meanwhile, the segments were too long for the path. If TCP has
+ * retransmitted a part only, the option has passed, and the segment was lost that a port would
+ * have written into.
  */
 static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *f)
 {
@@ -378,6 +380,11 @@ static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *
 	if (first ? !asked_is_acked(skops, f) || skops->total_retrans == f->retrans :
 		    !packets || lost != packets)
 		return;
+	if (first && (skops->total_retrans - f->retrans) * f->asked_mss <
+		     f->asked_end - f->asked_from) {
+		f->asked_end = 0;
+		return;
+	}
 	suspects = first && skops->mss_cache >= f->asked_mss;
 	if (f->proven) {
 		f->proven = 0;
@@ -657,9 +664,12 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 			f->paused = 0;
 			return;
 		}
+		if (!f->asked_end) {
+			f->asked_from = skops->snd_nxt;
+			f->asked_mss = skops->mss_cache;
+			f->retrans = skops->total_retrans;
+		}
 		f->asked_end = f->ask_end;
-		f->retrans = skops->total_retrans;
-		f->asked_mss = skops->mss_cache;
 		f->segs = 0;
 	}
 	if (!f->mail.gen)
