@@ -105,13 +105,19 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 }
 
 /*
- * ACKs of recovery are no silent ones: what TCP sends again does not ask, and SACK blocks
- * leave no room for an echo.
+ * Recovery is no silence, neither its ACKs nor its time: what TCP sends again does not ask, and
+ * SACK blocks leave no room for an echo. The next echo takes a round trip. The telemetry of
+ * before is set two round trips old, so that it explains no loss that follows.
  */
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 {
-	if (inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery)
-		f->silent = 0;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 rtt_ns = 1000ULL * max(f->T, tp->srtt_us >> 3);
+
+	if (inet_csk(sk)->icsk_ca_state < TCP_CA_Recovery)
+		return;
+	f->silent = 0;
+	f->last_int = max(f->last_int, tp->tcp_clock_cache - 2 * rtt_ns);
 }
 
 /*

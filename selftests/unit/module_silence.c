@@ -152,7 +152,7 @@ TEST(recovery_is_no_silence)
 	assert_fallback();
 }
 
-/* Nor do its ACKs count when it is over. Disorder ends no silence. */
+/* Neither its ACKs nor its time count when it is over. Disorder ends no silence. */
 TEST(recovery_was_no_silence)
 {
 	begin_known(.5);
@@ -161,12 +161,30 @@ TEST(recovery_was_no_silence)
 	pass(100 * T_BASE);
 	silent_acks(1000);
 	in_state(TCP_CA_Disorder);
-	silent_acks(2);
-	in_state(TCP_CA_Open);
+	silent_acks(100);
+	pass(6 * T_BASE);
 	silent_acks(1);
 	assert_true(steered());
+	in_state(TCP_CA_Open);
+	pass(1);
 	silent_acks(1);
 	assert_fallback();
+}
+
+/* What was heard before a recovery explains no loss after it: W is half. */
+TEST(telemetry_before_recovery_explains_no_loss)
+{
+	u32 W;
+
+	begin_known(4);
+	fill();
+	lose(1);
+	pass(100 * T_BASE);
+	recovered();
+	W = flow()->s.W;
+	fill();
+	lose(1);
+	assert_true(flow()->s.W <= W / 2 + 1);
 }
 
 TEST(idling_is_no_silence)
