@@ -169,6 +169,8 @@ static const struct row request_rows[] = {
 	  "every=0 open requests:20/20 known:LOADED-1 acked;"
 	  "3*( requests:1/30 snd_una=asked_end-1 requests:0/1 snd_una=snd_una+1 );"
 	  "requests:1/30 packets_out=0 requests:1/30" },
+	{ "with every rtt, the next segment after a retransmission does, once",
+	  "every=0 open known:0 acked requests:1/10 lost_out=1 total_retrans=1 requests:1/10" },
 	{ "with every rtt, a segment without room leaves the request to the next one",
 	  "every=0 open known:0 room=8 data>none room=28 data>collect data>none" },
 	{ "with every rtt, eight segments per round trip do while a link is loaded",

@@ -318,9 +318,9 @@ static __always_inline bool asked_is_acked(struct bpf_sock_ops *skops,
 }
 
 /*
- * This data has to ask: the first of a flight in any case, as it may be a probe; and all
- * until there is an echo, so that a path which drops the option loses all that is in
- * flight: doubt_loss().
+ * This data has to ask: the first of a flight in any case, as it may be a probe; the next after
+ * a retransmission, as the request may have been lost; and all until there is an echo, so that
+ * a path which drops the option loses all that is in flight: doubt_loss().
  */
 static __always_inline bool data_due(struct bpf_sock_ops *skops,
 				     const struct flow *f,
@@ -333,7 +333,7 @@ static __always_inline bool data_due(struct bpf_sock_ops *skops,
 	if (cfg->every)
 		return f->segs + 1 >= cfg->every;
 	if (all_ask(f) || !f->asked_end || asked_is_acked(skops, f) ||
-	    skops->snd_cwnd <= HPCCPP_ASKS)
+	    skops->total_retrans != f->retrans || skops->snd_cwnd <= HPCCPP_ASKS)
 		return true;
 	return asks_often(skops, f) &&
 	       (__u64)sent * HPCCPP_ASKS >= (__u64)skops->snd_cwnd * skops->mss_cache;
@@ -664,7 +664,7 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 			f->paused = 0;
 			return;
 		}
-		if (!f->asked_end) {
+		if (!f->asked_end || f->heard) {
 			f->asked_from = skops->snd_nxt;
 			f->asked_mss = skops->mss_cache;
 			f->retrans = skops->total_retrans;
