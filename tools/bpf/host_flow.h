@@ -247,6 +247,27 @@ static __always_inline int written(const __be32 (*rec)[3], int n)
 	return 3;
 }
 
+/* local_address() and remote_address(), IPv4 as ::ffff:a.b.c.d */
+#define ADDRESS(end)							\
+static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
+					    __be32 *to)			\
+{									\
+	if (skops->family == AF_INET) {					\
+		to[0] = 0;						\
+		to[1] = 0;						\
+		to[2] = bpf_htonl(0xffff);				\
+		to[3] = OPAQUE(skops->end ## _ip4);			\
+	} else {							\
+		to[0] = OPAQUE(skops->end ## _ip6[0]);			\
+		to[1] = OPAQUE(skops->end ## _ip6[1]);			\
+		to[2] = OPAQUE(skops->end ## _ip6[2]);			\
+		to[3] = OPAQUE(skops->end ## _ip6[3]);			\
+	}								\
+}
+
+ADDRESS(local)
+ADDRESS(remote)
+
 /* The TCP header of the current segment */
 static __always_inline const __be32 *header(struct bpf_sock_ops *skops)
 {

@@ -57,31 +57,11 @@ static __always_inline __u32 seconds(void)
 	return bpf_ktime_get_ns() / 1000000000 + 1;
 }
 
-/* Stores the peer's address, IPv4 as ::ffff:a.b.c.d. */
-static __always_inline void peer_address(struct bpf_sock_ops *skops, __u32 *a)
-{
-	if (skops->family == AF_INET) {
-		__u32 ip4 = skops->remote_ip4;
-
-		/* keeps clang from merging the branches into one load */
-		asm volatile("" : "+r"(ip4));
-		a[0] = 0;
-		a[1] = 0;
-		a[2] = bpf_htonl(0xffff);
-		a[3] = ip4;
-	} else {
-		a[0] = skops->remote_ip6[0];
-		a[1] = skops->remote_ip6[1];
-		a[2] = skops->remote_ip6[2];
-		a[3] = skops->remote_ip6[3];
-	}
-}
-
 static __always_inline struct hpccpp_peer_key peer_key(struct bpf_sock_ops *skops)
 {
 	struct hpccpp_peer_key key = { .netns = bpf_get_netns_cookie(skops) };
 
-	peer_address(skops, key.addr);
+	remote_address(skops, key.addr);
 	return key;
 }
 

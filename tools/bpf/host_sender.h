@@ -58,7 +58,7 @@ static __always_inline bool peer_wanted(struct bpf_sock_ops *skops,
 		return false;
 	if (!cfg->prefixes)
 		return true;
-	peer_address(skops, (__u32 *)key.addr);
+	remote_address(skops, (__be32 *)key.addr);
 	return bpf_map_lookup_elem(&host_prefix, &key);
 }
 

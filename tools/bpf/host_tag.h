@@ -5,27 +5,6 @@
 
 #include "host_flow.h"
 
-/* local_address() and remote_address(), in the form that is signed */
-#define ADDRESS(end)							\
-static __always_inline void end ## _address(struct bpf_sock_ops *skops,	\
-					    __be32 *to)			\
-{									\
-	if (skops->family == AF_INET) {					\
-		to[0] = 0;						\
-		to[1] = 0;						\
-		to[2] = bpf_htonl(0xffff);				\
-		to[3] = OPAQUE(skops->end ## _ip4);			\
-	} else {							\
-		to[0] = OPAQUE(skops->end ## _ip6[0]);			\
-		to[1] = OPAQUE(skops->end ## _ip6[1]);			\
-		to[2] = OPAQUE(skops->end ## _ip6[2]);			\
-		to[3] = OPAQUE(skops->end ## _ip6[3]);			\
-	}								\
-}
-
-ADDRESS(local)
-ADDRESS(remote)
-
 /* Fill s from the current segment and this option of n records. */
 static __always_inline bool what_is_signed(struct bpf_sock_ops *skops,
 					   bool ours, struct hpccpp_signed *s,
