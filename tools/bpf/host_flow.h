@@ -42,23 +42,13 @@ enum {
 };
 
 /*
- * There is a key. The loader sets this: without a key the verifier drops all code
- * for tags, which then costs nothing.
+ * There is a key; and the receiver computes W (mode receiver). The loader sets these: the verifier
+ * drops the code of what is false, which then costs nothing.
  */
 #ifdef __bpf__
-const volatile bool tags;
+const volatile bool tags, windows;
 #else
-static bool tags;	/* the unit tests run both */
-#endif
-
-/*
- * The receiver computes W (mode receiver). The loader sets this too: without it the
- * verifier has a tenth of the work.
- */
-#ifdef __bpf__
-const volatile bool windows;
-#else
-static bool windows;
+static bool tags, windows;	/* the unit tests run all */
 #endif
 
 struct {
