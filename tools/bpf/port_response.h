@@ -164,6 +164,19 @@ struct reply {
 	struct response u;
 };
 
+/* Writes the IP header of a packet whose payload has len bytes. */
+static __always_inline long store_ip(struct __sk_buff *skb, bool v4, struct reply *m, __u8 ds,
+				     __u8 proto, __u32 len, __u64 flags)
+{
+	if (v4) {
+		put_ipv4(&m->ip.v4, ds, proto, len, &m->a);
+		return bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v4, sizeof(m->ip.v4), flags);
+	}
+	put_ipv6(&m->ip.v6, proto, len, &m->a);
+	m->ip.v6.priority = ds >> 4;
+	return bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v6, sizeof(m->ip.v6), flags);
+}
+
 /*
  * Fills in all of a response but its sums: it goes to the end that computes W and names the
  * other as its peer. False if the port has no address of this family.
@@ -221,7 +234,6 @@ static __always_inline int make_response(struct __sk_buff *skb,
 	struct bpf_fib_lookup fib = { .ifindex = skb->ifindex };
 	struct reply m = {};
 	__u64 sum;
-	long err;
 
 	skb->mark = 0;
 	if (!fill_response(skb, c, v4, &m))
@@ -239,19 +251,13 @@ static __always_inline int make_response(struct __sk_buff *skb,
 		fib.family = AF_INET;
 		fib.ipv4_src = m.a.src[0];
 		fib.ipv4_dst = m.a.dst[0];
-		put_ipv4(&m.ip.v4, CONTROL_DS, IPPROTO_UDP, len, &m.a);
-		err = bpf_skb_store_bytes(skb, ETH_HLEN, &m.ip.v4, sizeof(m.ip.v4), 0);
-		err = err ?: bpf_skb_store_bytes(skb, at, &m.u, RESPONSE4_LEN, 0);
 	} else {
 		fib.family = AF_INET6;
 		__builtin_memcpy(fib.ipv6_src, m.a.src, sizeof(m.a.src));
 		__builtin_memcpy(fib.ipv6_dst, m.a.dst, sizeof(m.a.dst));
-		put_ipv6(&m.ip.v6, IPPROTO_UDP, len, &m.a);
-		m.ip.v6.priority = CONTROL_DS >> 4;
-		err = bpf_skb_store_bytes(skb, ETH_HLEN, &m.ip.v6, sizeof(m.ip.v6), 0);
-		err = err ?: bpf_skb_store_bytes(skb, at, &m.u, RESPONSE6_LEN, 0);
 	}
-	if (err)
+	if (store_ip(skb, v4, &m, CONTROL_DS, IPPROTO_UDP, len, 0) ||
+	    bpf_skb_store_bytes(skb, at, &m.u, OPAQUE(len), 0))
 		goto error;
 	skb->priority = CONTROL_PRIORITY;
 	return send_off(skb, &fib, HPCCPP_PS_RESPONDED);
@@ -374,17 +380,7 @@ static __always_inline long put_ack(struct __sk_buff *skb, bool v4, bool back,
 	ack->tcp.check = ~fold16(pseudo_sum(&m->a, IPPROTO_TCP, sizeof(*ack)) +
 				 bpf_csum_diff(NULL, 0, (__be32 *)ack, sizeof(*ack), 0));
 	err = bpf_skb_change_tail(skb, at + sizeof(*ack), 0);
-	if (v4) {
-		put_ipv4(&m->ip.v4, 0, IPPROTO_TCP, sizeof(*ack), &m->a);
-		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v4,
-						 sizeof(m->ip.v4),
-						 BPF_F_RECOMPUTE_CSUM);
-	} else {
-		put_ipv6(&m->ip.v6, IPPROTO_TCP, sizeof(*ack), &m->a);
-		err = err ?: bpf_skb_store_bytes(skb, ETH_HLEN, &m->ip.v6,
-						 sizeof(m->ip.v6),
-						 BPF_F_RECOMPUTE_CSUM);
-	}
+	err = err ?: store_ip(skb, v4, m, 0, IPPROTO_TCP, sizeof(*ack), BPF_F_RECOMPUTE_CSUM);
 	return err ?: bpf_skb_store_bytes(skb, at, ack, sizeof(*ack),
 					  BPF_F_RECOMPUTE_CSUM);
 }
