@@ -12,64 +12,16 @@
  *	host_window.h	in mode receiver, puts a window computed from these records
  *			into the ACK instead (option "window")
  *
- * Which segment carries what:
+ * Documentation of the protocol: kmod/hpccpp_wire.rst, "Negotiation" (which segments carry the
+ * option, and when requests end) and "Segmentation" (packets of several segments).
  *
- *	SYN		collect of one record, as only 20 bytes are free; of none
- *			beside a cookie of Fast Open; of flows under hpccpp. A
- *			retransmitted SYN carries nothing: a middlebox may have dropped
- *			the first one because of it.
- *	SYN-ACK		what the SYN collected, in a word, behind a collect: the
- *			peer's answer begins with what that brings. It is made from
- *			the SYN alone; with a SYN cookie it is an echo. A listener under
- *			hpccpp sends a collect for a SYN without an option, too, once.
- *	third ACK	echo of what the SYN-ACK collected; else collect, under hpccpp.
- *			Either tells the peer that this host has an agent, also a
- *			listener that kept no SYN or is older than its own agent.
- *	data		collect, from flows under hpccpp that may ask (below): once a
- *			round trip or more often, asks_often(), or in one of so many
- *	ACK, data	echo or window, when a collect has arrived since the last one
+ * A segment carries one of these: beside timestamps there is no room for two. On data the echo or
+ * window goes first, then it takes turns with the collect. Where SACK blocks leave little room, an
+ * echo is cut to the most loaded records, then left out. The kernel does not report how much room
+ * there is; bpf_reserve_hdr_opt() returns ENOSPC. A flow that stopped requesting needs no calls.
  *
- * A packet of several segments has PSH, which segmentation leaves in the last. Its collect
- * is of the kind "burst": ports write into the segment with PSH and we echo that one, so
- * that GRO merges the others.
- *
- * A segment carries one of these: beside timestamps there is no room for two. On data
- * the answer goes first, then it takes turns with the collect. Where SACK blocks leave
- * little room, an echo is cut to the most loaded records, then left out. The kernel
- * does not say how much room there is, only that bpf_reserve_hdr_opt() has ENOSPC.
- *
- * A flow may ask in data:
- *
- *	        connect()                       accept()
- *	            |                               |
- *	            v                               v
- *	    .--------------.                 .--------------.
- *	    | unproven:    |                 | passive:     |
- *	    | asks         |                 | does not ask |
- *	    '--------------'                 '--------------'
- *	      |       |  ^                          |
- *	      |  echo |  | all in flight is lost:   | collect or echo
- *	      |    or |  | only an echo proves from | arrives
- *	      |collect|  | now on ("doubted")       |
- *	      |       v  |                          |
- *	      |   .--------------.                  |
- *	      |   | proven: asks |<-----------------'
- *	      |   '--------------'
- *	      | HPCCPP_TRIES    ^
- *	      | round trips     | echo or collect
- *	      v                 | arrives
- *	    .------------------------.
- *	    | gave up: does not ask  |
- *	    '------------------------'
- *
- * A proven flow gives up, too, after HPCCPP_SILENT seconds without an answer, and any flow
- * with the loss of data that has asked before the first echo: doubt_loss(), host_peers.h. The
- * segments of a flow that gave up need no calls of this program.
- *
- * What is lost is sent again without a question.
- *
- * With a key, a collect has an empty option "tag" behind it until a tag has arrived.
- * That asks the peer to sign its echoes, which it does where there is room.
+ * With a key, a collect is followed by an empty option "tag" until a tag has arrived. It asks the
+ * peer to sign its echoes, which the peer does where there is room.
  */
 #include "host_flow.h"
 #include "host_tag.h"
