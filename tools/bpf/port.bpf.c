@@ -7,18 +7,12 @@
  * is queued, and before segmentation: a GSO packet gets one stamp. What it
  * writes is the port as this packet finds it, without this packet: as the first
  * segment of a GSO packet finds it. A record that counted those ahead of the last
- * segment would slow a flow down for its own bursts. The draft
- * wants all fields from a single snapshot (6.1). A virtual queue gives that: it
- * is computed for one time, under a lock. A qdisc's counters are read one after
- * the other, without its lock, so another CPU may dequeue between two of them.
+ * segment would slow a flow down for its own bursts.
  *
  * With several records in the option a port takes the first empty one; when
  * none is empty it takes the least loaded one, if its own load is higher
  * (draft -00 section 3). Of two equal loads the slower link's stays: on an
  * idle path the record then names the link that limits a new flow.
- *
- * The TCP checksum is mended by bpf_l4_csum_replace(): the one way that is
- * right for complete and for partial checksums, whoever finishes them.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
