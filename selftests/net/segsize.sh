@@ -66,6 +66,10 @@ tbf() # NETNS DEV RATE
 		tbf rate "$3" burst $((MTU + 14)) limit 512kb
 }
 
+# The loss of a SYN, as of the first data, is what a path that drops the option looks like: the agent
+# asks this peer for nothing then.
+suspected() { "$HPCCPP" -j host show cgroup "$CGROUP" | jq '.[0].stats.suspected'; }
+
 start() # MTU
 {
 	MTU=$1
@@ -113,7 +117,7 @@ ladder() # TIMESTAMPS RECORDS
 		want+=" $((fit < $2 ? fit : $2))"
 	done
 	set_timestamps "$1"
-	# which losses there are is chance: again when no three were apart
+	# which losses there are is chance: again when no three were apart, or the path was suspected
 	for ((try = 0; try < 8; try++)); do
 		ask_for "$2"
 		capture_start "$r" eth0
@@ -128,7 +132,7 @@ ladder() # TIMESTAMPS RECORDS
 				for (s = 0; s < 4; s++)
 					printf " %s", acks[s] ? most[s] + 0 : "-"
 			}')
-		[[ $got == *-* ]] || break
+		[[ $got == *-* || $(suspected) != 0 ]] || break
 	done
 	assert_eq "$name: most records in echoes beside 0, 1, 2 and 3 SACK blocks" "$got" "$want"
 }
@@ -137,15 +141,19 @@ ladder() # TIMESTAMPS RECORDS
 fits() # FAMILIES TIMESTAMPS RECORDS TSO
 {
 	local name="MTU $MTU, IPv${1/ / and v}, timestamps $2, $3 records, TSO $4"
-	local family address most fine s=() i said ok=1
+	local family address most fine s=() i said ok=1 before=-1
 
-	capture_start "$s1" h1
-	for family in $1; do
-		address="addr${family}[r]"
-		tcp_send "$h1" "$r" "${!address}" "-c hpccpp -n $bytes" \
-			"-c hpccpp -n $bytes" || ok=0
+	while [[ $(suspected) != "$before" ]]; do
+		before=$(suspected)
+		"$HPCCPP" host flush cgroup "$CGROUP"
+		capture_start "$s1" h1
+		for family in $1; do
+			address="addr${family}[r]"
+			tcp_send "$h1" "$r" "${!address}" "-c hpccpp -n $bytes" \
+				"-c hpccpp -n $bytes" || ok=0
+		done
+		capture_stop
 	done
-	capture_stop
 	most=$(room "$2" 0)
 	[[ $3 -ge $most ]] || most=$3
 	read -r fine "s[1]" "s[2]" "s[3]" said < <(segs_awk '
