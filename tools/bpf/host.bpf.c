@@ -15,7 +15,7 @@
  * Documentation of the protocol: kmod/hpccpp_wire.rst, "Negotiation" (which segments carry the
  * option, and when requests end) and "Segmentation" (packets of several segments).
  *
- * A segment carries one of these: beside timestamps there is no room for two. On data the echo or
+ * A segment carries one option: beside timestamps there is no room for two. On data the echo or
  * window goes first, then it takes turns with the collect. Where SACK blocks leave little room, an
  * echo is cut to the most loaded records, then left out. The kernel does not report how much room
  * there is; bpf_reserve_hdr_opt() returns ENOSPC. A flow that stopped requesting needs no calls.
