@@ -23,7 +23,7 @@ struct flow {
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked_end;	/* end of the data that last asked; 0: none did */
 	__u32 ask_end;		/* of the packet that TCP builds now, if it is to ask */
-	__u32 asked_from;	/* start of the data that last asked; without an echo, that first did */
+	__u32 asked_from;	/* start of the data that asked last, until an echo comes: first */
 	__u32 asked_mss;	/* mss_cache then, bytes */
 	__u32 retrans;		/* segments retransmitted until then */
 	__u32 want[2];		/* the request for windows; 0: none */
