@@ -122,7 +122,7 @@ if forward_rules "tcp option 253 exists reject with tcp reset" 2>"$tmp/nft"; the
 		prompt
 	done
 else
-	ktap_skip "a firewall that resets connections" "$(tail -n 1 "$tmp/nft")"
+	ktap_skip "a firewall that resets connections" "$(head -n 1 "$tmp/nft")"
 fi
 
 forward_rules
