@@ -52,7 +52,6 @@ int port_each(const char *command, bool anew, const char *text);
 int port_rows_like(const char *text, struct json_object *rows);
 
 /* port_device.c */
-bool port_has_link(const char *dev);
 int port_check_device(const struct port_plan *p, struct device *d);
 void port_note_device(struct port_plan *p, const struct device *d);
 void port_read_now(struct port_now *now, const struct qdisc *list, size_t n, int ifindex,

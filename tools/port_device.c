@@ -95,14 +95,6 @@ bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_
 			  strcmp(d.kind, "tun"));
 }
 
-/* Whether a port on a device needs no second thought */
-bool port_has_link(const char *dev)
-{
-	struct device d;
-
-	return !device_read(if_nametoindex(dev), &d) && d.type == ARPHRD_ETHER && has_link(&d);
-}
-
 static void name_lower(const struct device *d, char *text, size_t size)
 {
 	char name[IF_NAMESIZE];

@@ -14,6 +14,9 @@
 
 #define ALL	"all"
 
+static struct qdisc *qdiscs;	/* all qdiscs, while is_wanted() needs them */
+static size_t n_qdiscs;
+
 /* Whether a text is one of these, and not the name of a device */
 bool names_devs(const char *text)
 {
@@ -38,12 +41,27 @@ static int find_devs(const char *text, bool (*fits)(const char *dev), const char
 	       system_error("cannot find a device like \"%s\"%s", text, with);
 }
 
-/* A pattern takes any device that it fits; "all" takes those where a port is surely right. */
+static bool is_wanted(const char *dev)
+{
+	bool has_rate;
+
+	return port_wanted(dev, qdiscs, n_qdiscs, &has_rate);
+}
+
+/* A pattern takes any device that it fits; "all" takes those that need a port agent. */
 int port_new_devs(const char *text, struct json_object *names)
 {
-	return strcmp(text, ALL) ? find_devs(text, NULL, "", names) :
-	       find_devs(text, port_has_link, " with an Ethernet header and a link of its own",
-			 names);
+	int ret;
+
+	if (strcmp(text, ALL))
+		return find_devs(text, NULL, "", names);
+	ret = qdisc_list(&qdiscs, &n_qdiscs) ?:
+	      find_devs(text, is_wanted,
+			" that is up and has an Ethernet header and a link or shaper of its own",
+			names);
+	free(qdiscs);
+	qdiscs = NULL;
+	return ret;
 }
 
 /* True for half a port too, and where it cannot be read: the command then says so. */

@@ -179,21 +179,26 @@ TEST(devices_need_ethernet_and_a_link)
 	assert_string_equal(err, "");
 }
 
-/* "port add dev all" selects the devices with a link. */
-TEST(some_devices_have_a_link)
+/* "port add dev all" and the advice of "check" select the devices that need a port. */
+TEST(some_devices_need_a_port)
 {
-	static const struct { unsigned int type; const char *kind; bool has; } list[] = {
-		{ ARPHRD_ETHER, "", true }, { ARPHRD_ETHER, "veth", true },
-		{ ARPHRD_ETHER, "dsa", true }, { ARPHRD_LOOPBACK, "", false },
-		{ ARPHRD_NONE, "tun", false }, { ARPHRD_ETHER, "tun", true },
-		{ ARPHRD_ETHER, "bond", false }, { ARPHRD_ETHER, "vlan", false },
-		{ ARPHRD_ETHER, "vxlan", false }, { ARPHRD_ETHER, "dummy", false },
+	static const struct { unsigned int type; const char *kind; bool plain, shaped; } list[] = {
+		{ ARPHRD_ETHER, "", true, true }, { ARPHRD_ETHER, "dsa", true, true },
+		{ ARPHRD_ETHER, "veth", false, true }, { ARPHRD_ETHER, "netkit", false, true },
+		{ ARPHRD_ETHER, "tun", false, true }, { ARPHRD_NONE, "tun" },
+		{ ARPHRD_LOOPBACK, "" }, { ARPHRD_ETHER, "bond" }, { ARPHRD_ETHER, "vlan" },
+		{ ARPHRD_ETHER, "vxlan" }, { ARPHRD_ETHER, "dummy" },
 	};
+	bool has_rate;
 
+	add(0);
 	for_each_row(row, list) {
 		device = (struct device){ .type = row->type };
 		strcpy(device.kind, row->kind);
-		assert_int_equal(port_has_link("lo"), row->has);
+		assert_false(port_wanted("lo", qdiscs, 1, &has_rate));
+		device.up = true;
+		assert_int_equal(port_wanted("lo", qdiscs, 0, &has_rate), row->plain);
+		assert_int_equal(port_wanted("lo", qdiscs, 1, &has_rate), row->shaped);
 	}
 }
 
