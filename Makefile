@@ -8,6 +8,10 @@ SBINDIR	?= $(PREFIX)/sbin
 llvm = $(if $(filter undefined,$(origin LLVM)),$(if \
 	$(shell grep -s '^CONFIG_CC_IS_CLANG=y' $(firstword $1)/.config),LLVM=1))
 
+# $(call kbuild,TREE): arguments of make for modules of that tree, without BTF. The module needs
+# none, and a pahole older than the kernel cannot generate it.
+kbuild = -C $1 CONFIG_DEBUG_INFO_BTF_MODULES= $(call llvm,$1)
+
 MAKEFLAGS += --no-print-directory
 q := $(if $(V),,@)
 
@@ -20,7 +24,7 @@ all: modules tools
 
 modules modules_install:
 	@test -d $(KDIR) || { echo 'KDIR=$(KDIR): no kernel headers there' >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $(call llvm,$(KDIR)) $@
+	$(MAKE) $(call kbuild,$(KDIR)) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) $@
 
 tools:
 	$(q)$(MAKE) build-tools out=.build/native
@@ -149,8 +153,7 @@ build-kmod:
 	$(q)find kmod \( -name '*.[ch]' ! -name '*.mod.c' -o -name Makefile -o -name Kbuild \) \
 		| cpio --quiet -pdm $(out) 2>/dev/null
 	@echo '  MODULE  $(out)/kmod/tcp_hpccpp.ko'
-	$(q)$(MAKE) -C $(kdir) M=$(abspath $(out)/kmod) CONFIG_DEBUG_INFO_BTF_MODULES= \
-		$(call llvm,$(kdir)) modules \
+	$(q)$(MAKE) $(call kbuild,$(kdir)) M=$(abspath $(out)/kmod) modules \
 		$(if $(V),,>$(out)/kmod.log || { cat $(out)/kmod.log; exit 1; })
 
 build-tools:

@@ -252,16 +252,17 @@ Operation not permitted
 unsigned module loading is restricted
 agent in lockdown"
 done
-# A kernel's make that prints LLVM, where .config says that clang built the kernel
+# A kernel's make that prints LLVM and whether it adds BTF, where .config says that clang built
+# the kernel
 mkdir -p "$tmp/kdir/include"
-# shellcheck disable=SC2016 # for make
-printf 'all clean:\n\t@echo "LLVM=$(LLVM)"\n' >"$tmp/kdir/Makefile"
+printf '%s\n' CONFIG_DEBUG_INFO_BTF_MODULES=y 'all clean:' \
+	$'\t@echo "LLVM=$(LLVM) BTF=$(CONFIG_DEBUG_INFO_BTF_MODULES)"' >"$tmp/kdir/Makefile"
 echo CONFIG_CC_IS_CLANG=y >"$tmp/kdir/.config"
 /usr/sbin/dkms build "tcp-hpccpp/$version" -k 6.9.0/x86_64 --config "$tmp/kdir/.config" \
 	--kernelsourcedir "$tmp/kdir" --dkmstree "$tmp/dkms" \
 	--sourcetree "$tmp/tcp-hpccpp-dkms/usr/src" >"$tmp/out" 2>&1
-check "dkms passes LLVM=1 for a kernel built by clang" \
-	grep -x LLVM=1 "$tmp/dkms/tcp-hpccpp/$version/build/make.log"
+check "dkms passes LLVM=1 for a kernel built by clang, and builds no BTF" \
+	grep -x "LLVM=1 BTF=" "$tmp/dkms/tcp-hpccpp/$version/build/make.log"
 series=6.1
 release=5.10.0-30-amd64
 dkms build >"$tmp/out" 2>&1
