@@ -504,7 +504,7 @@ static size_t list_devs(const struct qdisc *list, size_t n, bool with_rate, char
 	bool has_rate;
 
 	for (dev = all; dev && dev->if_index && len < size; dev++) {
-		if (!port_wanted(dev->if_name, list, n, &has_rate) || has_rate != with_rate)
+		if (!port_wanted(dev->if_name, false, list, n, &has_rate) || has_rate != with_rate)
 			continue;
 		len += snprintf(text + len, size - len, "%s%s", found++ ? " " : "",
 				quoted(dev->if_name));

@@ -312,7 +312,7 @@ extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);
 int port_leftovers(struct json_object *rows);
-bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate);
+bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate);
 bool names_devs(const char *text);
 int port_new_devs(const char *text, struct json_object *names);
 bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,

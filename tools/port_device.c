@@ -74,11 +74,11 @@ bool is_tunnel(const struct device *d)
 }
 
 /*
- * Returns true if the device needs a port agent: it is up, has an Ethernet header and a link of
- * its own. A veth, netkit or tun device needs one only if a qdisc shapes it. Sets *has_rate to
+ * Returns true if the device needs a port agent: it has an Ethernet header and a link of its own,
+ * and is up; with "down" it may be down. A veth, netkit or tun device needs one only if a qdisc shapes it. Sets *has_rate to
  * whether `port add` can read the rate itself.
  */
-bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_rate)
+bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate)
 {
 	int ifindex = if_nametoindex(dev);
 	const struct qdisc *root = find_qdisc(list, n, ifindex, TC_H_ROOT);
@@ -87,7 +87,7 @@ bool port_wanted(const char *dev, const struct qdisc *list, size_t n, bool *has_
 
 	if (root && !strcmp(root->kind, "mq"))
 		root = find_qdisc(list, n, ifindex, TC_H_MAJ(root->handle) | 1);
-	if (device_read(ifindex, &d) || !d.up || d.type != ARPHRD_ETHER || !has_link(&d))
+	if (device_read(ifindex, &d) || !(d.up || down) || d.type != ARPHRD_ETHER || !has_link(&d))
 		return false;
 	shaped = root && (qdisc_rate(root) || !strcmp(root->kind, "htb"));
 	*has_rate = shaped ? qdisc_rate(root) : ethtool_rate(dev);

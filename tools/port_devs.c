@@ -45,7 +45,8 @@ static bool is_wanted(const char *dev)
 {
 	bool has_rate;
 
-	return port_wanted(dev, qdiscs, n_qdiscs, &has_rate);
+	/* its port is to stay while it is down */
+	return port_wanted(dev, true, qdiscs, n_qdiscs, &has_rate);
 }
 
 /* A pattern takes any device that it fits; "all" takes those that need a port agent. */
@@ -57,7 +58,7 @@ int port_new_devs(const char *text, struct json_object *names)
 		return find_devs(text, NULL, "", names);
 	ret = qdisc_list(&qdiscs, &n_qdiscs) ?:
 	      find_devs(text, is_wanted,
-			" that is up and has an Ethernet header and a link or shaper of its own",
+			" that has an Ethernet header and a link or shaper of its own",
 			names);
 	free(qdiscs);
 	qdiscs = NULL;

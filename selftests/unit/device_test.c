@@ -195,10 +195,11 @@ TEST(some_devices_need_a_port)
 	for_each_row(row, list) {
 		device = (struct device){ .type = row->type };
 		strcpy(device.kind, row->kind);
-		assert_false(port_wanted("lo", qdiscs, 1, &has_rate));
+		assert_false(port_wanted("lo", false, qdiscs, 1, &has_rate));
+		assert_int_equal(port_wanted("lo", true, qdiscs, 1, &has_rate), row->shaped);
 		device.up = true;
-		assert_int_equal(port_wanted("lo", qdiscs, 0, &has_rate), row->plain);
-		assert_int_equal(port_wanted("lo", qdiscs, 1, &has_rate), row->shaped);
+		assert_int_equal(port_wanted("lo", false, qdiscs, 0, &has_rate), row->plain);
+		assert_int_equal(port_wanted("lo", false, qdiscs, 1, &has_rate), row->shaped);
 	}
 }
 
