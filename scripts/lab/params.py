@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run is told: its keys, their units, ranges and defaults."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import units
+
+Read = Callable[[str], Any]
+
+
+def key(default: Any, read: Read, about: str, least: int | None = None, most: int | None = None) -> Any:
+    """A field of Params: its default, how it is read, and a line for `lab keys`."""
+    return dataclasses.field(default=default, metadata={"read": read, "about": about, "least": least, "most": most})
+
+
+def word(*known: str) -> Read:
+    """One of these words"""
+    def read(text: str) -> str:
+        if text not in known:
+            raise units.Error(f"'{text}': one of {', '.join(known)}")
+        return text
+    return read
+
+
+def name(text: str) -> str:
+    """The name of a congestion control, perhaps with what it is run with (dctcp-k20)"""
+    if not re.fullmatch(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15})?", text):
+        raise units.Error(f"'{text}': a congestion control, as in tcp_available_congestion_control")
+    return text
+
+
+def distribution(text: str) -> str:
+    """Sizes of flows, as tgen has them"""
+    if not re.fullmatch(r"websearch|fb_hadoop|alistorage|none|\d+|/.+", text):
+        raise units.Error(f"'{text}': websearch, fb_hadoop, alistorage, a number of bytes or a file")
+    return text
+
+
+def told(text: str) -> str:
+    """Which ports have an agent"""
+    if not re.fullmatch(r"most|nics|none|\d+", text):
+        raise units.Error(f"'{text}': most, nics, none or a percentage of all ports")
+    return text
+
+
+def every(text: str) -> str:
+    """How often hosts ask"""
+    if not re.fullmatch(r"rtt|[1-9]\d*", text):
+        raise units.Error(f"'{text}': rtt, or a number of packets")
+    return text
+
+
+@dataclass(frozen=True)
+class Params:
+    """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
+    cc: str = key("hpccpp", name, "congestion control; hpccpp-full: two records; hpccpp-rx: mode=receiver; "
+                  "dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN")
+    flows: int = key(1, units.count, "flows, or senders", 1, 100000)
+    rate: int = key(10**11, units.rate, "of the links", 10**6, 10**12)
+    rtt: int = key(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
+    mtu: int = key(1500, units.size, "of all links", 68, 65535)
+    spread: int = key(0, units.time, "listed flows start up to so much later, each as drawn from the seed", 0, 10**10)
+    seed: int = key(1, units.count, "of what the run draws: traffic, starts, jitter", 1, 10**9)
+    kernel_seed: int = key(0, units.count, "of the kernel's random numbers; 0: the same as seed", 0, 10**9)
+    size: int = key(0, units.size, "of a flow", 0, 10**12)
+    buffer: int = key(32_000_000, units.size, "that may wait at a port of a switch", 1, 10**10)
+    mark: int = key(0, units.count, "K: packets in a queue of 10 Gbit/s above which it marks, more at a higher rate; "
+                    "0: 65 for DCTCP, none for others", 0, 100000)
+    queue: str = key("fifo", word("fifo", "dualpi2", "fq", "fq_codel", "codel", "pie", "red", "sfq"),
+                     "what packets wait in at switches")
+    host: str = key("fifo", word("fifo", "fq", "fq_codel"), "what packets wait in at hosts")
+    time: int = key(0, units.time, "how long the run is; 0: as long as the scenario takes", 0, 10**12)
+    iw: int = key(0, units.count, "packets that a flow begins with; 0: as Linux does", 0, 10000)
+    offloads: str = key("yes", word("yes", "no"), "hosts have TSO, as Linux' have; no: they send single segments")
+    segs: int = key(0, units.count, "of a packet of the first host, at most; 0: no such limit", 0, 65535)
+    overhead: int = key(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
+    n: int = key(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
+    stage: int = key(5, units.count, "net.hpccpp.max_stage", 0, 100)
+    eta: int = key(95, units.count, "net.hpccpp.eta, percent", 1, 110)
+    share: int = key(1, units.count, "net.hpccpp.share", 0, 1)
+    probe: int = key(0, units.count, "net.hpccpp.probe", 0, 100)
+    every: str = key("rtt", every, "hosts ask once in a round trip, or in one of so many packets")
+    mode: str = key("sender", word("sender", "receiver"), "who computes the window, and gets responses")
+    respond: int = key(0, units.count, "percent of load from which switches send INT responses; 0: never", 0, 10000)
+    prio: int = key(0, units.count, "1: links let control packets, as responses are, pass the others", 0, 1)
+    key: int = key(0, units.count, "1: echoes are signed, and have to be", 0, 1)
+    updates: int = key(0, units.count, "1: trace each update of hpccpp", 0, 1)
+    busy: int = key(0, units.count, "flows without end beside those that resume", 0, 10000)
+    messages: int = key(1, units.count, "of each sender", 1, 100000)
+    other: str = key("none", lambda text: text if text in ("none", "bare", "marks") else name(text),
+                     "who shares the port; bare, marks: nobody, it has no agent")
+    hop: int = key(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
+    packets: int = key(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
+    told: str = key("most", told, "port agents: at each other link, at senders (nics), at none, or so many percent")
+    lag: int = key(0, units.time, "by which the receiver's ACKs are later", 0, 10**10)
+    steps: int = key(1, units.count, "... after so many steps", 1, 1000)
+    jitter: int = key(0, units.time, "... and by so much more or less, evenly", 0, 10**10)
+    tail: str = key("none", word("none", "normal", "pareto", "paretonormal"), "... or by that distribution of netem's")
+    lie: str = key("none", word("none", "idle", "full"), "what the second flow hears of its path")
+    load: int = key(0, units.count, "of hosts, percent", 0, 100)
+    sizes: str = key("none", distribution, "distribution of flow sizes")
+    conns: int = key(4, units.count, "that a host keeps to each other, of rpc", 1, 1000)
+    shape: str = key("none", lambda text: text, "of the network")
+    hops: int = key(4, units.count, "slow links of a parking lot", 1, 64)
+    far: int = key(1, units.count, "base RTT of all hosts but the first, times rtt", 1, 1000)
+
+    @property
+    def mbit(self) -> int:
+        """The rate in Mbit/s, in which the lab's arithmetic is exact."""
+        return self.rate // 10**6
+
+    @property
+    def wire(self) -> int:
+        """Bytes that a full packet takes on the link."""
+        return self.mtu + 14 + self.overhead
+
+    @property
+    def algorithm(self) -> str:
+        """The congestion control without what it is run with."""
+        return self.cc.split("-")[0]
+
+    @property
+    def is_hpccpp(self) -> bool:
+        """Hosts and ports have agents."""
+        return self.algorithm == "hpccpp"
+
+    @property
+    def draws(self) -> bool:
+        """Something in the run is drawn from the seed."""
+        return bool(self.load or self.jitter or self.spread)
+
+
+KEYS = {field.name: field for field in dataclasses.fields(Params)}
+
+
+def implied(values: dict[str, Any]) -> dict[str, Any]:
+    """What the name of a congestion control stands for"""
+    cc = values.get("cc", "hpccpp")
+    if cc.endswith("-rx"):
+        values["mode"] = "receiver"
+    if cc.endswith("-dualpi2"):
+        values["queue"] = "dualpi2"
+    if match := re.search(r"-k(\d+)$", cc):
+        values["mark"] = int(match[1])
+    if not values.get("mark") and {cc.split("-")[0], values.get("other")} & {"dctcp", "marks"}:
+        values["mark"] = 65
+    return values
+
+
+def make(**values: Any) -> Params:
+    """Params of these values, which are in range"""
+    params = Params(**implied(dict(values)))
+    for name_, field in KEYS.items():
+        value, least, most = getattr(params, name_), field.metadata["least"], field.metadata["most"]
+        if least is not None and not least <= value <= most:
+            raise units.Error(f"{name_}={value}: {field.metadata['about']}: from {least} to {most}")
+    if params.segs and params.offloads == "no":
+        raise units.Error("segs needs offloads=yes")
+    if params.seed != 1 and not params.draws:
+        raise units.Error(f"seed={params.seed}: nothing in this run is drawn from it; give spread=, "
+                          "or kernel_seed= for the kernel's own random numbers")
+    return params
+
+
+def parse(words: Iterable[str]) -> Params:
+    """Params of words KEY=VALUE"""
+    values: dict[str, Any] = {}
+    for text in words:
+        name_, equals, value = text.partition("=")
+        if not equals or name_ not in KEYS:
+            raise units.Error(f"'{text}': unknown key; a run has {' '.join(KEYS)}")
+        try:
+            values[name_] = KEYS[name_].metadata["read"](value)
+        except units.Error as error:
+            raise units.Error(f"{name_}={error}") from None
+    return make(**values)
