@@ -3,17 +3,29 @@
 
 import random
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import units
 from params import Params
 
 
+@dataclass(frozen=True)
+class Own:
+    """A congestion control of the user's own: its module, the sysctls of its hosts and switches, and its K"""
+    name: str
+    module: Path
+    sysctls: tuple[str, ...] = ()
+    mark: int = 0
+
+
 @dataclass
 class Guest:
     """A scenario's setup() calls these methods in their order."""
     p: Params
+    own: Own | None = None
     lines: list[str] = field(default_factory=list)
     traffic: list[str] = field(default_factory=list)
     # "join" or "leave" or another word, time, flow
@@ -34,9 +46,9 @@ class Guest:
         """Hosts ask for marks, and the bottleneck sets them."""
         return self.p.mark != 0
 
-    def mark(self, mbit: int) -> int:
-        """Bytes of a queue above which a port of this rate marks"""
-        return self.p.mark * self.p.wire * mbit // 10000
+    def mark(self, mbit: int, name: str = "mark") -> dict[str, int]:
+        """testbed's key for the bytes of a queue above which a port of this rate marks; none if it does not mark"""
+        return {name: self.p.mark * self.p.wire * mbit // 10000} if self.marks else {}
 
     def star_delay(self) -> int:
         """Of a star's links, ns: four of these and a packet's and an ACK's time to go out twice make the RTT."""
@@ -51,7 +63,7 @@ class Guest:
         p = self.p
         args: list[Any] = ["mtu", p.mtu, "offloads", p.offloads, "rto_min_us", 5000, "prio", p.prio,
                            "overhead", p.overhead, "host_queue", p.host, "queue", p.queue]
-        if p.mtu < 1280:	# the least MTU of IPv6
+        if p.mtu < 1280:  # the least MTU of IPv6
             args += ["ipv6", "no"]
         if self.marks:
             args += ["ecn", 3 if p.queue == "dualpi2" else 1]
@@ -59,6 +71,8 @@ class Guest:
             for name, value in (("flows", p.n), ("max_stage", p.stage), ("eta", p.eta), ("probe", p.probe),
                                 ("share", p.share)):
                 args += ["sysctl", f"net.hpccpp.{name}={value}"]
+        for sysctl in self.own.sysctls if self.own else ():
+            args += ["sysctl", sysctl]
         # the lab's own keys first, so that those of a link come last
         links = keys.pop("links", [])
         for name, value in keys.items():
@@ -67,14 +81,12 @@ class Guest:
         if p.segs:
             self.call("ip", "-n", "h1", "link", "set", "dev", "eth0", "gso_max_segs", p.segs)
 
-    def star(self, hosts: int, *, links: list[Any] | None = None, trace: int = 0, **keys: Any) -> None:
-        """h1..hN send to r1 by s1; the queue is that of s1 towards r1"""
+    def star(self, hosts: int, *, links: Iterable[Any] = (), trace: int = 0, **keys: Any) -> None:
+        """h1..hN send to r1 by s1. The queue is that of s1 towards r1, of which the first `trace` changes are kept."""
         p = self.p
-        keys = {"rate": f"{p.mbit}m", "delay_ns": self.star_delay(), "buffer": p.buffer} | (
-            {"mark": self.mark(p.mbit)} if self.marks else {}) | keys
-        if trace:
-            links = (links or []) + ["port", "s1", "r1", "trace", trace]
-        self.network("star", hosts, links=links or [], **keys)
+        traced = ["port", "s1", "r1", "trace", trace] if trace else []
+        self.network("star", hosts, rate=f"{p.mbit}m", delay_ns=self.star_delay(), buffer=p.buffer,
+                     **self.mark(p.mbit), **keys, links=[*links, *traced])
         self.port("s1", f"p{hosts + 1}")
 
     def port(self, netns: str, dev: str) -> None:
@@ -86,32 +98,68 @@ class Guest:
         if self.p.is_hpccpp:
             self.call("agents", skip)
 
+    def real(self, host: str, *ports: str) -> None:
+        """The links that limit the host's flows: NETNS, DEV of each"""
+        self.call("real", host, *ports)
+
+    def lie(self, host: str, load_and_queue: str, tx_bytes: str) -> None:
+        """s1 writes these bytes into the records of the ACKs to the host"""
+        self.call("lie", host, load_and_queue, tx_bytes)
+
+    def initial_window(self, packets: int) -> None:
+        """Flows of all hosts begin with so many packets"""
+        self.call("routes", packets)
+
+    def counters(self, *hosts: str) -> None:
+        """What the module has counted on these hosts by now"""
+        self.call("counters", *hosts)
+
+    def later(self, commands: Iterable[tuple[int, Iterable[Any]]]) -> None:
+        """Commands that run beside the traffic, each so many ns after the one before"""
+        words = ((f"sleep {ns / 1e9:g}", shlex.join(str(word) for word in command)) for ns, command in commands)
+        self.lines.append("{ " + "; ".join(f"{sleep}; {command}" for sleep, command in words) + "; } &")
+
     def flow(self, start: int, src: str, dst: str, size: int | str | None, *, stop: int | None = None,
-             cc: str | None = None) -> None:
-        """A connection that sends size bytes, or until stop; starts are spread as the run says"""
+             cc: str | None = None) -> int:
+        """A connection that sends size bytes, or until stop. Returns its start, to which spread is added."""
         if self.p.spread:
             start += self.draw.randrange(self.p.spread)
-        words = [str(start), src, dst, "-" if size is None else str(size)]
-        if stop is not None:
-            words.append(str(stop))
-        self.traffic.append(" ".join(words + [cc or self.p.algorithm]))
+        words = [start, src, dst, "-" if size is None else size, *([] if stop is None else [stop])]
+        self.traffic.append(" ".join(map(str, [*words, cc or self.p.algorithm])))
+        return start
+
+    def generate(self, kind: str, start: int, *words: Any, measured: int) -> None:
+        """Makes the flows that tgen's generator draws from the seed, for as long as the run takes, and those begun"""
+        p = self.p
+        self.traffic.append(" ".join(map(str, [kind, start, start + p.time, p.load, p.sizes, p.seed, p.algorithm,
+                                               *words])))
+        self.run(start=measured, stop=3_000_000_000, command="generated")
 
     def run(self, *, start: int, end: int | None = None, stop: int | None = None, rates: int = 0,
-            paths: bool = False) -> None:
+            command: str = "traffic") -> None:
         """Makes the traffic. What is between start and end is measured; the run ends at stop (or end)."""
         self.window = (start, end)
-        words: list[Any] = ["traffic", "-w", f"{start}:{'-' if end is None else end}"]
+        words: list[Any] = ["-w", f"{start}:{'-' if end is None else end}"]
         if stop or end:
             words += ["-e", stop or end]
         if rates:
-            words += ["-i", rates]
-        self.call(*words, *(["paths"] if paths else []))
+            words += ["-i", rates, "-s", "rates"]
+        self.call(command, *words)
 
     def text(self) -> str:
         """The script"""
         p = self.p
-        values = {"cc": p.algorithm, "other": p.other, "records": 2 if p.cc.endswith("-full") else "",
-                  "every": p.every, "mode": p.mode, "key": p.key, "told": p.told, "respond": p.respond,
-                  "overhead": p.overhead, "base_rtt": f"{p.rtt}ns", "updates": int(self.updates)}
+        values = {"cc": p.algorithm, "other": p.other, "own_ko": self.own.module if self.own else "",
+                  "records": 2 if p.cc.endswith("-full") else "", "every": p.every, "mode": p.mode, "key": p.key,
+                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": f"{p.rtt}ns",
+                  "updates": int(self.updates and p.is_hpccpp)}
         return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()) + \
             "\n".join(self.lines) + "\n"
+
+    def files(self) -> dict[str, str]:
+        """What guest.sh and the metrics read: script, traffic and, if there are any, events in the order of time"""
+        files = {"script": self.text(), "traffic": "".join(f"{line}\n" for line in self.traffic)}
+        if self.events:
+            events = sorted(self.events, key=lambda event: int(event[1]))
+            files["events"] = "".join(" ".join(map(str, event)) + "\n" for event in events)
+        return files

@@ -12,7 +12,7 @@ import units
 Read = Callable[[str], Any]
 
 
-def key(default: Any, read: Read, about: str, least: int | None = None, most: int | None = None) -> Any:
+def arg(default: Any, read: Read, about: str, least: int | None = None, most: int | None = None) -> Any:
     """A field of Params: its default, how it is read, and a line for `lab keys`."""
     return dataclasses.field(default=default, metadata={"read": read, "about": about, "least": least, "most": most})
 
@@ -57,56 +57,56 @@ def every(text: str) -> str:
 @dataclass(frozen=True)
 class Params:
     """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
-    cc: str = key("hpccpp", name, "congestion control; hpccpp-full: two records; hpccpp-rx: mode=receiver; "
+    cc: str = arg("hpccpp", name, "congestion control; hpccpp-full: two records; hpccpp-rx: mode=receiver; "
                   "dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN")
-    flows: int = key(1, units.count, "flows, or senders", 1, 100000)
-    rate: int = key(10**11, units.rate, "of the links", 10**6, 10**12)
-    rtt: int = key(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
-    mtu: int = key(1500, units.size, "of all links", 68, 65535)
-    spread: int = key(0, units.time, "listed flows start up to so much later, each as drawn from the seed", 0, 10**10)
-    seed: int = key(1, units.count, "of what the run draws: traffic, starts, jitter", 1, 10**9)
-    kernel_seed: int = key(0, units.count, "of the kernel's random numbers; 0: the same as seed", 0, 10**9)
-    size: int = key(0, units.size, "of a flow", 0, 10**12)
-    buffer: int = key(32_000_000, units.size, "that may wait at a port of a switch", 1, 10**10)
-    mark: int = key(0, units.count, "K: packets in a queue of 10 Gbit/s above which it marks, more at a higher rate; "
+    flows: int = arg(1, units.count, "flows, or senders", 1, 100000)
+    rate: int = arg(10**11, units.rate, "of the links", 10**6, 10**12)
+    rtt: int = arg(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
+    mtu: int = arg(1500, units.size, "of all links", 68, 65535)
+    spread: int = arg(0, units.time, "listed flows start up to so much later, each as drawn from the seed", 0, 10**10)
+    seed: int = arg(1, units.count, "of what the run draws: traffic, starts, jitter", 1, 10**9)
+    kernel_seed: int = arg(0, units.count, "of the kernel's random numbers; 0: the same as seed", 0, 10**9)
+    size: int = arg(0, units.size, "of a flow", 0, 10**12)
+    buffer: int = arg(32_000_000, units.size, "that may wait at a port of a switch", 1, 10**10)
+    mark: int = arg(0, units.count, "K: packets in a queue of 10 Gbit/s above which it marks, more at a higher rate; "
                     "0: 65 for DCTCP, none for others", 0, 100000)
-    queue: str = key("fifo", word("fifo", "dualpi2", "fq", "fq_codel", "codel", "pie", "red", "sfq"),
+    queue: str = arg("fifo", word("fifo", "dualpi2", "fq", "fq_codel", "codel", "pie", "red", "sfq"),
                      "what packets wait in at switches")
-    host: str = key("fifo", word("fifo", "fq", "fq_codel"), "what packets wait in at hosts")
-    time: int = key(0, units.time, "how long the run is; 0: as long as the scenario takes", 0, 10**12)
-    iw: int = key(0, units.count, "packets that a flow begins with; 0: as Linux does", 0, 10000)
-    offloads: str = key("yes", word("yes", "no"), "hosts have TSO, as Linux' have; no: they send single segments")
-    segs: int = key(0, units.count, "of a packet of the first host, at most; 0: no such limit", 0, 65535)
-    overhead: int = key(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
-    n: int = key(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
-    stage: int = key(5, units.count, "net.hpccpp.max_stage", 0, 100)
-    eta: int = key(95, units.count, "net.hpccpp.eta, percent", 1, 110)
-    share: int = key(1, units.count, "net.hpccpp.share", 0, 1)
-    probe: int = key(0, units.count, "net.hpccpp.probe", 0, 100)
-    every: str = key("rtt", every, "hosts ask once in a round trip, or in one of so many packets")
-    mode: str = key("sender", word("sender", "receiver"), "who computes the window, and gets responses")
-    respond: int = key(0, units.count, "percent of load from which switches send INT responses; 0: never", 0, 10000)
-    prio: int = key(0, units.count, "1: links let control packets, as responses are, pass the others", 0, 1)
-    key: int = key(0, units.count, "1: echoes are signed, and have to be", 0, 1)
-    updates: int = key(0, units.count, "1: trace each update of hpccpp", 0, 1)
-    busy: int = key(0, units.count, "flows without end beside those that resume", 0, 10000)
-    messages: int = key(1, units.count, "of each sender", 1, 100000)
-    other: str = key("none", lambda text: text if text in ("none", "bare", "marks") else name(text),
+    host: str = arg("fifo", word("fifo", "fq", "fq_codel"), "what packets wait in at hosts")
+    time: int = arg(0, units.time, "how long the run is; 0: as long as the scenario takes", 0, 10**12)
+    iw: int = arg(0, units.count, "packets that a flow begins with; 0: as Linux does", 0, 10000)
+    offloads: str = arg("yes", word("yes", "no"), "hosts have TSO, as Linux' have; no: they send single segments")
+    segs: int = arg(0, units.count, "of a packet of the first host, at most; 0: no such limit", 0, 65535)
+    overhead: int = arg(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
+    n: int = arg(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
+    stage: int = arg(5, units.count, "net.hpccpp.max_stage", 0, 100)
+    eta: int = arg(95, units.count, "net.hpccpp.eta, percent", 1, 110)
+    share: int = arg(1, units.count, "net.hpccpp.share", 0, 1)
+    probe: int = arg(0, units.count, "net.hpccpp.probe", 0, 100)
+    every: str = arg("rtt", every, "hosts ask once in a round trip, or in one of so many packets")
+    mode: str = arg("sender", word("sender", "receiver"), "who computes the window, and gets responses")
+    respond: int = arg(0, units.count, "percent of load from which switches send INT responses; 0: never", 0, 10000)
+    prio: int = arg(0, units.count, "1: links let control packets, as responses are, pass the others", 0, 1)
+    key: int = arg(0, units.count, "1: echoes are signed, and have to be", 0, 1)
+    updates: int = arg(0, units.count, "1: trace each update of hpccpp", 0, 1)
+    busy: int = arg(0, units.count, "flows without end beside those that resume", 0, 10000)
+    messages: int = arg(1, units.count, "of each sender", 1, 100000)
+    other: str = arg("none", lambda text: text if text in ("none", "bare", "marks") else name(text),
                      "who shares the port; bare, marks: nobody, it has no agent")
-    hop: int = key(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
-    packets: int = key(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
-    told: str = key("most", told, "port agents: at each other link, at senders (nics), at none, or so many percent")
-    lag: int = key(0, units.time, "by which the receiver's ACKs are later", 0, 10**10)
-    steps: int = key(1, units.count, "... after so many steps", 1, 1000)
-    jitter: int = key(0, units.time, "... and by so much more or less, evenly", 0, 10**10)
-    tail: str = key("none", word("none", "normal", "pareto", "paretonormal"), "... or by that distribution of netem's")
-    lie: str = key("none", word("none", "idle", "full"), "what the second flow hears of its path")
-    load: int = key(0, units.count, "of hosts, percent", 0, 100)
-    sizes: str = key("none", distribution, "distribution of flow sizes")
-    conns: int = key(4, units.count, "that a host keeps to each other, of rpc", 1, 1000)
-    shape: str = key("none", lambda text: text, "of the network")
-    hops: int = key(4, units.count, "slow links of a parking lot", 1, 64)
-    far: int = key(1, units.count, "base RTT of all hosts but the first, times rtt", 1, 1000)
+    hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
+    packets: int = arg(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
+    told: str = arg("most", told, "port agents: at each other link, at senders (nics), at none, or so many percent")
+    lag: int = arg(0, units.time, "by which the receiver's ACKs are later", 0, 10**10)
+    steps: int = arg(1, units.count, "... after so many steps", 1, 1000)
+    jitter: int = arg(0, units.time, "... and by so much more or less, evenly", 0, 10**10)
+    tail: str = arg("none", word("none", "normal", "pareto", "paretonormal"), "... or by that distribution of netem's")
+    lie: str = arg("none", word("none", "idle", "full"), "what the second flow hears of its path")
+    load: int = arg(0, units.count, "of hosts, percent", 0, 100)
+    sizes: str = arg("none", distribution, "distribution of flow sizes")
+    conns: int = arg(4, units.count, "that a host keeps to each other, of rpc", 1, 1000)
+    shape: str = arg("none", lambda text: text, "of the network")
+    hops: int = arg(4, units.count, "slow links of a parking lot", 1, 64)
+    far: int = arg(1, units.count, "base RTT of all hosts but the first, times rtt", 1, 1000)
 
     @property
     def mbit(self) -> int:
@@ -152,12 +152,22 @@ def implied(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def make(**values: Any) -> Params:
-    """Params of these values, which are in range"""
-    params = Params(**implied(dict(values)))
+    """Params of these values, which are in range; a string is read as a user writes it, with its unit"""
+    for name_, value in values.items():
+        if name_ not in KEYS:
+            raise units.Error(f"'{name_}': unknown key; a run has {' '.join(KEYS)}")
+        try:
+            if isinstance(value, str) or isinstance(KEYS[name_].default, str):
+                values[name_] = KEYS[name_].metadata["read"](str(value))
+        except units.Error as error:
+            raise units.Error(f"{name_}={error}") from None
+    params = Params(**implied(values))
     for name_, field in KEYS.items():
         value, least, most = getattr(params, name_), field.metadata["least"], field.metadata["most"]
         if least is not None and not least <= value <= most:
             raise units.Error(f"{name_}={value}: {field.metadata['about']}: from {least} to {most}")
+    if params.rate % 10**6:
+        raise units.Error(f"rate={params.rate}bit: a whole number of Mbit/s")
     if params.segs and params.offloads == "no":
         raise units.Error("segs needs offloads=yes")
     if params.seed != 1 and not params.draws:
@@ -168,13 +178,10 @@ def make(**values: Any) -> Params:
 
 def parse(words: Iterable[str]) -> Params:
     """Params of words KEY=VALUE"""
-    values: dict[str, Any] = {}
+    values: dict[str, str] = {}
     for text in words:
         name_, equals, value = text.partition("=")
-        if not equals or name_ not in KEYS:
-            raise units.Error(f"'{text}': unknown key; a run has {' '.join(KEYS)}")
-        try:
-            values[name_] = KEYS[name_].metadata["read"](value)
-        except units.Error as error:
-            raise units.Error(f"{name_}={error}") from None
+        if not equals:
+            raise units.Error(f"'{text}': KEY=VALUE; keys are {' '.join(KEYS)}")
+        values[name_] = value
     return make(**values)

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import params
+import setups
 import units
-from guest import Guest
+from guest import Guest, Own
 from params import Params
 
 HERE = Path(__file__).resolve().parent
@@ -26,14 +27,9 @@ CCS = ["hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic"]
 Plan = Iterable[tuple[str, dict[str, Any]]]
 
 
-def star(guest: Guest) -> None:
-    """Flows of `size` from as many hosts to one receiver, one each 100 ns"""
-    p = guest.p
-    guest.star(p.flows, trace=8_000_000)
-    guest.agents()
-    for i in range(1, p.flows + 1):
-        guest.flow(100_000 + i * 100, f"h{i}", "r1", p.size or None)
-    guest.run(start=1000, end=p.time or 3_000_000_000, rates=20_000)
+def some(ccs: list[str], *names: str) -> list[str]:
+    """These congestion controls, and the user's own if there is one"""
+    return [*names, *(cc for cc in ccs if cc not in CCS)]
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,10 @@ class Scenario:
     """What `runs` gets are the congestion controls to compare; it yields names and keys."""
     about: str
     runs: Callable[[list[str]], Plan]
-    setup: Callable[[Guest], None] = star
+    setup: Callable[[Guest], None] = setups.star
     metrics: Callable[..., dict[str, Any]] | None = None
+    # a program of scripts/lab and its arguments, which makes the run in place of setup and leaves $RESULTS/NAME.json
+    program: Callable[["Run"], list[str]] | None = None
     # runs only where it is named
     extra: bool = False
     name: str = field(default="", compare=False)
@@ -54,6 +52,7 @@ class Run:
     scenario: str
     name: str
     params: Params
+    own: Own | None = None
 
     def __str__(self) -> str:
         return f"{self.scenario} {self.name}"
@@ -74,18 +73,21 @@ def load(name: str) -> Scenario:
     return scenario
 
 
-def plan(name: str, own: str = "") -> Iterator[Run]:
-    """The runs of a scenario; own is one more congestion control, run where others are compared"""
+def plan(name: str, own: Own | None = None) -> Iterator[Run]:
+    """The runs of a scenario; own is run where congestion controls are compared"""
     seen = set()
-    for run, values in load(name).runs(CCS + ([own] if own else [])):
+    for run, values in load(name).runs(CCS + ([own.name] if own else [])):
         if run in seen:
             raise units.Error(f"{name}: two runs have the name {run}")
         seen.add(run)
-        yield Run(name, run, params.make(**values))
+        with_own = own if own and own.name in (values.get("cc"), values.get("other")) else None
+        if with_own and with_own.mark:
+            values = {"mark": with_own.mark} | values
+        yield Run(name, run, params.make(**values), with_own)
 
 
-def script(run: Run) -> Guest:
+def guest(run: Run) -> Guest:
     """What this run does in the guest"""
-    guest = Guest(run.params)
-    load(run.scenario).setup(guest)
-    return guest
+    made = Guest(run.params, run.own)
+    load(run.scenario).setup(made)
+    return made

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""1 to 64 flows without end to one receiver."""
+
+import metrics as m
+from scenario import Plan, Scenario, some
+from setups import long
+
+
+def runs(ccs: list[str]) -> Plan:
+    """W_ai for 64 flows, and for as many as there are. In runs named *-notso the hosts cut their data themselves; in
+    those named *-wire the links carry 24 bytes with each frame, which has 142 to 9014. A host has one flow, or few:
+    that fq lets what it holds back go up to 10 us late (timer_slack) is all that runs named *-fq differ by."""
+    def run(cc: str, flows: int, g: int, rtt: int, mtu: int, n: int, suffix: str = "",
+            **more: object) -> tuple[str, dict[str, object]]:
+        return (f"{cc}-{flows}x{g}g-{rtt}us-mtu{mtu}-n{n}{suffix}",
+                dict(cc=cc, flows=flows, rate=f"{g}gbit", rtt=f"{rtt}us", mtu=mtu, n=n, **more))
+
+    ours = some(ccs, "hpccpp", "dctcp")
+    for mtu in 128, 242, 498, 1500, 9000:
+        g, rtt, time = (25, 20, "20ms") if mtu <= 1500 else (100, 50, "0")
+        for cc in ours:
+            yield run(cc, 4, g, rtt, mtu, 64, "-wire", overhead=24, time=time)
+    for flows in 64, 16, 4, 1:
+        for g in 25, 100:
+            for cc in ours:
+                yield run(cc, flows, g, 20, 1500, 64, "-fq", host="fq")
+                # at 25 Gbit/s and 8 us no bound would hold it to anything
+                for rtt in (20, 50) if g == 25 else (8, 20, 50):
+                    yield run(cc, flows, g, rtt, 1500, 64, "-notso", offloads="no")
+    for flows in 64, 16, 4, 2, 1:
+        for g in 10, 25, 100:
+            for rtt in 8, 20, 50:
+                for cc in ccs:
+                    for mtu in (1500, 9000) if cc == "hpccpp" else (1500,):
+                        # a full packet and its ACK have to fit into the RTT
+                        if rtt * 1000 <= 16 * (mtu + 80) // g:
+                            continue
+                        for n in sorted({64, flows if cc == "hpccpp" else 64}):
+                            yield run(cc, flows, g, rtt, mtu, n)
+
+
+SCENARIO = Scenario(about="1 to 64 flows without end to one receiver", runs=runs, setup=long,
+                    metrics=lambda t: m.link(t) | m.jain(t))
