@@ -114,7 +114,7 @@ class Guest:
         """What the module has counted on these hosts by now"""
         self.call("counters", *hosts)
 
-    def later(self, commands: Iterable[tuple[int, Iterable[Any]]]) -> None:
+    def later(self, commands: Iterable[tuple[float, Iterable[Any]]]) -> None:
         """Commands that run beside the traffic, each so many ns after the one before"""
         words = ((f"sleep {ns / 1e9:g}", shlex.join(str(word) for word in command)) for ns, command in commands)
         self.lines.append("{ " + "; ".join(f"{sleep}; {command}" for sleep, command in words) + "; } &")
@@ -151,7 +151,7 @@ class Guest:
         p = self.p
         values = {"cc": p.algorithm, "other": p.other, "own_ko": self.own.module if self.own else "",
                   "records": 2 if p.cc.endswith("-full") else "", "every": p.every, "mode": p.mode, "key": p.key,
-                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": f"{p.rtt}ns",
+                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": f"{p.rtt / 1000:.10g}us",
                   "updates": int(self.updates and p.is_hpccpp)}
         return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()) + \
             "\n".join(self.lines) + "\n"

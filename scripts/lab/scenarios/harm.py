@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A last link without a port agent, alone and with flows of other congestion controls."""
+
+import metrics as m
+from collections.abc import Iterator
+from typing import Any
+
+from scenario import Plan, Scenario, some
+from setups import harm
+
+
+def runs(ccs: list[str]) -> Plan:
+    """What Reno and CUBIC make of the same link is there to compare. The last link is slower than the others, or only
+    the senders' NICs have agents, or no port has one. A WAN has a fast link with an agent and a slow one without."""
+    own = some(ccs)
+    pairs = [("hpccpp", other) for other in ["none", "reno", "cubic", *own]] + [
+        (cc, other) for cc in ["reno", "cubic", *own] for other in ("none", cc)]
+
+    def link(mbit: int, rtt: int, ms: int, hop: int, packets: int, told: str = "") -> Iterator[tuple[str, Any]]:
+        for cc, other in pairs:
+            # other congestion controls do not read telemetry
+            if told and cc != "hpccpp":
+                continue
+            yield (f"{cc}-{other}-{mbit}m-{rtt}us-hop{hop}-buffer{packets}" + (f"-{told}" if told else ""),
+                   dict(cc=cc, other=other, rate=f"{mbit}mbit", rtt=f"{rtt}us", time=f"{ms}ms", hop=hop,
+                        packets=packets, told=told or "most"))
+
+    for mbit, rtt, ms in (200, 20000, 8000), (10000, 100, 60), (100000, 30, 16):
+        for hop in 85, 50:
+            for packets in 4, 30, 2 * mbit * rtt // 8 // 1514:
+                yield from link(mbit, rtt, ms, hop, packets)
+        for hop in 100, 40:
+            yield from link(mbit, rtt, ms, hop, 30)
+        for told in "nics", "none":
+            yield from link(mbit, rtt, ms, 85, 30, told)
+    for packets in 30, 200:
+        yield from link(1000, 50000, 40000, 5, packets)
+
+
+SCENARIO = Scenario(about="A last link without a port agent, alone and with flows of other congestion controls",
+                    runs=runs, setup=harm, metrics=lambda t: m.shares(t) | m.counters(t, "blind", "enter"))

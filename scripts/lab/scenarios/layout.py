@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A path of 8 ports, 6 of them slow and shared."""
+
+import metrics as m
+from scenario import Scenario
+from setups import parking
+
+# what their telemetry leaves in a record of the most loaded port, and in two records
+SCENARIO = Scenario(
+    about="A path of 8 ports, 6 of them slow and shared, with one record and with two",
+    runs=lambda _: ((f"{cc}-8ports", dict(cc=cc, shape="parking", hops=6, rate="25gbit", rtt="20us"))
+                    for cc in ("hpccpp", "hpccpp-full")),
+    setup=parking,
+    metrics=lambda t: m.parking(t) | m.ports(t))

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which link is the bottleneck, and how flows share it."""
+
+import metrics as m
+from scenario import Plan, Scenario, some
+from setups import parking
+
+
+def runs(ccs: list[str]) -> Plan:
+    """Four shapes, and parking lots of 2 and 8 slow links"""
+    for cc in some(ccs, "hpccpp", "hpccpp-full", "dctcp"):
+        run = dict(cc=cc, rate="25gbit", rtt="20us")
+        for shape in "parking", "asymmetric", "receiver", "nic":
+            yield f"{cc}-{shape}", dict(run, shape=shape)
+        for hops in 2, 8:
+            yield f"{cc}-parking-{hops}hops", dict(run, shape="parking", hops=hops)
+
+
+SCENARIO = Scenario(about="Which link is the bottleneck, and how flows share it", runs=runs, setup=parking,
+                    metrics=m.parking)

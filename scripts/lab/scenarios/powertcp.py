@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The experiments of PowerTCP's authors (inet-tub/ns3-datacenter, examples/PowerTCP)."""
+
+from typing import Any
+
+import metrics as m
+from guest import Guest
+from scenario import Plan, Scenario
+from setups import TRACE, fabric_poisson, step
+from traces import Traces
+
+
+def runs(ccs: list[str]) -> Plan:
+    """With their rates, buffer and times. With a flow of 20 ms 10 begin at once, and stay, or 256 that have 2800 bytes
+    each. 4 begin and then end one by one, 100 ms apart. WebSearch runs on our fabric."""
+    link = dict(rate="25gbit", rtt="30us", buffer="4m")
+    for cc in ccs:
+        yield f"{cc}-incast-256", dict(link, cc=cc, shape="incast", flows=256, size=2800)
+        yield f"{cc}-incast-10", dict(link, cc=cc, shape="incast", flows=10)
+        yield f"{cc}-staggered-4", dict(link, cc=cc, shape="staggered", flows=4, time="800ms")
+        for load in 95, 80, 60, 40, 20:
+            yield f"{cc}-websearch-{load}", dict(cc=cc, shape="leafspine", load=load, sizes="websearch", rtt="9us",
+                                                 time="30ms", host="fq")
+
+
+def incast(g: Guest) -> None:
+    """A flow has the link for 20 ms. Then the others begin at once, and the run goes on for 4 ms."""
+    p, begin, end = g.p, 20_000_000, 24_000_000
+    g.star(p.flows + 1, trace=TRACE)
+    g.agents()
+    g.events.append(("begin", begin))
+    g.flow(1700, "h1", "r1", None, stop=end)
+    for i in range(1, p.flows + 1):
+        g.flow(begin, f"h{i + 1}", "r1", p.size or None, stop=None if p.size else end)
+    g.run(start=p.rtt, end=end, rates=p.rtt)
+
+
+def metrics(t: Traces) -> dict[str, Any]:
+    """By the shape"""
+    if t.p.shape == "incast":
+        return m.link(t) | m.completion(t) | m.begun(t)
+    if t.p.shape == "staggered":
+        return m.link(t) | m.events(t) | m.fair(t) | m.jains(t)
+    return m.slowdown(t) | m.classes(t) | m.ports(t)
+
+
+SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
+                    setup=lambda g: {"incast": incast, "staggered": step}.get(g.p.shape, fabric_poisson)(g))

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Poisson arrivals of messages on open connections."""
+
+import metrics as m
+from guest import Guest
+from scenario import Scenario
+from setups import fabric
+
+
+def setup(g: Guest) -> None:
+    """Half of the messages go to the opener. The connections are opened in the first 3 ms: one each 6 us with 16
+    hosts."""
+    fabric(g)
+    g.agents()
+    g.generate("rpc", 3_000_000, g.p.conns, measured=3_000_000)
+
+
+SCENARIO = Scenario(
+    about="Poisson arrivals of messages on open connections",
+    runs=lambda ccs: ((f"{cc}-{sizes}-50", dict(cc=cc, shape="leafspine", load=50, sizes=sizes, rtt="9us", time=time,
+                                                host="fq"))
+                      for sizes, time in (("websearch", "60ms"), ("fb_hadoop", "12ms"))
+                      for cc in [*ccs, "hpccpp-rx"]),
+    setup=setup,
+    metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t))

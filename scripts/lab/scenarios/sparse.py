@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Telemetry requested in all packets, one in 4, one in 16, or once in a round trip."""
+
+import metrics as m
+from scenario import Scenario
+from setups import long
+
+SCENARIO = Scenario(
+    about="Telemetry requested in all packets, one in 4, one in 16, or once in a round trip",
+    runs=lambda _: ((f"{flows}x{g}g-{rtt}us-every-{every}", dict(flows=flows, rate=f"{g}gbit", rtt=f"{rtt}us",
+                                                                 every=every))
+                    for g, rtt in ((25, 20), (100, 8), (100, 20)) for flows in (2, 16, 64)
+                    for every in (1, 4, 16, "rtt")),
+    setup=long,
+    metrics=lambda t: m.link(t) | m.jain(t))

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""eta, max_stage, and the number of flows, RTT and rate over orders of magnitude."""
+
+import metrics as m
+from scenario import Plan, Scenario
+from setups import long
+
+
+def runs(_: list[str]) -> Plan:
+    """One key at a time, each with max_stage 5 and 0"""
+    for stage in 5, 0:
+        for eta in 90, 93, 95, 97, 99, 100, 102:
+            for flows in 2, 16:
+                yield f"eta{eta}-stage{stage}-{flows}flows", dict(eta=eta, stage=stage, flows=flows)
+        for flows in 1, 4, 16, 64, 256, 1000:
+            yield f"{flows}flows-stage{stage}", dict(flows=flows, stage=stage, rtt="20us")
+        for rtt in 2, 5, 20, 100, 400:
+            yield f"rtt{rtt}us-stage{stage}", dict(rtt=f"{rtt}us", flows=4, stage=stage)
+        for rtt in 1000, 4000, 10000:
+            yield f"rtt{rtt}us-stage{stage}", dict(rtt=f"{rtt}us", flows=4, rate="1gbit", stage=stage,
+                                                   time=f"{rtt * 3 // 10}ms")
+        for mbit in 100, 1000, 10000, 40000, 200000, 400000:
+            yield f"{mbit}mbit-stage{stage}", dict(rate=f"{mbit}mbit", rtt="1ms" if mbit <= 1000 else "20us", flows=4,
+                                                   stage=stage)
+
+
+SCENARIO = Scenario(about="eta, max_stage, and the number of flows, RTT and rate over orders of magnitude", runs=runs,
+                    setup=long, metrics=lambda t: m.link(t) | m.jain(t))
