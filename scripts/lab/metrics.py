@@ -1,0 +1,622 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Metrics of a run, computed from its traces.
+
+Each function has the traces as its argument and returns metrics by name. Its docstring has a line for
+each of them: "name [unit]: meaning". Units are RTT (base RTTs of the run), packet (of the run's MTU,
+with what the wire carries with each) and share (of a link's rate), beside those of SI; a metric without
+a unit is a number. "The window" is the measured part of a run, of which its meta.json has the limits.
+A percentile is the value at place (n - 1) * p, rounded down, of n values in their order.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import scenario
+import traces
+import units
+from traces import Traces
+
+Metrics = dict[str, Any]
+Floats = NDArray[np.float64]
+HEADERS = 66  # Ethernet, IPv4, and TCP with timestamps
+LAB = Path(os.environ.get("HPCCPP_LAB") or Path(__file__).resolve().parents[2] / ".build/lab")
+
+
+# --- what several metrics use --------------------------------------------------
+
+
+def mbit(t: Traces) -> float:
+    """Rate of the run's links, Mbit/s."""
+    return t.p.rate / 10**6
+
+
+def percentile(values: NDArray[Any], p: float) -> float | None:
+    """The value at place (n - 1) * p of the sorted values. None if there are none."""
+    return float(np.sort(values)[int((len(values) - 1) * p)]) if len(values) else None
+
+
+def index(values: NDArray[Any]) -> float:
+    """Jain's index. 0 if all values are 0."""
+    squares = float((values * values).sum())
+    return float(values.sum()) ** 2 / squares / len(values) if squares else 0.0
+
+
+def with_headers(t: Traces, sizes: NDArray[Any]) -> Any:
+    """Bytes on the wire of flows with these sizes."""
+    payload = t.p.mtu - 52
+    return sizes + (sizes + payload - 1) // payload * HEADERS
+
+
+def first(condition: NDArray[np.bool_]) -> int | None:
+    """The first place at which the condition holds. None if it holds nowhere."""
+    return int(condition.argmax()) if condition.any() else None
+
+
+def received(t: Traces, until: float, start: float = -1) -> Any:
+    """Bytes that each flow has received from one time of the run until another, ns."""
+    bytes_ = np.zeros((2, len(t.flows["flow"])))
+    for row, time in zip(bytes_, (start, until)):
+        n = int(np.searchsorted(t.rates["time_ns"], time, "right"))
+        # of several values of a flow the last stays
+        row[t.rates["flow"][:n]] = t.rates["received_bytes"][:n]
+    return bytes_[1] - bytes_[0]
+
+
+# --- any run -------------------------------------------------------------------
+
+
+def bdp(t: Traces) -> Metrics:
+    """Bandwidth-delay product.
+
+    bdp [packet]: rate of the links times base RTT
+    """
+    return {"bdp": t.p.rate * t.p.rtt / 8e9 / t.p.wire}
+
+
+def losses(t: Traces) -> Metrics:
+    """Losses of all links in the window, and of all flows in the run.
+
+    drops: packets that found no room, at switches and at hosts
+    retransmissions: segments sent again
+    timeouts: expiries of the retransmission timer
+    """
+    return {"drops": t.links["drops"].sum(), "retransmissions": t.flows["retransmissions"].sum(),
+            "timeouts": t.flows["timeouts"].sum()}
+
+
+def link(t: Traces) -> Metrics:
+    """The bottleneck over the window. Empty if no port is the bottleneck.
+
+    utilisation [share]: bytes sent, headers included
+    queue_mean [packet]: mean over time of what waits
+    queue_p99 [packet]: the queue is longer for 1 % of the time
+    queue_max [packet]: the longest queue
+    marks: packets marked with CE (only of queue=fifo, as another qdisc does not report them to the link)
+    """
+    if (i := first(t.links["bottleneck"] == 1)) is None:
+        return {}
+    row = {name: t.links[name][i] for name in t.links.names if name not in ("netns", "dev")}
+    result = {"utilisation": row["bytes"] * 8000 / row["window_ns"] / mbit(t)}
+    result |= {f"queue_{name}": row[f"queue_{name}_bytes"] / t.p.wire for name in ("mean", "p99", "max")}
+    return result | ({"marks": row["marks"]} if t.p.queue == "fifo" else {})
+
+
+def jain(t: Traces) -> Metrics:
+    """Fairness of all flows by the bytes received in the window.
+
+    jain: Jain's index, 1 if all have the same
+    without_bytes: flows that received nothing
+    """
+    bytes_ = t.flows["window_bytes"].astype(float)
+    return {"jain": index(bytes_), "without_bytes": (bytes_ == 0).sum()}
+
+
+def shares(t: Traces) -> Metrics:
+    """Rates of flows over the window.
+
+    shares_mbit [Mbit/s]: a list, of each flow: payload received
+    """
+    start, end = t.window
+    if end is None:
+        raise units.Error("shares: the window has no end")
+    return {"shares_mbit": list(t.flows["window_bytes"] * 8000 / (end - start))}
+
+
+def ports(t: Traces) -> Metrics:
+    """All ports over the window; without those of hosts if packets wait there for their pacing (host=fq).
+
+    queue_mean [packet]: mean of all ports' means over time
+    queue_p99 [packet]: of the port where it is the largest
+    queue_max [packet]: of the port where it is the largest
+    """
+    use = np.full(len(t.links["dev"]), True)
+    if t.p.host != "fifo":
+        use = ~np.char.startswith(t.links["dev"], "eth")
+    return {"queue_mean": t.links["queue_mean_bytes"][use].mean() / t.p.wire,
+            "queue_p99": t.links["queue_p99_bytes"][use].max() / t.p.wire,
+            "queue_max": t.links["queue_max_bytes"][use].max() / t.p.wire}
+
+
+def counters(t: Traces, *names: str) -> Metrics:
+    """Counters of /proc/net/hpccpp (tcp_hpccpp(7)) at the end of the run, all senders together.
+
+    blind: times that a flow was found to have a bottleneck that does not report
+    enter: times that a flow entered the fallback
+    fallback: flows in the fallback
+    """
+    return {name: t.counters["value"][t.counters["counter"] == name].sum() for name in names}
+
+
+# --- flows with a size ---------------------------------------------------------
+
+
+def completion(t: Traces) -> Metrics:
+    """All flows with a size together, over the whole run. Empty if there are none.
+
+    goodput_gbit [Gbit/s]: payload over completion_us
+    completion_us [us]: from the first start until the last byte has arrived
+    ideal_us [us]: two base RTTs, and all bytes with headers at the links' rate
+    completion_over_ideal: completion_us over ideal_us
+    unfinished: flows whose last byte has not arrived
+    """
+    sized = t.flows["size_bytes"] >= 0
+    sizes, start, fct = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns"))
+    if not sizes.sum():
+        return {}
+    done = fct >= 0
+    ns = (start + fct)[done].max(initial=0) - start.min()
+    ideal = 2 * t.p.rtt + with_headers(t, sizes).sum() * 8000 / mbit(t)
+    return {"goodput_gbit": sizes.sum() * 8 / ns, "completion_us": ns / 1000, "ideal_us": ideal / 1000,
+            "completion_over_ideal": ns / ideal, "unfinished": (~done).sum()}
+
+
+def incast(t: Traces) -> Metrics:
+    """completion() of flows that start together, and their queue, from the trace of the bottleneck.
+
+    queue_peak [packet]: the longest queue
+    drain_us [us]: from the peak until the queue is at most 5 packets
+    drain_net_rate [share]: by which the queue shrinks in that time
+    utilisation_until_drained [share]: from the first packet that waits until then
+    stall_us [us]: the longest time in which a flow that has begun receives nothing, to 20 us
+    """
+    time, queue, sent = (t.queue[name] for name in ("time_ns", "queue_bytes", "sent_bytes"))
+    result = completion(t) | {"queue_peak": 0, "drain_us": 0, "drain_net_rate": 0, "utilisation_until_drained": 0}
+    if len(time):
+        begin = first(queue >= t.p.wire) or 0
+        top = int(queue.argmax())
+        low = first(queue[top:] <= 5 * t.p.wire)
+        end = len(time) - 1 if low is None else top + low
+        ns, busy = time[end] - time[top], time[end] - time[begin]
+        result |= {"queue_peak": queue[top] / t.p.wire, "drain_us": ns / 1000,
+                   "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / mbit(t) if ns else 0,
+                   "utilisation_until_drained": (sent[end] - sent[begin]) * 8000 / busy / mbit(t) if busy else 0}
+    return result | {"stall_us": stall(t) / 1000}
+
+
+def stall(t: Traces) -> float:
+    """The longest time in which a flow that has begun receives nothing, ns."""
+    start, fct = t.flows["start_ns"], t.flows["fct_ns"]
+    end = np.where(fct < 0, t.window[1] or 3_000_000_000, start + fct)
+    # of each flow its start, the times at which it has received something, and its end
+    flow = np.concatenate((t.flows["flow"], t.rates["flow"], t.flows["flow"]))
+    time = np.concatenate((start, t.rates["time_ns"], end))
+    order = np.argsort(flow, kind="stable")
+    gaps = np.diff(time[order])[np.diff(flow[order]) == 0]
+    return float(gaps.max(initial=0))
+
+
+def messages(t: Traces) -> Metrics:
+    """completion() of messages to one receiver, their times, and what waits for it.
+
+    fct_p50_us [us]: median flow completion time
+    fct_p99_us [us]: 99th percentile
+    queue_p99_us [us]: the queue takes longer for 1 % of the time, from the trace, to 1 us
+    queue_max_us [us]: the longest queue
+    """
+    fct = t.flows["fct_ns"][t.flows["fct_ns"] >= 0] / 1000
+    time, queue = t.queue["time_ns"], t.queue["queue_bytes"]
+    # the queue is empty at the start of the window
+    ns = np.diff(time, prepend=t.window[0])
+    us = np.append(0, queue)[:-1] * 8 / mbit(t)
+    total = np.cumsum(np.bincount(us.astype(np.int64), ns)) if len(time) else np.zeros(1)
+    return completion(t) | {
+        "fct_p50_us": percentile(fct, .5), "fct_p99_us": percentile(fct, .99),
+        "queue_p99_us": int(np.searchsorted(total, total[-1] * .99)) + 1,
+        "queue_max_us": queue.max(initial=0) * 8 / mbit(t)}
+
+
+# --- joining and leaving -------------------------------------------------------
+
+
+def around(t: Traces) -> tuple[Floats, Floats, Floats]:
+    """The trace of the bottleneck: times in ns, the queue in packets, bytes sent."""
+    return t.queue["time_ns"].astype(float), t.queue["queue_bytes"] / t.p.wire, t.queue["sent_bytes"].astype(float)
+
+
+def join(t: Traces, at: int, until: int) -> tuple[float, float, float]:
+    """A join at this time, while nothing else happens until another: the metrics of events(), in their order."""
+    time, queue, _ = around(t)
+    rtt = t.p.rtt
+    here = slice(np.searchsorted(time, at), np.searchsorted(time, until))
+    traced = here.start < len(time) and time[here.start] < at + 5 * rtt
+    time, queue = time[here], queue[here]
+    long = np.flatnonzero((queue > 5) & (time < at + 20 * rtt))
+    last = time[long[-1]] - at if len(long) else 0.0
+    if not traced:
+        return 1e6, 40.0, last / rtt
+    soon = queue[time < at + 5 * rtt]
+    peak, back = soon.max(initial=0), 0.0
+    if peak > 5:
+        top = int(soon.argmax())
+        low = first(queue[top:] <= 5)
+        back = 40.0 * rtt if low is None else time[top + low] - at
+    return peak, back / rtt, last / rtt
+
+
+def leave(t: Traces, at: int, until: int) -> tuple[float, float, float]:
+    """The same of a leave."""
+    time, _, sent = around(t)
+    rtt, enough = t.p.rtt, 0.95 * t.p.eta / 100
+    begin, end = np.searchsorted(time, (at, until))
+    k = np.arange(begin, end)
+    # two round trips before each
+    j = np.maximum(np.searchsorted(time, time[k] - 2 * rtt, "right") - 1, 0)
+    load = (sent[k] - sent[j]) * 8000 / mbit(t) / (2 * rtt)
+    time = time[k]
+    late = load[(time >= at + 5 * rtt) & (time < at + 15 * rtt)]
+    time, load = time[time >= at + rtt], load[time >= at + rtt]
+    soon = load[time < at + 15 * rtt]
+    low, back = min(1.0, soon.min(initial=1)), 0.0
+    if low < enough:
+        bottom = int(soon.argmin())
+        again = first(load[bottom:] >= enough)
+        back = 40.0 if again is None else (time[bottom + again] - at) / rtt
+    return low, late.min() if len(late) else 0.0, back
+
+
+def events(t: Traces) -> Metrics:
+    """The bottleneck after each join and leave of a flow, from its trace: lists, until the next event.
+
+    join_queue_peaks [packet]: the longest queue in 5 RTTs (1000000: no trace)
+    join_queue_back [RTT]: from the join until the queue is back at 5 packets (40: not at all)
+    join_queue_last [RTT]: from the join until the queue is over 5 packets for the last time in 20 RTTs
+    leave_lows [share]: the least load over two round trips, from 1 to 15 RTTs after the leave
+    leave_lows_late [share]: the same from 5 RTTs on (0: no trace)
+    leave_back [RTT]: from the leave until the load is back at 0.95 of eta (40: not at all)
+    """
+    at = t.events["time_ns"]
+    until = np.minimum(at + 40 * t.p.rtt, np.append(at[1:], np.iinfo(np.int64).max))
+    found: dict[str, list[tuple[float, float, float]]] = {"join": [], "leave": []}
+    for kind, *times in zip(t.events["event"], at, until):
+        found[kind].append((join if kind == "join" else leave)(t, *times))
+    names = {"join": ["join_queue_peaks", "join_queue_back", "join_queue_last"],
+             "leave": ["leave_lows", "leave_lows_late", "leave_back"]}
+    return {name: [values[i] for values in found[kind]] for kind in found if found[kind] or kind == "leave"
+            for i, name in enumerate(names[kind])}
+
+
+def fair(t: Traces) -> Metrics:
+    """Convergence of flows that join, by the bytes received.
+
+    join_fair [RTT]: a list, of each join: from it until the flow is over 1.25 times its share (of eta of the
+        link, less headers) for the last time, over 4 RTTs, before another flow joins or leaves
+    """
+    joins = t.events["event"] == "join"
+    leaves = t.events["time_ns"][t.events["event"] == "leave"]
+    at = t.events["time_ns"][joins]
+    until = np.append(at[1:], leaves[:1] if len(leaves) else 0)
+    end = t.rates["time_ns"].max(initial=0)
+    rtt = t.p.rtt
+    result = []
+    for n, (start, stop, flow) in enumerate(zip(at, until, t.events["flow"][joins])):
+        share = mbit(t) / 8000 / (n + 2) * t.p.eta / 100 * (t.p.wire - 66) / t.p.wire
+        # once per round trip: what it had received by then, as far as that is known
+        grid = np.arange(start // rtt * rtt, min(stop, end + 1), rtt)
+        mine = t.rates["flow"] == flow
+        time, got = t.rates["time_ns"][mine], t.rates["received_bytes"][mine]
+        place = np.minimum(np.searchsorted(time, grid), max(len(time) - 1, 0))
+        had = np.maximum.accumulate(np.where(time[place] == grid, got[place], 0)) if len(time) else grid * 0
+        over = np.flatnonzero(had - np.append([0] * 4, had[:-4])[:len(had)] > 1.25 * share * 4 * rtt)
+        result.append((grid[over[-1]] - start) / rtt if len(over) else 0)
+    return {"join_fair": result}
+
+
+def jains(t: Traces) -> Metrics:
+    """Fairness while flows join and leave.
+
+    jains: a list, of each time between two events in which there are several flows: Jain's index of
+        the bytes that these receive in its second half
+    """
+    there, result, since = {0}, [], 0
+    end = t.rates["time_ns"].max(initial=0)
+    for at, kind, flow in zip(*(t.events[name].tolist() for name in ("time_ns", "event", "flow"))):
+        if at >= end:
+            break
+        if len(there) > 1:
+            result.append(index(received(t, at, (since + at) / 2)[sorted(there)]))
+        there ^= {flow}
+        since = at
+    return {"jains": result}
+
+
+def begun(t: Traces) -> Metrics:
+    """The bottleneck when others begin at once beside a flow, from its trace.
+
+    queue_before [packet]: the longest queue before that, from half of the time on
+    queue_peak [packet]: the longest queue after it
+    queue_back [RTT]: from the begin until the queue, after its peak, is at most 5 packets
+    load [share]: bytes sent, from the begin to the end
+    load_least [share]: the least over two round trips
+    """
+    time, queue, sent = around(t)
+    at, rtt = t.events["time_ns"][-1], t.p.rtt
+    start = int(np.searchsorted(time, at))
+    before = queue[:start][time[:start] > at / 2].max(initial=0)
+    top = start + int(queue[start:].argmax())
+    low = first((queue[top:] <= 5) & (time[top:] > at))
+    back = time[-1] if low is None else time[top + low]
+    # what has been sent by each round trip
+    grid = np.arange(at, time[-1] + 1, rtt)
+    x = np.append(0, sent)[np.searchsorted(time, grid)]
+    load = (x[3:] - x[1:-2]) * 8000 / mbit(t) / (2 * rtt)
+    return {"queue_before": before, "queue_peak": queue[top], "queue_back": (back - at) / rtt,
+            "load": (x[-1] - x[0]) * 8000 / mbit(t) / ((len(x) - 1) * rtt), "load_least": load.min(initial=1)}
+
+
+def resume(t: Traces) -> Metrics:
+    """Flows that have sent half of their bytes, paused, and resume at once.
+
+    queue_before [packet]: the longest queue before that, from half of the time on
+    queue_peak [packet]: the longest queue after it
+    unfinished: flows whose last byte has not arrived
+    resumed_mean_us [us]: mean of the times from then until the last byte has arrived
+    resumed_last_us [us]: the longest of these
+    ideal_us [us]: base RTT, and the second halves with headers at the link's rate
+    """
+    time, queue, _ = around(t)
+    again = t.events["time_ns"][0]
+    sized = t.flows["size_bytes"] >= 0
+    sizes, start, fct = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns"))
+    after = (start + fct)[fct >= 0] - again
+    return {"queue_before": queue[(time > again / 2) & (time < again)].max(initial=0),
+            "queue_peak": queue[time >= again].max(initial=0), "unfinished": (fct < 0).sum(),
+            "resumed_mean_us": after.mean() / 1000 if len(after) else 0, "resumed_last_us": after.max(initial=0) / 1000,
+            "ideal_us": (t.p.rtt + with_headers(t, sizes / 2).sum() * 8000 / mbit(t)) / 1000}
+
+
+# --- by size -------------------------------------------------------------------
+
+
+def finished(t: Traces) -> dict[str, NDArray[Any]]:
+    """Columns of flows.csv.gz for flows that have finished, in the order of sizes and then of FCT over ideal_ns.
+
+    That of equal sizes is the order of texts, in which "10" precedes "2", as sort(1) had it."""
+    done = t.flows["fct_ns"] >= 0
+    flows = {name: t.flows[name][done] for name in ("flow", "size_bytes", "fct_ns", "ideal_ns", "setup_ns")}
+    order = np.lexsort((np.char.mod("%.6g", flows["fct_ns"] / flows["ideal_ns"]), flows["size_bytes"]))
+    return {name: column[order] for name, column in flows.items()}
+
+
+def slowdown(t: Traces) -> Metrics:
+    """Slowdowns of flows that have finished, over the whole run. R is flow completion time over ideal_ns. S is the same
+    without the time of the handshake, and with half a base RTT for the last ACK.
+
+    unfinished: flows whose last byte has not arrived
+    bytes [byte]: sizes of all flows
+    flows: flows that have finished
+    smallest_p50, smallest_p99, smallest_mean: R of the smallest 20 % of flows
+    middle_p50, middle_p99, middle_mean: R of those between
+    largest_p50, largest_p99, largest_mean: R of the largest 5 %
+    smallest_flows, middle_flows, largest_flows: their numbers
+    smallest_mean_after_handshake, middle_mean_after_handshake, largest_mean_after_handshake: mean of
+        FCT without the handshake over ideal_ns
+    sizes [byte]: a list, of 20 classes of sizes with as many flows each: the largest size
+    p50, p95, p99: lists, of these classes: R
+    S_p50, S_p95, S_p99: the same of S
+    all_S_p99: S of all flows
+    short_S_p99: S of flows shorter than 3 KB (websearch) or 120 KB (others)
+    """
+    flows = finished(t)
+    size, fct, ideal, setup = (flows[name] for name in ("size_bytes", "fct_ns", "ideal_ns", "setup_ns"))
+    rtt = np.maximum(ideal - with_headers(t, size) * 8000 / mbit(t), 0)
+    R, after, S = fct / ideal, (fct - setup) / ideal, (fct - setup + rtt / 2) / ideal
+    n = len(size)
+    place = np.arange(1, n + 1)
+    result: Metrics = {"unfinished": (t.flows["fct_ns"] < 0).sum(), "flows": n,
+                       "bytes": np.maximum(t.flows["size_bytes"], 0).sum()}
+    for name, part in (("smallest", place <= .2 * n), ("largest", place > .95 * n),
+                       ("middle", (place > .2 * n) & (place <= .95 * n))):
+        if part.any():
+            result |= {f"{name}_p50": percentile(R[part], .5), f"{name}_p99": percentile(R[part], .99),
+                       f"{name}_mean": R[part].mean(), f"{name}_flows": part.sum(),
+                       f"{name}_mean_after_handshake": after[part].mean()}
+    classes_ = np.split(np.arange(n), np.flatnonzero(np.diff(np.arange(n) * 20 // n)) + 1) if n else []
+    result["sizes"] = [size[part].max() for part in classes_]
+    for prefix, values in (("", R), ("S_", S)):
+        for p in (50, 95, 99):
+            result[f"{prefix}p{p}"] = [percentile(values[part], p / 100) for part in classes_]
+    short = size < (3000 if t.p.sizes == "websearch" else 120_000)
+    for name, part in (("short", short), ("all", size >= 0)):
+        if part.any():
+            result[f"{name}_S_p99"] = percentile(S[part], .99)
+    return result
+
+
+def oracle(t: Traces) -> NDArray[Any]:
+    """Of each flow with a size: its number, the time it takes if links are shared max-min fair, its base RTT, ns.
+
+    oracle.c computes them. It reads lines as tgen and testbed print them."""
+    ways: dict[int, list[str]] = {}
+    for flow, *link_rate in zip(*(t.ways[name].tolist() for name in ("flow", "link", "rate_bit"))):
+        ways.setdefault(flow, []).extend(map(str, link_rate))
+    columns = [t.flows[name].tolist() for name in traces.FLOWS.split(",")]
+    flows = "".join(" ".join("-" if word == -1 else str(word) for word in row) + "\n" for row in zip(*columns))
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.writelines(f"{flow} {' '.join(words)}\n" for flow, words in ways.items())
+        file.flush()
+        done = subprocess.run([LAB / "oracle", str(t.p.mtu), file.name], input=flows.encode(), stdout=subprocess.PIPE,
+                              check=True)
+    return traces.numbers(done.stdout, 3)
+
+
+def classes(t: Traces) -> Metrics:
+    """Slowdowns of flows that have finished, by their sizes, over the whole run. R is flow completion time over
+    ideal_ns. S is the same without the time of the handshake, and with half a base RTT for the last ACK. O is that over
+    what the flow takes if all links are shared max-min fair at each moment and nothing waits.
+
+    packet_*: flows of one packet; to_10k, to_100k, to_1m: larger ones up to 10 KB, 100 KB, 1 MB; more_*: the others
+    smallest_*, largest_*: the smallest 20 % of flows, the largest 5 %
+    to_7k_*, from_46k_to_120k_*: flows up to 7 KB, and from 46 to 120 KB, as in Bolt's paper
+    *_flows: number of flows
+    *_R_p99, *_S_p99, *_O_p99: 99th percentile
+    *_R_gmean, *_S_gmean, *_O_gmean: geometric mean
+    """
+    flows = finished(t)
+    size, fct, ideal, setup = (flows[name] for name in ("size_bytes", "fct_ns", "ideal_ns", "setup_ns"))
+    fluid = np.zeros((len(t.flows["flow"]), 3))
+    known = oracle(t)
+    fluid[known[:, 0]] = known
+    _, fluid_ns, rtt = fluid[flows["flow"]].T
+    after = fct - setup + rtt / 2
+    values = {"R": fct / ideal, "S": after / ideal, "O": after / np.where(fluid_ns, fluid_ns, 1)}
+    limits = [t.p.mtu - 52, 1e4, 1e5, 1e6]
+    names = ["packet", "to_10k", "to_100k", "to_1m", "more"]
+    class_ = np.searchsorted(limits, size)
+    place = np.arange(1, len(size) + 1)
+    parts = {name: class_ == i for i, name in enumerate(names)} | {
+        "smallest": place <= .2 * len(size), "largest": place > .95 * len(size), "to_7k": size <= 7000,
+        "from_46k_to_120k": (size >= 46_000) & (size <= 120_000)}
+    result: Metrics = {}
+    for name, part in parts.items():
+        if part.any():
+            result[f"{name}_flows"] = part.sum()
+            for letter, value in values.items():
+                result[f"{name}_{letter}_p99"] = percentile(value[part], .99)
+                result[f"{name}_{letter}_gmean"] = np.exp(np.log(value[part]).mean())
+    return result
+
+
+# --- hpccpp's updates ----------------------------------------------------------
+
+
+def reaction(t: Traces) -> Metrics:
+    """How soon flows reduce W when the queue is half a BDP, a load of 150 %: from then on. Empty if that never happens.
+
+    reaction_first [RTT]: of the flow that does it first
+    reaction_median [RTT]: of half of those that do it
+    """
+    full = first(t.queue["queue_bytes"] >= t.p.rate * t.p.rtt / 16e9)
+    used = t.updates["used"] == 1
+    if full is None or not used.any():
+        return {}
+    _, flow = np.unique(t.updates["src"][used], return_inverse=True)
+    order = np.argsort(flow, kind="stable")
+    flow, time, W = flow[order], t.updates["time_ns"][used][order], t.updates["W"][used][order]
+    less = np.append(False, (flow[1:] == flow[:-1]) & (W[1:] < W[:-1])) & (time > t.queue["time_ns"][full])
+    _, firsts = np.unique(flow[less], return_index=True)
+    times = np.sort(time[less][firsts]) - t.queue["time_ns"][full]
+    if not len(times):
+        return {}
+    return {"reaction_first": times[0] / t.p.rtt, "reaction_median": times[(len(times) - 1) // 2] / t.p.rtt}
+
+
+def parking(t: Traces) -> Metrics:
+    """jain() and shares(), and what hpccpp takes for the bottleneck, over the whole run.
+
+    samples: updates of a flow's window
+    real_bottleneck: the part of these that names a link that holds the flow back
+    """
+    result = jain(t) | shares(t)
+    if not (t.path / "updates.csv.gz").exists():
+        return result
+    used = t.updates["used"] == 1
+    sources = np.char.partition(t.updates["src"][used], ":")[:, 0] if used.any() else np.empty(0, str)
+    real = np.zeros(len(sources), bool)
+    for source, link_id in zip(t.real["source"], t.real["link_id"]):
+        real |= (sources == source) & (t.updates["bottleneck"][used] == link_id)
+    return result | {"samples": len(real), "real_bottleneck": real.mean() if len(real) else 0}
+
+
+def mixed(t: Traces) -> Metrics:
+    """hpccpp's flows share a link with others, which leave after half of the run.
+
+    share_ours, share_others [share]: of the link, from 0.2 to 1 of the first half: payload received
+    share_after [share]: hpccpp's flows from 0.2 to 1 of the second half
+    least_mbit [Mbit/s]: the least rate of one of hpccpp's flows in the first of these times
+    leave_back [RTT]: from the others' last byte until hpccpp's flows have 0.95 of eta of the link over two
+        round trips (1000000: not at all)
+    least_R_mbit [Mbit/s]: the least pacing rate of hpccpp, over the whole run
+    """
+    time, flow = t.rates["time_ns"], t.rates["flow"]
+    half, rtt = (t.window[1] or 0) / 2, t.p.rtt
+    ours = np.char.startswith(t.flows["cc"], "hpccpp")
+    there = np.isin(t.flows["flow"], flow)
+    during, after = received(t, half, half * .2), received(t, float("inf"), half * 1.2)
+
+    def rate(bytes_: NDArray[Any]) -> float:
+        return float(bytes_.sum()) * 8000 / (half * .8)
+
+    left = time[~ours[flow]].max(initial=0)
+    # from half of the run on: what ours have received by each time, and two round trips before
+    T = np.unique(time[ours[flow] & (time > half)])
+    base = received(t, half)[ours].sum()
+    order = np.argsort(flow, kind="stable")
+    grown = np.empty(len(time))
+    grown[order] = np.diff(t.rates["received_bytes"][order], prepend=0)
+    grown[order[np.append(True, np.diff(flow[order]) != 0)]] = t.rates["received_bytes"][order[
+        np.append(True, np.diff(flow[order]) != 0)]]
+    mine = ours[flow]
+    had = np.cumsum(grown[mine])[np.searchsorted(time[mine], T, "right") - 1] - base
+    before = np.searchsorted(T, T - 2 * rtt, "right") - 1
+    enough = 0.95 * t.p.eta / 100 * (t.p.wire - 82) / t.p.wire
+    load = (had - had[before]) * 8000 / mbit(t) / np.maximum(T - T[before], 1)
+    back = first((before >= 0) & (load >= enough))
+    used = t.updates["used"] == 1
+    return {"share_ours": rate(during[ours & there]) / mbit(t), "share_others": rate(during[~ours & there]) / mbit(t),
+            "share_after": rate(after[ours & there]) / mbit(t),
+            "least_mbit": rate(during[ours & there].min(initial=np.inf)),
+            "leave_back": 1e6 if back is None else (T[back] - max(left, half)) / rtt,
+            "least_R_mbit": t.updates["R"][used].min() * 8 / 1e6 if used.any() else 0}
+
+
+# --- the JSON of a run ---------------------------------------------------------
+
+
+def default(t: Traces) -> Metrics:
+    """The metrics of a scenario that names none: link(), jain() and completion()."""
+    return link(t) | jain(t) | completion(t)
+
+
+def six(value: Any) -> Any:
+    """The value with six significant digits; lists of one value become that value."""
+    if isinstance(value, Iterable):
+        values = [six(one) for one in value]
+        return values[0] if len(values) == 1 else values
+    if value is None:
+        return None
+    text = f"{value:.6g}"
+    return int(float(text)) if float(text).is_integer() else float(text)
+
+
+def measure(path: Path) -> dict[str, Any]:
+    """What is in the JSON of the run in this directory: its tables are made, and its metrics computed."""
+    traces.store(path)
+    t = Traces(path)
+    chosen = scenario.load(t.meta["scenario"]).metrics or default
+    metrics = bdp(t) | losses(t) | chosen(t)
+    # others do not depend on the module, and are not run again for another
+    module = t.meta["module"] if t.meta["cc"].startswith("hpccpp") else None
+    return {**t.meta, "module": module, "metrics": {name: six(value) for name, value in metrics.items()}}
+
+
+def save(path: Path) -> None:
+    """Writes the JSON of the run in the directory PATH to PATH.json."""
+    path.with_name(path.name + ".json").write_text(json.dumps(measure(path), indent=2) + "\n")

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The traces of a run as tables: store() makes them of what the guest leaves, Traces reads them.
+
+Tables are CSV with a line of column names. A field without a value is empty. Every time is in ns of
+the run's clock, whose time 0 is the one from which the traffic's start times count.
+
+flows.csv.gz    a line for each flow, in the order of their numbers
+    flow, src, dst, cc, src_port, dst_port
+    size_bytes      payload; empty: the flow has no end
+    start_ns        time of connect(), or when a message is due
+    fct_ns          from start_ns until the last byte has arrived; empty: it has not
+    ideal_ns        base RTT and the time of all bytes with headers at the slowest link; may be empty
+    setup_ns        from start_ns until the sender is connected
+    received_bytes  payload of the whole run; window_bytes: of the window
+    retransmissions, timeouts
+queue.csv.gz    a line for each change of a traced queue during the window
+    time_ns; link (of links.csv); queue_bytes: what waits; sent_bytes: all that has left since the window's start
+rates.csv.gz    a line for each flow and interval in which it received something
+    time_ns, flow; received_bytes: payload since the flow's start
+links.csv       a line for each direction of a link, over the window
+    link, netns, dev; bottleneck: 1 for the port whose queue is measured; window_ns
+    packets, bytes  sent, bytes with what the wire carries with each frame; drops, marks: packets
+    queue_mean_bytes, queue_p50_bytes, queue_p99_bytes, queue_max_bytes     of the time, not of packets
+    trace_lost      changes of all traced queues for which the trace had no room
+updates.csv.gz  a line for each update of hpccpp's window: time_ns (whole us), fields of the trace point hpccpp_update
+ways.csv.gz     the links that a flow's data pass: flow; hop from 1; link NETNS/DEV; rate_bit
+events.csv      events of the scenario: time_ns, event, flow
+counters.csv    /proc/net/hpccpp of hosts at the end: host (from 1, in the order read), counter, value
+real.csv        links that hold a sender back: source (address), link_id
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import units
+from params import KEYS, Params
+
+Ints = NDArray[np.int64]
+Columns = Mapping[str, NDArray[Any]]
+# in the order of tgen's lines
+FLOWS = ("flow,src,dst,size_bytes,start_ns,fct_ns,ideal_ns,received_bytes,window_bytes,cc,setup_ns,"
+         "retransmissions,timeouts,src_port,dst_port")
+# in the order of /proc/lablink's numbers
+LINKS = ("link,netns,dev,bottleneck,window_ns,packets,bytes,drops,marks,"
+         "queue_mean_bytes,queue_p50_bytes,queue_p99_bytes,queue_max_bytes,trace_lost")
+RAW = ("port", "netns", "flows", "ways", "links", "queue", "rates", "updates", "zero", "events", "counters", "real")
+
+
+def digits(table: Ints) -> bytes:
+    """The text of a table of whole numbers from 0 on: a line for each row, with commas between."""
+    widths = [len(str(column.max(initial=0))) for column in table.T]
+    text = np.full((len(table), sum(widths) + len(widths)), ord(","), np.uint8)
+    keep = np.ones(text.shape, bool)
+    at = 0
+    for column, width in zip(table.T, widths):
+        for i in range(at + width - 1, at - 1, -1):
+            keep[:, i] = column > 0
+            text[:, i] = column % 10 + ord("0")
+            column = column // 10
+        keep[:, at + width - 1] = True
+        at += width + 1
+    text[:, -1] = ord("\n")
+    return bytes(text[keep])
+
+
+def write(path: Path, header: str, body: bytes) -> None:
+    """Writes a table, packed if its name ends with .gz. The same table makes the same bytes."""
+    text = header.encode() + b"\n" + body
+    path.write_bytes(gzip.compress(text, 4, mtime=0) if path.suffix == ".gz" else text)
+
+
+def write_rows(path: Path, header: str, rows: Iterable[Iterable[Any]]) -> None:
+    """Writes a table of rows of words. A word "-" becomes an empty field."""
+    write(path, header, "".join(",".join("" if word == "-" else str(word) for word in row) + "\n"
+                                for row in rows).encode())
+
+
+def write_numbers(path: Path, header: str, table: Ints) -> None:
+    """Writes a table of whole numbers, which may have millions of rows."""
+    # what fits into the processor's cache at a time
+    write(path, header, b"".join(map(digits, np.array_split(table, len(table) // 50000 + 1))))
+
+
+def numbers(text: bytes, columns: int) -> Ints:
+    """The whole numbers of lines, between which are single spaces or commas."""
+    text = text.strip().replace(b" ", b",").replace(b"\n", b",")
+    table: Ints = np.fromstring(text, dtype=np.int64, sep=",") if text else np.empty(0, np.int64)
+    return table.reshape(-1, columns)
+
+
+def lines(path: Path) -> list[list[str]]:
+    """The words of a raw file's lines but for comments. A file that is not there has no lines."""
+    if not path.exists():
+        return []
+    return [line.split() for line in path.read_text().splitlines() if line and line[0] != "#"]
+
+
+def store_links(raw: Path, lost: int) -> dict[str, int]:
+    """Makes links.csv of /proc/lablink. Returns the numbers of links by "NETNS DEV" as the kernel has them."""
+    names = {inum: name for inum, name in lines(raw / "netns")}
+    port = (lines(raw / "port") or [[]])[0]
+    known: dict[str, int] = {}
+    rows: list[list[Any]] = []
+    for words in lines(raw / "links"):
+        known[" ".join(words[:2])] = len(rows)
+        netns = names.get(words[0], words[0])
+        rows.append([len(rows), netns, words[1], int(port in (words[:2], [netns, words[1]])), *words[3::2], lost])
+    write_rows(raw / "links.csv", LINKS, rows)
+    return known
+
+
+def store_queue(raw: Path, text: bytes, links: dict[str, int], start: int) -> None:
+    """Makes queue.csv.gz of /proc/lablink_trace, which has all lines of a link before those of the next."""
+    parts = []
+    while text:
+        prefix = b" ".join(text.split(b" ", 2)[:2]) + b" "
+        end = text.find(b"\n", text.rfind(b"\n" + prefix) + 1)
+        part, text = text[:end + 1], text[end + 1:]
+        table = numbers(part.replace(prefix, b""), 3)
+        link = np.full(len(table), links.get(prefix.decode().strip(), len(links)))
+        parts.append(np.column_stack((table[:, 0] + start, link, table[:, 1:])))
+    if parts:
+        write_numbers(raw / "queue.csv.gz", "time_ns,link,queue_bytes,sent_bytes", np.concatenate(parts))
+
+
+def store_updates(raw: Path, zero: int) -> None:
+    """Makes updates.csv.gz of lines of ftrace, "... SECONDS: hpccpp_update: KEY=VALUE", or "time=SECONDS KEY=VALUE"."""
+    found = re.findall(r"^.*?(\d+)\.(\d{6})(?:: hpccpp_update:)? (.*)$", (raw / "updates").read_text(), re.M)
+    # they come in the order of their times, except those of several CPUs
+    found.sort(key=lambda update: (int(update[0]), update[1]))
+    keys = re.findall(r"(\w+)=", found[0][2]) if found else []
+    body = "".join(f"{int(seconds) * 10**9 + int(us) * 1000 - zero} {rest}\n" for seconds, us, rest in found)
+    write(raw / "updates.csv.gz", ",".join(["time_ns", *keys]), re.sub(r" \w+=", ",", body).encode())
+
+
+def store_counters(raw: Path) -> None:
+    """Makes counters.csv of /proc/net/hpccpp of one host after another."""
+    host, seen, rows = 1, set[str](), []
+    for counter, value in lines(raw / "counters"):
+        if counter in seen:
+            host, seen = host + 1, set[str]()
+        seen.add(counter)
+        rows.append([host, counter, value])
+    write_rows(raw / "counters.csv", "host,counter,value", rows)
+
+
+def store(path: Path) -> None:
+    """Makes tables of the raw files in the directory of a run, and removes these. Keeps tables if there are none."""
+    if not (path / "flows").exists():
+        return
+    start = json.loads((path / "meta.json").read_text())["window"][0]
+    trace = (path / "queue").read_bytes() if (path / "queue").exists() else b""
+    trace, _, comment = trace.partition(b"#")
+    links = store_links(path, int(comment.split()[0]) if comment else 0)
+    store_queue(path, trace, links, start)
+    write_rows(path / "flows.csv.gz", FLOWS, lines(path / "flows"))
+    if (path / "rates").exists():
+        write_numbers(path / "rates.csv.gz", "time_ns,flow,received_bytes", numbers((path / "rates").read_bytes(), 3))
+    if (path / "updates").exists():
+        store_updates(path, int((path / "zero").read_text()))
+    if (path / "ways").exists():
+        write_rows(path / "ways.csv.gz", "flow,hop,link,rate_bit", (
+            (words[0], i // 2 + 1, words[i + 1], words[i + 2])
+            for words in lines(path / "ways") for i in range(0, len(words) - 2, 2)))
+    if (path / "events").exists():
+        write_rows(path / "events.csv", "time_ns,event,flow",
+                   ((words[1], words[0], *(words[2:] or [""])) for words in lines(path / "events")))
+    if (path / "counters").exists():
+        store_counters(path)
+    if (path / "real").exists():
+        write_rows(path / "real.csv", "source,link_id",
+                   ((words[0], link) for words in lines(path / "real") for link in words[1:]))
+    for name in RAW:
+        (path / name).unlink(missing_ok=True)
+
+
+class Table(dict[str, NDArray[Any]]):
+    """The columns of a table, made when they are asked for: int64 (-1 for an empty field), or else text."""
+
+    def __init__(self, text: bytes) -> None:
+        header, _, body = text.partition(b"\n")
+        self.names = header.decode().split(",")
+        self.text = np.frombuffer(body, np.uint8)
+        ends = np.flatnonzero((self.text == ord(",")) | (self.text == ord("\n")))
+        if len(ends) % len(self.names):
+            raise units.Error(f"a table with columns {header.decode()} has lines of another number of fields")
+        self.ends: Ints = ends.reshape(-1, len(self.names))
+        self.starts: Ints = np.append(0, ends + 1)[:-1].reshape(-1, len(self.names))
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        i = self.names.index(name)
+        lengths = self.ends[:, i] - self.starts[:, i]
+        width = max(int(lengths.max(initial=0)), 1)
+        # a row of characters for each field, zeros behind it
+        at = self.starts[:, i, None] + np.arange(width)
+        inside = np.arange(width) < lengths[:, None]
+        words = np.where(inside, self.text[np.minimum(at, max(len(self.text) - 1, 0))] if len(at) else 0, 0)
+        column = words.astype(np.uint8).view(f"S{width}").ravel()
+        try:
+            self[name] = np.where(column == b"", b"-1", column).astype(np.int64)
+        except ValueError:
+            self[name] = column.astype(str)
+        return self[name]
+
+
+class Traces:
+    """The tables of a run. Each is read when it is asked for; one that is not there has no rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.meta: dict[str, Any] = json.loads((path / "meta.json").read_text())
+        values = self.meta["params"] | {key: self.meta[key] for key in ("cc", "seed")}
+        self.p = Params(**{key: value for key, value in values.items() if key in KEYS})
+        # ns; the end is None if it is that of the run
+        self.window: tuple[int, int | None] = (self.meta["window"][0], self.meta["window"][1])
+
+    def read(self, name: str) -> tuple[str, bytes]:
+        """The column names and the text of a table."""
+        path = self.path / name
+        text = path.read_bytes() if path.exists() else b""
+        if path.suffix == ".gz" and text:
+            text = gzip.decompress(text)
+        header, _, body = text.partition(b"\n")
+        return header.decode(), body
+
+    def table(self, name: str, columns: str) -> Table:
+        """A table of numbers and words. It has these columns if it is not there."""
+        header, body = self.read(name)
+        return Table((header or columns).encode() + b"\n" + body)
+
+    def numbers(self, name: str, columns: str) -> dict[str, Ints]:
+        """A table of whole numbers."""
+        header, body = self.read(name)
+        names = (header or columns).split(",")
+        return dict(zip(names, np.ascontiguousarray(numbers(body, len(names)).T)))
+
+    @cached_property
+    def flows(self) -> Table:
+        """flows.csv.gz"""
+        return self.table("flows.csv.gz", FLOWS)
+
+    @cached_property
+    def queues(self) -> dict[str, Ints]:
+        """queue.csv.gz: of all traced links"""
+        return self.numbers("queue.csv.gz", "time_ns,link,queue_bytes,sent_bytes")
+
+    @cached_property
+    def queue(self) -> dict[str, Ints]:
+        """The part of queue.csv.gz that is about the bottleneck. Fails if the trace is not whole."""
+        if self.links["trace_lost"].any():
+            raise units.Error(f"{self.path}: the trace of the queue is not whole")
+        links = np.unique(self.queues["link"])
+        if len(links) < 2:
+            return self.queues
+        mine = np.isin(self.queues["link"], self.links["link"][self.links["bottleneck"] == 1])
+        return {name: column[mine] for name, column in self.queues.items()}
+
+    @cached_property
+    def rates(self) -> dict[str, Ints]:
+        """rates.csv.gz"""
+        return self.numbers("rates.csv.gz", "time_ns,flow,received_bytes")
+
+    @cached_property
+    def links(self) -> Table:
+        """links.csv"""
+        return self.table("links.csv", LINKS)
+
+    @cached_property
+    def updates(self) -> Table:
+        """updates.csv.gz"""
+        return self.table("updates.csv.gz", "time_ns,src,bottleneck,used,W,R")
+
+    @cached_property
+    def ways(self) -> Table:
+        """ways.csv.gz"""
+        return self.table("ways.csv.gz", "flow,hop,link,rate_bit")
+
+    @cached_property
+    def events(self) -> Table:
+        """events.csv"""
+        return self.table("events.csv", "time_ns,event,flow")
+
+    @cached_property
+    def counters(self) -> Table:
+        """counters.csv"""
+        return self.table("counters.csv", "host,counter,value")
+
+    @cached_property
+    def real(self) -> Table:
+        """real.csv"""
+        return self.table("real.csv", "source,link_id")
