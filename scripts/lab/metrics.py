@@ -236,18 +236,14 @@ def messages(t: Traces) -> Metrics:
 # --- joining and leaving -------------------------------------------------------
 
 
-def around(t: Traces) -> tuple[Floats, Floats, Floats]:
-    """The trace of the bottleneck: times in ns, the queue in packets, bytes sent."""
-    return t.queue["time_ns"].astype(float), t.queue["queue_bytes"] / t.p.wire, t.queue["sent_bytes"].astype(float)
+Three = tuple[float, float, float]
 
 
-def join(t: Traces, at: int, until: int) -> tuple[float, float, float]:
-    """A join at this time, while nothing else happens until another: the metrics of events(), in their order."""
-    time, queue, _ = around(t)
+def join(t: Traces, at: int, begin: int, end: int) -> Three:
+    """A join at this time, followed by these rows of the trace: the metrics of events(), in their order."""
     rtt = t.p.rtt
-    here = slice(np.searchsorted(time, at), np.searchsorted(time, until))
-    traced = here.start < len(time) and time[here.start] < at + 5 * rtt
-    time, queue = time[here], queue[here]
+    traced = begin < len(t.queue["time_ns"]) and t.queue["time_ns"][begin] < at + 5 * rtt
+    time, queue = t.queue["time_ns"][begin:end], t.queue["queue_bytes"][begin:end] / t.p.wire
     long = np.flatnonzero((queue > 5) & (time < at + 20 * rtt))
     last = time[long[-1]] - at if len(long) else 0.0
     if not traced:
@@ -261,16 +257,13 @@ def join(t: Traces, at: int, until: int) -> tuple[float, float, float]:
     return peak, back / rtt, last / rtt
 
 
-def leave(t: Traces, at: int, until: int) -> tuple[float, float, float]:
+def leave(t: Traces, at: int, begin: int, end: int) -> Three:
     """The same of a leave."""
-    time, _, sent = around(t)
     rtt, enough = t.p.rtt, 0.95 * t.p.eta / 100
-    begin, end = np.searchsorted(time, (at, until))
-    k = np.arange(begin, end)
+    time, sent = t.queue["time_ns"][begin:end], t.queue["sent_bytes"]
     # two round trips before each
-    j = np.maximum(np.searchsorted(time, time[k] - 2 * rtt, "right") - 1, 0)
-    load = (sent[k] - sent[j]) * 8000 / mbit(t) / (2 * rtt)
-    time = time[k]
+    before = np.maximum(np.searchsorted(t.queue["time_ns"], time - 2 * rtt, "right") - 1, 0)
+    load = (sent[begin:end] - sent[before]) * 8000 / mbit(t) / (2 * rtt)
     late = load[(time >= at + 5 * rtt) & (time < at + 15 * rtt)]
     time, load = time[time >= at + rtt], load[time >= at + rtt]
     soon = load[time < at + 15 * rtt]
@@ -294,9 +287,10 @@ def events(t: Traces) -> Metrics:
     """
     at = t.events["time_ns"]
     until = np.minimum(at + 40 * t.p.rtt, np.append(at[1:], np.iinfo(np.int64).max))
-    found: dict[str, list[tuple[float, float, float]]] = {"join": [], "leave": []}
-    for kind, *times in zip(t.events["event"], at, until):
-        found[kind].append((join if kind == "join" else leave)(t, *times))
+    begin, end = np.searchsorted(t.queue["time_ns"], (at, until))
+    found: dict[str, list[Three]] = {"join": [], "leave": []}
+    for kind, *place in zip(t.events["event"], at, begin, end):
+        found[kind].append((join if kind == "join" else leave)(t, *place))
     names = {"join": ["join_queue_peaks", "join_queue_back", "join_queue_last"],
              "leave": ["leave_lows", "leave_lows_late", "leave_back"]}
     return {name: [values[i] for values in found[kind]] for kind in found if found[kind] or kind == "leave"
@@ -356,7 +350,7 @@ def begun(t: Traces) -> Metrics:
     load [share]: bytes sent, from the begin to the end
     load_least [share]: the least over two round trips
     """
-    time, queue, sent = around(t)
+    time, queue, sent = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire, t.queue["sent_bytes"]
     at, rtt = t.events["time_ns"][-1], t.p.rtt
     start = int(np.searchsorted(time, at))
     before = queue[:start][time[:start] > at / 2].max(initial=0)
@@ -381,7 +375,7 @@ def resume(t: Traces) -> Metrics:
     resumed_last_us [us]: the longest of these
     ideal_us [us]: base RTT, and the second halves with headers at the link's rate
     """
-    time, queue, _ = around(t)
+    time, queue = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire
     again = t.events["time_ns"][0]
     sized = t.flows["size_bytes"] >= 0
     sizes, start, fct = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns"))
