@@ -153,7 +153,9 @@ def store_counters(raw: Path) -> None:
 
 
 def store(path: Path) -> None:
-    """Makes tables of the raw files in the directory of a run, and removes these. Keeps tables if there are none."""
+    """Makes tables of the raw files in the directory of a run, and removes these. Without raw files tables stay as they are."""
+    if not (path / "meta.json").exists():
+        raise units.Error(f"{path}: no run is there")
     if not (path / "flows").exists():
         return
     start = json.loads((path / "meta.json").read_text())["window"][0]

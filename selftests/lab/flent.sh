@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What flent.sh makes of traces of the demo and of the lab, made by hand so that what
-# should come of them is known; flent itself reads the files.
+# Compares the data files that flent.py makes of made-up traces of the demo and of the lab with
+# figures computed by hand; flent itself reads the files.
 #
 # check: host
 # usual: 15
@@ -28,21 +28,24 @@ t,rtt_us
 END
 # 4 ms of the lab: two flows with 1 and 2 ms of 8 Gbit/s, and then nothing.
 mkdir "$tmp/run" "$tmp/fabric"
-echo '{ "scenario": "step", "name": "two", "params": { "mtu": 1500, "rtt": 1000 } }' \
+echo '{ "scenario": "step", "name": "two", "params": { "mtu": 1500, "rtt": 1000000 } }' \
 	>"$tmp/run/meta.json"
 cp "$tmp/run/meta.json" "$tmp/fabric"
-gzip >"$tmp/run/queue.gz" <<'END'
-# inum dev ns bytes sent
-1 p3 0 0 0
-1 p3 1000000 3028 0
-1 p3 1500000 0 3028
-1 p3 4000000 0 3028
+printf '%s\n' link,netns,dev,bottleneck 0,s1,p2,0 1,s1,p3,1 >"$tmp/run/links.csv"
+gzip >"$tmp/run/queue.csv.gz" <<'END'
+time_ns,link,queue_bytes,sent_bytes
+3000000,0,15140,0
+0,1,0,0
+1000000,1,3028,0
+1500000,1,0,3028
+4000000,1,0,3028
 END
-gzip >"$tmp/run/rates.gz" <<'END'
-1000000 0 1000000
-1000000 1 1000000
-2000000 1 2000000
-4000000 0 1000000
+gzip >"$tmp/run/rates.csv.gz" <<'END'
+time_ns,flow,received_bytes
+1000000,0,1000000
+1000000,1,1000000
+2000000,1,2000000
+4000000,0,1000000
 END
 
 value() # FILE SERIES: what flent reads there, in time's order
@@ -64,7 +67,7 @@ is() # FILE SERIES VALUES
 flent() { XDG_CONFIG_HOME=$tmp HOME=$tmp command flent "$@"; }
 
 echo TAP version 13
-check "flent.sh" "$top/scripts/flent.sh" -o "$tmp/out" -s 4 "$tmp/queue-x-ipv4.csv" "$tmp/run"
+check "flent.py" "$top/scripts/flent.py" -o "$tmp/out" -s 4 "$tmp/queue-x-ipv4.csv" "$tmp/run"
 is x-ipv4-queue qdisc-stats::backlog_bytes "15140 15140 0 0"
 is x-ipv4-queue qdisc-stats::backlog_pkts "10 10 0 0"
 is x-ipv4-queue qdisc-stats::dropped "0 0 4 4"
@@ -98,20 +101,20 @@ fi
 
 refused() # PATTERN ARGUMENT...: in one line like that
 {
-	! "$top/scripts/flent.sh" "${@:2}" >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] &&
-		grep "^flent.sh: $1" "$tmp/said"
+	! "$top/scripts/flent.py" "${@:2}" >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] &&
+		grep "^flent.py: $1" "$tmp/said"
 }
-gzip </dev/null >"$tmp/run/rates.gz"
+gzip <<<time_ns,flow,received_bytes >"$tmp/run/rates.csv.gz"
 too_short()
 {
-	"$top/scripts/flent.sh" -q -o "$tmp/short" "$tmp/run" >"$tmp/said" 2>&1 &&
+	"$top/scripts/flent.py" -q -o "$tmp/short" "$tmp/run" >"$tmp/said" 2>&1 &&
 		[[ ! -s $tmp/said && $(ls "$tmp/short") == step-two-queue.flent.gz ]]
 }
 check "a run too short for a line of rates; -q says nothing" too_short
 check "no such source" refused "'$tmp/none': no directory" -o "$tmp/out" "$tmp/none"
 check "a run without a trace" refused "$tmp/fabric: no trace" -o "$tmp/out" "$tmp/fabric"
 check "no run" refused "$tmp/out: no run" -o "$tmp/out" "$tmp/out"
-check "no number of steps" refused "-s '0': a number" -s 0 "$tmp/run"
+check "no number of steps" refused "argument -s: '0': a number" -s 0 "$tmp/run"
 mv "$tmp/rtt-x-ipv4.csv" "$tmp/rtt"
 check "no round trips" refused "$tmp/queue-x-ipv4.csv: no rtt" -o "$tmp/out" "$tmp/queue-x-ipv4.csv"
 ktap_finish
