@@ -83,7 +83,7 @@ shell: deps-shell
 	$(q)scripts/demo/shell.sh $(TOPO)
 
 # "check" takes minutes, "check-all" runs the rest in half an hour, and "check-long" takes hours.
-check check-all check-long: deps-check
+check check-all check-long: check%: deps-check%
 	$(q)$(if $(place),)builds=$$(scripts/check.sh --builds $(@:check-%=%) $(TESTS)) && $(MAKE) -j2 $$builds
 	$(q)$(MAKE) build-bin
 	$(q)scripts/check.sh $(@:check-%=%) $(TESTS)

@@ -15,7 +15,7 @@
 #
 # demo.sh runs it in the place that place.sh says; an address family a VM, two at once.
 # results/ (or $RESULTS) gets demo.json, queue.png and the samples in CSV, and flent/ in
-# it the same as flent's data files (flent.sh). At the end is a verdict (verdict.jq); where
+# it the same as flent's data files (flent.py). At the end is a verdict (verdict.jq); where
 # a bound of hpccpp's does not hold the status is 1.
 #
 # -o off, or -o "on off", also measures without offloads; the default is on, as on Linux.
@@ -216,7 +216,7 @@ END
 
 gnuplot -e "results='$RESULTS'; ccs='$ccs'; family='${families%% *}'; mode='${modes%% *}'; \
 packet=$packet; rate=$link_bps; seconds=$seconds" "$here/demo.gp"
-"$here/../flent.sh" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
+"$here/../flent.py" -q -o "$RESULTS/flent" "$RESULTS"/queue-*.csv
 verdict="No verdict: hpccpp was not run."
 [[ " $ccs " != *" hpccpp "* ]] || verdict=$(jq -r -f "$here/verdict.jq" "$RESULTS/demo.json")
 cat <<END
