@@ -151,7 +151,7 @@ class Guest:
         p = self.p
         values = {"cc": p.algorithm, "other": p.other, "own_ko": self.own.module if self.own else "",
                   "records": 2 if p.cc.endswith("-full") else "", "every": p.every, "mode": p.mode, "key": p.key,
-                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": f"{p.rtt / 1000:.10g}us",
+                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": units.us(p.rtt),
                   "updates": int(self.updates and p.is_hpccpp)}
         return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()) + \
             "\n".join(self.lines) + "\n"

@@ -125,6 +125,8 @@ traffic()
 		echo mono >$trace/trace_clock
 		echo 1 >$trace/$event
 	fi
+	# If cat was searched for after the run, the time in /proc/lablink would depend on the PATH.
+	hash cat
 	"$HPCCPP_LAB/tgen" -l links -z zero "$@" traffic >flows
 	if [[ $updates == 1 ]]; then
 		echo 0 >$trace/$event

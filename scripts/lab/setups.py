@@ -137,7 +137,7 @@ def harm(g: Guest) -> None:
         delays = [p.lag * i // p.steps // 1000 * 1000 for i in range(1, p.steps)] + [p.lag]
         tail = [] if p.tail == "none" else ["distribution", p.tail]
         netem = "tc -n r1 qdisc replace dev eth0 root netem limit 100000 rate 1tbit".split()
-        g.later((end // 4 / (p.steps if i else 2), [*netem, "delay", f"{delay}ns", f"{p.jitter}ns", *tail])
+        g.later((end // 4 / (p.steps if i else 2), [*netem, "delay", units.us(delay), units.us(p.jitter), *tail])
                 for i, delay in enumerate(delays))
     g.flow(p.rtt * 2, "h1", "r1", None, stop=end)
     if p.other != "none":

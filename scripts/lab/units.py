@@ -44,6 +44,11 @@ def count(text: str) -> int:
     return number(text, {"": 1}, "a whole number")
 
 
+def us(ns: int) -> str:
+    """Microseconds, as tc and hpccpp read them"""
+    return f"{ns / 1000:.12g}us"
+
+
 def show(value: int, units: dict[str, int]) -> str:
     """The value in the largest unit that leaves a whole number."""
     if value == 0:
