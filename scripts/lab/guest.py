@@ -32,6 +32,8 @@ class Guest:
     events: list[tuple[Any, ...]] = field(default_factory=list)
     # of all that is measured, ns of the run; None: to its end
     window: tuple[int, int | None] = (0, None)
+    # keys of which something was drawn: spread, seed
+    drawn: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.p.seed)
@@ -124,6 +126,7 @@ class Guest:
         """A connection that sends size bytes, or until stop. Returns its start, to which spread is added."""
         if self.p.spread:
             start += self.draw.randrange(self.p.spread)
+            self.drawn |= {"spread", "seed"}
         words = [start, src, dst, "-" if size is None else size, *([] if stop is None else [stop])]
         self.traffic.append(" ".join(map(str, [*words, cc or self.p.algorithm])))
         return start
@@ -133,6 +136,7 @@ class Guest:
         p = self.p
         self.traffic.append(" ".join(map(str, [kind, start, start + p.time, p.load, p.sizes, p.seed, p.algorithm,
                                                *words])))
+        self.drawn.add("seed")
         self.run(start=measured, stop=3_000_000_000, command="generated")
 
     def run(self, *, start: int, end: int | None = None, stop: int | None = None, rates: int = 0,

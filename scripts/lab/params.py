@@ -128,11 +128,6 @@ class Params:
         """Hosts and ports have agents."""
         return self.algorithm == "hpccpp"
 
-    @property
-    def draws(self) -> bool:
-        """Something in the run is drawn from the seed."""
-        return bool(self.load or self.jitter or self.spread)
-
 
 KEYS = {field.name: field for field in dataclasses.fields(Params)}
 
@@ -170,9 +165,6 @@ def make(**values: Any) -> Params:
         raise units.Error(f"rate={params.rate}bit: a whole number of Mbit/s")
     if params.segs and params.offloads == "no":
         raise units.Error("segs needs offloads=yes")
-    if params.seed != 1 and not params.draws:
-        raise units.Error(f"seed={params.seed}: nothing in this run is drawn from it; give spread=, "
-                          "or kernel_seed= for the kernel's own random numbers")
     return params
 
 

@@ -87,7 +87,12 @@ def plan(name: str, own: Own | None = None) -> Iterator[Run]:
 
 
 def guest(run: Run) -> Guest:
-    """What this run does in the guest"""
-    made = Guest(run.params, run.own)
+    """What this run does in the guest; fails if it draws nothing from its seed"""
+    made, p = Guest(run.params, run.own), run.params
     load(run.scenario).setup(made)
+    if p.spread and "spread" not in made.drawn:
+        raise units.Error(f"spread={p.spread}ns: {run.scenario} lists no flows whose starts could be drawn")
+    if p.seed != 1 and "seed" not in made.drawn:
+        raise units.Error(f"seed={p.seed}: nothing in this run of {run.scenario} is drawn from it; give spread=, "
+                          "or kernel_seed= for the kernel's own random numbers")
     return made

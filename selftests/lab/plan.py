@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checks what the lab's scenarios hand to the guest: scripts, traffic, and errors for wrong keys."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lab"))
+import params  # noqa: E402
+import scenario  # noqa: E402
+import units  # noqa: E402
+from guest import Own  # noqa: E402
+
+OWN = Own("gentle", Path("/gentle.ko"), ("net.ipv4.tcp_ecn=1",), 20)
+results: list[bool] = []
+
+
+def check(name: str, good: bool) -> None:
+    """Prints the result of one case"""
+    results.append(good)
+    print(f"{'ok' if good else 'not ok'} {len(results)} {name}", flush=True)
+
+
+def made(text: str) -> dict[str, str]:
+    """The files of a run, of which the text has the scenario and keys"""
+    name, *words = text.split()
+    return scenario.guest(scenario.Run(name, "a-run", params.parse(words))).files()
+
+
+def fails(text: str, why: str) -> None:
+    """A case that holds if there is no such run, with an error that has these words"""
+    try:
+        made(text)
+        check(f"{text}: refused", False)
+    except units.Error as error:
+        check(f"{text}: {error}", why in str(error))
+
+
+def starts(text: str) -> list[int]:
+    """When the flows of the run start, ns"""
+    return [int(line.split()[0]) for line in made(text)["traffic"].splitlines()]
+
+
+for each in scenario.names():
+    runs = list(scenario.plan(each, OWN))
+    files = [scenario.guest(run).files() for run in runs if not scenario.load(each).program]
+    check(f"{each}: each of {len(runs)} runs has a script and traffic", all(
+        "\nnetwork " in one["script"] and one["traffic"] for one in files))
+    check(f"{each}: one's own congestion control has its module, sysctls and K in its runs only", all(
+        [run.own is OWN, "/gentle.ko" in one["script"], "sysctl net.ipv4.tcp_ecn=1 " in one["script"]] ==
+        3 * ["gentle" in run.name] and (run.own is None or run.params.mark == 20)
+        for run, one in zip(runs, files)))
+
+small = made("incast flows=2 rate=10gbit rtt=12.5us size=300k")
+check("times, rates and sizes are in the guest's units", all(words in small["script"] for words in (
+    "base_rtt=12.5us\n", " rate 10000m delay_ns 2493 buffer 32000000 port s1 r1 trace 8000000\n", "\nagents ''\n",
+    "\ntraffic -w 1000:- -e 3000000000 -i 20000 -s rates\n")))
+check("a flow is a line of traffic", small["traffic"] == "100100 h1 r1 300000 hpccpp\n100200 h2 r1 300000 hpccpp\n")
+spread = starts("incast flows=50 size=1k spread=12us seed=2")
+check("starts are spread over the time given", all(0 <= start - 100_100 - i * 100 < 12_000
+                                                   for i, start in enumerate(spread)) and len(set(spread)) > 40)
+check("... drawn from the seed alone", spread == starts("incast cc=dctcp flows=50 size=1k spread=12us seed=2")
+      != starts("incast flows=50 size=1k spread=12us seed=3"))
+check("joins are events at the time of their flows", f"join {starts('step flows=2 spread=1ms seed=2')[1]} 1\n"
+      in made("step flows=2 spread=1ms seed=2")["events"])
+fails("incast flows=2 size=1k seed=2", "nothing in this run of incast is drawn from it")
+fails("long flows=2 load=50 seed=2", "nothing in this run of long is drawn from it")
+fails("fabric shape=leafspine load=50 sizes=websearch time=1ms spread=1us", "lists no flows")
+fails("fabric shape=ring load=50", "one of leafspine, clos")
+fails("long rate=40", "a rate with a unit")
+fails("long rate=1.5mbit", "a whole number of Mbit/s")
+fails("long rate=10gbit rtt=2us", "take longer")
+fails("long flow=2", "unknown key")
+fails("long flows", "KEY=VALUE")
+check("the kernel has a seed of its own", params.parse(["kernel_seed=2"]).seed == 1)
+print(f"1..{len(results)}")
+sys.exit(not all(results))

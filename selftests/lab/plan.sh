@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Checks what the lab's scenarios hand to the guest: plan.py has the cases.
+#
+# check: host
+# usual: 5
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
+. "${BASH_SOURCE%/*}/../lib/lib.sh"
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || ktap_skip_all "no python3-numpy"
+PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "${BASH_SOURCE%.sh}.py"
