@@ -559,16 +559,15 @@ def mixed(t: Traces) -> Metrics:
         return float(bytes_.sum()) * 8000 / (half * .8)
 
     left = time[~ours[flow]].max(initial=0)
-    # from half of the run on: what ours have received by each time, and two round trips before
-    T = np.unique(time[ours[flow] & (time > half)])
-    base = received(t, half)[ours].sum()
+    # what each row adds to the bytes of its flow
     order = np.argsort(flow, kind="stable")
-    grown = np.empty(len(time))
-    grown[order] = np.diff(t.rates["received_bytes"][order], prepend=0)
-    grown[order[np.append(True, np.diff(flow[order]) != 0)]] = t.rates["received_bytes"][order[
-        np.append(True, np.diff(flow[order]) != 0)]]
+    bytes_ = t.rates["received_bytes"][order]
+    added = np.empty(len(time))
+    added[order] = np.where(np.diff(flow[order], prepend=-1) != 0, bytes_, np.diff(bytes_, prepend=0))
+    # from half of the run on: what ours have received by each time, and two round trips before
     mine = ours[flow]
-    had = np.cumsum(grown[mine])[np.searchsorted(time[mine], T, "right") - 1] - base
+    T = np.unique(time[mine & (time > half)])
+    had = np.cumsum(added[mine])[np.searchsorted(time[mine], T, "right") - 1]
     before = np.searchsorted(T, T - 2 * rtt, "right") - 1
     enough = 0.95 * t.p.eta / 100 * (t.p.wire - 82) / t.p.wire
     load = (had - had[before]) * 8000 / mbit(t) / np.maximum(T - T[before], 1)

@@ -132,7 +132,7 @@ def store_queue(raw: Path, text: bytes, links: dict[str, int], start: int) -> No
 
 
 def store_updates(raw: Path, zero: int) -> None:
-    """Makes updates.csv.gz of lines of ftrace, "... SECONDS: hpccpp_update: KEY=VALUE", or "time=SECONDS KEY=VALUE"."""
+    """Makes updates.csv.gz of lines "... SECONDS: hpccpp_update: KEY=VALUE ..." or "time=SECONDS KEY=VALUE ..."."""
     found = re.findall(r"^.*?(\d+)\.(\d{6})(?:: hpccpp_update:)? (.*)$", (raw / "updates").read_text(), re.M)
     # they come in the order of their times, except those of several CPUs
     found.sort(key=lambda update: (int(update[0]), update[1]))

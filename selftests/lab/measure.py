@@ -96,6 +96,7 @@ def incasts() -> None:
     # 95 packets in 1.41 ms, of the 141 that the link can send; the first at 1.09 ms
     is_("drain_us", 1500)
     is_("drain_net_rate", 0.633333)
+    is_("utilisation_until_drained", 0.673333)
     is_("stall_us", 700)
     equal("... only tables stay", sorted(path.name for path in run.iterdir()),
           ["flows.csv.gz", "links.csv", "meta.json", "queue.csv.gz", "rates.csv.gz"])
@@ -138,6 +139,7 @@ def mixed() -> None:
     is_("share_ours", 0.096)
     is_("share_others", 0.896)
     is_("share_after", 1)
+    is_("least_mbit", 96)
     is_("least_R_mbit", 2)
     # a mean over two round trips, which is over 0.95 * 0.95 * 0.93 when it is whole
     is_("leave_back", 7)
@@ -180,6 +182,20 @@ def steps() -> None:
         "flows": [flow(0, "-", 1700, "-", "-", 1, "hpccpp", 1)]})
     is_("leave_lows", 0.5)
     is_("leave_lows_late", 0.75)
+    # 39 us of two round trips may be half full: from 1.561 ms on, of which the trace has 1.57
+    is_("leave_back", 5.7)
+    # Flow 1 joins at 1 ms. For 1 ms it receives 100 bytes/us, then 50, of a share of 56: over 4 RTTs it is below 1.25
+    # times its share from 1.3 ms after the join on.
+    queue = [f"42 p3 {time * 1000} {packets * WIRE} 0" for time, packets in
+             ((0, 0), (950, 10), (1100, 3), (1400, 12), (1500, 2), (2800, 7), (2850, 1))]
+    measured("step", 100_000, 4_000_000, {
+        "queue": queue, "events": ["join 1000000 1", "leave 5000000 0"],
+        "rates": [f"{t * 1000} 1 {min(t - 1000, 1000) * 100 + max(t - 2000, 0) * 50}" for t in range(1100, 6001, 100)],
+        "flows": [flow(i, "-", 1700, "-", "-", 1, "hpccpp", 1) for i in range(2)]})
+    is_("join_queue_peaks", 10)
+    is_("join_queue_back", 2)
+    is_("join_queue_last", 19)
+    is_("join_fair", 12)
 
 
 def messages() -> None:
@@ -191,6 +207,7 @@ def messages() -> None:
     is_("completion_us", 100)
     is_("fct_p99_us", 50)
     is_("queue_p99_us", 101)
+    is_("queue_max_us", 1000)
 
 
 def fabrics() -> None:
@@ -211,6 +228,42 @@ def fabrics() -> None:
     measured("fabric", 1000, None, files, host="fq")
     is_("queue_mean", 1.5)
     is_("queue_p99", 2)
+    is_("queue_max", 2)
+
+
+def hosts() -> None:
+    """What flows and the module leave"""
+    # two flows of which the second halves arrive 100 and 300 us after 12 ms; each has a packet
+    measured("probe", 1000, 20_000_000, {
+        "queue": [f"42 p3 {time * 1000} {packets * WIRE} 0" for time, packets in ((5000, 9), (7000, 3), (12500, 20))],
+        "events": ["resume 12000000"], "flows": [
+            flow(0, 2368, 100_000, 12_000_000, "-", 1, "hpccpp", 1), flow(2, "-", 1, "-", "-", 1, "hpccpp", 1),
+            flow(1, 2368, 200_000, 12_100_000, "-", 1, "hpccpp", 1)]})
+    is_("queue_before", 3)
+    is_("queue_peak", 20)
+    is_("resumed_mean_us", 200)
+    is_("resumed_last_us", 300)
+    is_("ideal_us", 120)
+    # half a BDP waits at 1 ms, when the clock is at 6 ms
+    updates = [("a", 5.9, 100), ("a", 5.95, 90), ("a", 6.05, 95), ("a", 6.1, 80), ("b", 5.5, 100), ("b", 6.3, 50),
+               ("c", 5.1, 100), ("c", 6.2, 60), ("d", 6.05, 70)]
+    measured("int-response", 1000, None, {
+        "queue": ["42 p3 0 6249 0", "42 p3 999000 6250 0"], "flows": [flow(0, 1250, 1, 9, "-", 1, "hpccpp", 1)],
+        "zero": ["5000000"], "updates": [f"time={ms / 1000:.6f} src={src}:1 used=1 W={W}" for src, ms, W in updates]})
+    is_("reaction_first", 1)
+    is_("reaction_median", 2)
+    measured("parking", 10_000_000, 20_000_000, {
+        "flows": [flow(0, "-", 1, "-", "-", 1_250_000, "hpccpp", 1)], "zero": ["0"], "real": ["10.0.0.1 2 4"],
+        "updates": [f"time=0.000001 src=10.0.0.{host}:1 bottleneck={link_id} used={used}"
+                    for host, link_id, used in ((1, 2, 1), (1, 3, 1), (1, 4, 1), (1, 3, 0), (2, 2, 1))]})
+    is_("shares_mbit", 1000)
+    is_("samples", 4)
+    is_("real_bottleneck", 0.5)
+    measured("blind-hop", 10_000_000, 20_000_000, {
+        "flows": [flow(0, "-", 1, "-", "-", 1, "hpccpp", 1)], "counters": ["blind 2", "enter 1", "blind 3", "enter 1"]})
+    is_("blind", 5)
+    equal("... of each host", (run / "counters.csv").read_text(),
+          "host,counter,value\n1,blind,2\n1,enter,1\n2,blind,3\n2,enter,1\n")
 
 
 def alone(packets: int) -> int:
@@ -263,7 +316,11 @@ def oracles() -> None:
     is_("S_p99", [2.75, 2.75])
     is_("short_S_p99", 2.75)
     is_("all_S_p99", 2.75)
+    is_("middle_mean_after_handshake", 2.5)
     is_("to_100k_O_gmean", 1.83333)
+    equal("... the table of links has a line for each hop",
+          gzip.decompress((run / "ways.csv.gz").read_bytes()).decode().split("\n")[:3],
+          ["flow,hop,link,rate_bit", "0,1,h0,1000000000", "0,2,to-r1,1000000000"])
 
 
 def longs() -> None:
@@ -274,6 +331,8 @@ def longs() -> None:
     is_("jain", 0.8)
     is_("utilisation", 0.76)
     is_("queue_p99", 10)
+    is_("queue_max", 20)
+    is_("drops", 2)
     try:
         metrics.measure(TMP / "none")
         check("a run that is not there is refused", False)
@@ -282,7 +341,7 @@ def longs() -> None:
 
 
 print("TAP version 13")
-for part in (incasts, mixed, powertcp, steps, messages, fabrics, oracles, longs):
+for part in (incasts, mixed, powertcp, steps, messages, fabrics, hosts, oracles, longs):
     part()
 print(f"1..{len(results)}")
 print(f"# Totals: pass:{sum(results)} fail:{len(results) - sum(results)} xfail:0 xpass:0 skip:0 error:0")
