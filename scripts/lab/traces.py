@@ -153,10 +153,10 @@ def store_counters(raw: Path) -> None:
 
 
 def store(path: Path) -> None:
-    """Makes tables of the raw files in the directory of a run, and removes these. Without raw files tables stay as they are."""
-    if not (path / "meta.json").exists():
-        raise units.Error(f"{path}: no run is there")
+    """Makes tables of the raw files in the directory of a run, and removes these. Tables that are there stay."""
     if not (path / "flows").exists():
+        if not (path / "flows.csv.gz").exists():
+            raise units.Error(f"{path}: no run is there")
         return
     start = json.loads((path / "meta.json").read_text())["window"][0]
     trace = (path / "queue").read_bytes() if (path / "queue").exists() else b""
