@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Inside the lab: makes one run of a scenario. DIR holds only what guest.py wrote:
 #
-#	guest.sh DIR
+#	guest.sh DIR [PROGRAM]
 #
 #	script		variables, and calls of the functions below
 #	traffic		the connections, a line each, for tgen
 #
-# The run leaves in DIR:
+# PROGRAM, if there is one, runs in DIR at the end. The run leaves in DIR:
 #
 #	port		"NETNS DEV" of the bottleneck, as in /proc/lablink
 #	flows		tgen's line of each connection
@@ -155,7 +155,8 @@ counters()
 	done >counters
 }
 
-[[ $# -eq 1 ]] || { echo "usage: guest.sh DIR" >&2; exit 2; }
+[[ $# -ge 1 && $# -le 2 ]] || { echo "usage: guest.sh DIR [PROGRAM]" >&2; exit 2; }
 cd "$1"
 # shellcheck source=/dev/null
 . ./script
+[[ $# -eq 1 ]] || "$2"

@@ -177,3 +177,16 @@ def parse(words: Iterable[str]) -> Params:
             raise units.Error(f"'{text}': KEY=VALUE; keys are {' '.join(KEYS)}")
         values[name_] = value
     return make(**values)
+
+
+def show(name_: str, value: Any) -> str:
+    """A value as parse() reads it"""
+    of = {units.rate: units.RATES, units.time: units.TIMES, units.size: units.SIZES}
+    unit = of.get(KEYS[name_].metadata["read"])
+    return units.show(value, unit) if unit else str(value)
+
+
+def words(params: Params) -> list[str]:
+    """KEY=VALUE of all that is not as by default"""
+    return [f"{name_}={show(name_, getattr(params, name_))}" for name_, field in KEYS.items()
+            if getattr(params, name_) != field.default]

@@ -13,6 +13,7 @@
 # as far as it reads what is the same. Longer paths take some ns longer to look up:
 # the traffic (tgen.c) begins with a tick. selftests/lab/repeat.sh is the proof.
 #
+# --tmp: the guest sees this machine's /tmp, too; else its own is empty.
 # --debug: in the kernel that checks itself, of kernel.sh --debug.
 #
 # Ends as the command does; 99 when the guest's kernel log has a splat or ends
@@ -21,11 +22,12 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "${BASH_SOURCE%/*}/../common.sh"
 
-usage="usage: uml.sh [--debug] [--seed N] [--cpu N] [--mem SIZE] [--sockets N] [--timeout SEC] [--log FILE] -- command..."
+usage="usage: uml.sh [--debug] [--seed N] [--cpu N] [--mem SIZE] [--sockets N] [--tmp] [--timeout SEC] [--log FILE] -- command..."
 seed=1
 cpu=
 memory=2G
 sockets=1048576
+tmpfs=1
 timeout=600
 log=
 debug=()
@@ -36,6 +38,7 @@ while [[ $# -gt 0 ]]; do
 	--cpu)		cpu=${2-}; shift 2 || bad "$usage" ;;
 	--sockets)	sockets=${2-}; shift 2 || bad "$usage" ;;
 	--mem)		memory=${2-}; shift 2 || bad "$usage" ;;
+	--tmp)		tmpfs=; shift ;;
 	--timeout)	timeout=${2-}; shift 2 || bad "$usage" ;;
 	--log)		log=${2-}; shift 2 || bad "$usage" ;;
 	--)		shift; break ;;
@@ -86,7 +89,7 @@ if [ "$1" != in-root ]; then
 	mount -t devtmpfs dev /dev
 	mount -t hostfs -o ro,/ root /lower || fail "mounting hostfs"
 	root_over_lower
-	mount -t tmpfs -o mode=1777 tmpfs tmp
+	[ -z "$tmpfs" ] || mount -t tmpfs -o mode=1777 tmpfs tmp
 	mkdir -p run/netns run/uml/share
 	mount -t hostfs -o "$share" share run/uml/share || fail "mounting $share"
 	for dir in "$cwd" "$results" "$cache"; do
@@ -134,7 +137,7 @@ exec /run/uml/busybox poweroff -f
 END
 chmod +x "$tmp/initramfs/init"
 printf '%s=%q\n' results "$results" share "$tmp/share" cwd "$PWD" cache "$cache" \
-	debug "${debug[*]}" >"$tmp/initramfs/config"
+	debug "${debug[*]}" tmpfs "$tmpfs" >"$tmp/initramfs/config"
 guest_command "$@" >"$tmp/initramfs/command"
 ( cd "$tmp/initramfs" && find . | sort | cpio --quiet --reproducible -o -H newc ) >"$tmp/initramfs.cpio"
 

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many runs: which are due, those that take longest first, one on each CPU at a time, and what is said of them.
+
+The environment selects, as `make bench` passes it on:
+
+CCS             hpccpp,dctcp,...: only runs of these congestion controls. One of the user's own may be among them;
+                hpccpp is run with it.
+ONLY            a regular expression that "SCENARIO NAME KEY=VALUE..." of a run matches
+FORCE           runs that are there are made again
+HOSTS           machines that make the runs, by ssh without a password; ":" is this one. Each has this tree at this
+                path, and what make lab builds. A run that was made with other programs is not accepted.
+RESULTS_LAB     the folder of results, in place of results/lab
+CC_KO           the module of the user's own congestion control, for the lab's kernel
+CC_SYSCTLS      "KEY=VALUE ...": sysctls of its hosts and switches
+CC_QUEUE        mark=K: hosts use ECN, and switches mark above K packets at 10 Gbit/s
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import params
+import run as one_run
+import scenario
+import units
+from guest import Own
+from run import HERE, TOP, Result
+from scenario import Run
+
+CCS = "hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 dctcp-dualpi2 bbr cubic reno".split()
+PASSED = "RESULTS_LAB FORCE CCS CC_KO CC_SYSCTLS CC_QUEUE".split()
+
+
+def environ(name: str) -> str:
+    """A variable of the environment; one that is not set is empty"""
+    return os.environ.get(name, "")
+
+
+def results() -> Path:
+    """The folder of all results"""
+    return Path(environ("RESULTS_LAB") or TOP / "results/lab").absolute()
+
+
+def own(name: str, report: bool = False) -> Own:
+    """The user's own congestion control. For a report its module is not needed."""
+    path, sysctls, queue = Path(environ("CC_KO")), environ("CC_SYSCTLS").split(), environ("CC_QUEUE")
+    if not report:
+        if not environ("CC_KO"):
+            raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(CCS)}; "
+                              "one of your own: CC_KO=FILE.ko)")
+        if not path.is_file() or path.suffix != ".ko":
+            raise units.Error(f"CC_KO '{path}': no such file, FILE.ko")
+        # a guest does not see files in /tmp
+        path = one_run.LAB / f"own-{one_run.digest(path)}.ko"
+        if not path.exists():
+            temporary = path.with_suffix(f".{os.getpid()}")
+            shutil.copy(environ("CC_KO"), temporary)
+            temporary.rename(path)
+    if not re.fullmatch(r"(mark=([1-9]\d{0,4}|100000))?", queue):
+        raise units.Error(f"CC_QUEUE '{queue}': mark=K, K from 1 to 100000 packets")
+    for sysctl in sysctls:
+        if not re.fullmatch(r"net\.[a-z0-9_.]+=.+", sysctl):
+            raise units.Error(f"CC_SYSCTLS '{sysctl}': net.KEY=VALUE")
+    return Own(name, path, tuple(sysctls), int(queue[5:] or 0))
+
+
+def selected_ccs(report: bool = False) -> tuple[list[str], Own | None]:
+    """The congestion controls of CCS, and the one of these that is the user's own"""
+    ccs = [cc for cc in environ("CCS").split(",") if cc]
+    mine = [cc for cc in ccs if cc not in CCS]
+    for cc in mine:
+        if not re.fullmatch(r"[a-z0-9_]{1,15}", cc):
+            raise units.Error(f"CC '{cc}': neither of {' '.join(CCS)}, nor a name of 1 to 15 of a-z, 0-9 and _")
+    if len(mine) > 1:
+        raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': one of your own at a time (known: {' '.join(CCS)})")
+    if mine:
+        return ccs + ["hpccpp"], own(mine[0], report)
+    if environ("CC_KO") + environ("CC_SYSCTLS") + environ("CC_QUEUE"):
+        raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: of a CC that is none of {' '.join(CCS)}")
+    return ccs, None
+
+
+def plan(names: list[str], report: bool = False) -> list[Result]:
+    """The selected runs of these scenarios, by default of all but the extra ones, which a report has too"""
+    ccs, mine = selected_ccs(report)
+    names = names or [name for name in scenario.names() if report or not scenario.load(name).extra]
+    runs = []
+    for name in names:
+        of_one = list(scenario.plan(name, mine))
+        # of a scenario that compares hpccpp with no other, nothing
+        if not mine or any(run.own for run in of_one):
+            runs += [run for run in of_one if not ccs or run.params.cc in ccs]
+    try:
+        only = re.compile(environ("ONLY"))
+    except re.error as error:
+        raise units.Error(f"ONLY={environ('ONLY')}: {error}") from None
+    runs = [run for run in runs if only.search(f"{run} {' '.join(params.words(run.params))}")]
+    if not runs:
+        raise units.Error(f"no run of {' '.join(names)} is for CC={environ('CCS')} ONLY={environ('ONLY')}")
+    return [Result(run, results()) for run in runs]
+
+
+def weight(run: Run) -> int:
+    """CPU seconds that a run takes, about: to start, for each host, more where it has agents, and for each packet"""
+    p, name = run.params, run.scenario
+    if name == "scale":
+        return 60
+    ns, hosts = p.time or max(2000 * p.rtt, 20_000_000), min(p.flows, 100)
+
+    def packets(ns: float) -> float:
+        return ns * p.rate / 8e9 / p.mtu
+
+    n = packets(ns)
+    if name == "step":
+        n = packets(p.time or 2 * p.flows * p.rtt * (600 if p.flows == 2 else 150))
+    elif name in ("incast", "int-response", "messages"):
+        hosts, n = p.flows, p.flows * p.size / p.mtu * p.messages
+    elif p.shape == "incast":
+        hosts, n = p.flows + 1, packets(24_000_000)
+    elif name == "probe":
+        hosts += p.busy
+    elif p.load:
+        hosts = {"clos": 320, "star32": 32}.get(name, 16)
+        n *= hosts * p.load / 100 * (2 if name == "clos" else 1.2)
+    elif name in ("parking", "layout"):
+        hosts, n = 12, packets(4000 * p.rtt) * 2
+    return round(1 + (0.19 if p.is_hpccpp else 0.01) * hosts + (34e-6 if p.is_hpccpp else 14e-6) * n)
+
+
+def old(run: dict[str, Any]) -> dict[str, Any]:
+    """A run's JSON with the names and units of params that judge.sh and report.sh know"""
+    p = run["params"]
+    if "rate" not in p:
+        return run
+    us = {key: p[key] / 1000 for key in ("rtt", "lag", "jitter")}
+    numbers = {key: int(p[key]) for key in ("every", "told") if p[key].isdecimal()}
+    p = p | us | numbers | {"mbit": p["rate"] / 10**6, "ms": p["time"] / 10**6}
+    p = {key: int(value) if isinstance(value, float) and value.is_integer() else value
+         for key, value in p.items() if key not in ("rate", "time")}
+    return run | {"params": p}
+
+
+def judge(done: Iterable[Result], quiet: bool = False) -> tuple[int, int, str]:
+    """Judges these runs and makes the report. Returns the exit status, the number of runs, and what was said."""
+    runs = [old(json.loads(result.json.read_text())) for result in done]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(runs, file)
+        file.flush()
+        judged = subprocess.run([HERE / "judge.sh", file.name], env=os.environ | {"RESULTS": str(results())}, text=True,
+                                stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None)
+    return judged.returncode, len(runs), judged.stdout or ""
+
+
+def report(names: list[str]) -> int:
+    """The report of what has been run, with any module"""
+    runs = plan(names, report=True)
+    there = [result for result in runs if result.json.exists()]
+    if not there:
+        raise units.Error(f"none of the {len(runs)} runs is in {results()}: make bench")
+    page = results() / "report.html"
+    page.unlink(missing_ok=True)
+    # whether the bounds hold is in the report, and for bench to say
+    _, n, said = judge(there, quiet=True)
+    if not page.exists():
+        print(said, file=sys.stderr)
+        return 1
+    print("\n".join(line for line in said.splitlines() if " bounds hold" in line))
+    print(f"{page} is of {n} runs")
+    return 0
+
+
+def one(weight_: str, name: str, run: str) -> None:
+    """One run of the plan, for GNU parallel: says when it begins and ends, and nothing else, on stdout"""
+    [result] = [result for result in plan([name]) if result.run.name == run]
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    print("begin", weight_, result.run, file=said, flush=True)
+    result.do(force=bool(environ("FORCE")))
+    print("end", weight_, result.run, file=said, flush=True)
+
+
+class Progress:
+    """Says where we are, at most every 20 s. Of a run at work half counts."""
+
+    def __init__(self, runs: int, total: int) -> None:
+        self.runs, self.total = runs, total
+        self.start = time.monotonic()
+        self.said = -20.0
+        self.done, self.sum = 0, 0
+        self.now: dict[str, int] = {}
+
+    def line(self, line: str) -> None:
+        """What a run says of itself: begin or end, weight, name"""
+        what, weight_, run = line.rstrip("\n").split(" ", 2)
+        if what == "begin":
+            self.now[run] = int(weight_)
+        else:
+            del self.now[run]
+            self.done, self.sum = self.done + 1, self.sum + int(weight_)
+        seconds = time.monotonic() - self.start
+        if seconds - self.said < 20:
+            return
+        self.said = seconds
+        at = sum(self.now.values())
+        left = seconds * (2 * (self.total - self.sum) - at) / (2 * self.sum + at) if self.sum else 0
+        print(f"  {self.done} of {self.runs} runs in {seconds:.0f} s" + (f", about {left:.0f} s to go" if left else "")
+              + f"; now {', '.join(sorted(self.now))}", flush=True)
+
+
+def distribute(due: list[Result]) -> None:
+    """Makes the runs that are due. If a signal comes, ends those at work."""
+    weights = {result: weight(result.run) for result in due}
+    jobs = sorted(due, key=lambda result: -weights[result])
+    command: list[Any] = ["parallel", "--plain", "--will-cite", "--line-buffer", "--colsep", " "]
+    if environ("HOSTS"):
+        command += ["-S", ",".join(environ("HOSTS").split()), "--env", ",".join(PASSED),
+                    "--return", f"{results()}/{{2}}/{{3}}", "--return", f"{results()}/{{2}}/{{3}}.json"]
+        if environ("CC_KO"):
+            command += ["--basefile", str(Path(environ("CC_KO")).absolute())]
+    job = [str(HERE / "lab"), "one", "{1}", "{2}", "{3}"]
+    env = os.environ | {name: environ(name) for name in PASSED} | {"RESULTS_LAB": str(results())}
+    if environ("CC_KO"):
+        env["CC_KO"] = str(Path(environ("CC_KO")).absolute())
+    progress = Progress(len(due), sum(weights.values()))
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.writelines(f"{weights[result]} {result.run}\n" for result in jobs)
+        file.flush()
+        # in a session of its own, so that nothing of a run stays when it is stopped
+        parallel = subprocess.Popen([*command, "-a", file.name, *job], env=env, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            for line in parallel.stdout or ():
+                progress.line(line)
+        except BaseException:
+            os.killpg(parallel.pid, signal.SIGTERM)
+            raise
+        finally:
+            parallel.wait()
+
+
+def stop(number: int, _: Any) -> NoReturn:
+    """Ends with the status of a process that a signal ends"""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def bench(names: list[str]) -> int:
+    """Makes the runs that are due and judges all. Returns judge.sh's status; 1 if runs failed."""
+    runs = plan(names)
+    results().mkdir(parents=True, exist_ok=True)
+    with open(results() / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"lab: another bench is at work in {results()}", file=sys.stderr)
+            return 1
+        if environ("FORCE"):
+            for result in runs:
+                (result.folder / "stamp").unlink(missing_ok=True)
+        due = [result for result in runs if not result.is_done]
+        print(f"{len(runs)} runs, {len(due)} to do", flush=True)
+        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGTERM, stop)
+        try:
+            if due:
+                distribute(due)
+        except SystemExit:
+            _, n, _ = judge((result for result in runs if result.is_done), quiet=True)
+            print("stopped; 'make bench' goes on from here.", file=sys.stderr)
+            print(f"{results()}/report.html is of {n} of {len(runs)} runs", file=sys.stderr)
+            raise
+        failed = [result.run for result in due if not result.is_done]
+        page = results() / "report.html"
+        page.unlink(missing_ok=True)
+        status, _, _ = judge(result for result in runs if result.is_done)
+        for run in failed:
+            print(f"failed: {run} {' '.join(params.words(run.params))}", file=sys.stderr)
+        if failed:
+            print("lab: runs failed (above); what has been run stays", file=sys.stderr)
+            return 1
+        # known.bounds knows nothing of the user's own, nor are its runs to be judged
+        return 0 if page.exists() and any(result.run.own for result in runs) else status
