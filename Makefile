@@ -114,15 +114,23 @@ build-link:
 		{ cat $(out)/link.log; exit 1; }
 
 # CC on the command line is of congestion controls here, not the compiler.
+with_ccs = env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)")
+
 bench bench-paper: deps-bench
 	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
-	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
-		scripts/lab/bench.sh $(if $(@:bench=),clos,$(SCENARIO))
+	$(q)$(with_ccs) scripts/lab/lab bench $(if $(@:bench=),clos,$(SCENARIO))
 
 # Of what bench has run so far, or has been stopped in
 report: deps-report
-	$(q)env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)") \
-		scripts/lab/bench.sh --report $(SCENARIO)
+	$(q)$(with_ccs) scripts/lab/lab report $(SCENARIO)
+
+# RUN: one run of one's own, "incast cc=dctcp flows=24 rate=40gbit"; `scripts/lab/lab keys` lists the keys
+lab-run: lab deps-bench
+	$(q)scripts/lab/lab run $(RUN)
+
+# RUN: a script and its arguments, in place of the prompt
+lab-shell: lab deps-bench
+	$(q)scripts/lab/lab shell $(RUN)
 
 # What it costs, on this kernel and in the VM.
 cost: deps-cost
@@ -209,8 +217,11 @@ help:
 	@echo '                rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale", CC=hpccpp,'
 	@echo '                hpccpp-full,hpccpp-rx,dctcp,dctcp-k20,dctcp-dualpi2,bbr,cubic,reno run'
 	@echo '                a part; CC=NAME one of your own (scripts/lab/OWN.md). HOSTS="a b" has'
-	@echo '                the runs done there, by ssh (scripts/lab/bench.sh)'
+	@echo '                the runs done there, by ssh (scripts/lab/bench.py)'
 	@echo '  report      - results/lab/report.html of what has been run so far'
+	@echo '  lab-run RUN="..." - one run of your own in the lab: RUN="incast cc=dctcp flows=24 rate=40gbit'
+	@echo '                size=300k"; scripts/lab/lab keys lists the keys'
+	@echo '  lab-shell   - a prompt in the lab; RUN="FILE [ARG]..." runs a script of your own there'
 	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 3 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
@@ -220,5 +231,5 @@ help:
 .PHONY: all modules modules_install tools install uninstall demo shell check
 .PHONY: install-dkms deb cost
 .PHONY: check-all check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
-.PHONY: bench bench-paper report
+.PHONY: bench bench-paper report lab-run lab-shell
 .PHONY: build-kmod build-tools build-tools-6.1 build-bin clean help

@@ -26,7 +26,7 @@ declare -A groups=(
 	[shell]="iputils-ping socat"
 	# the lab's kernel
 	[lab]="flex bison bc patch"
-	# bench.sh distributes runs, also to other machines
+	# lab bench distributes runs, also to other machines
 	[bench]="parallel rsync nftables"
 	[cost]="netcat-openbsd"
 	# the oldest and the newest clang of scripts/matrix, other architectures

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Figures of others on the workloads of the lab, in the form of its runs: "cc" is who has them,
-# metrics are named as measure.sh names its own. What is a range, or read off a plot, is text.
+# metrics are named as in metrics.py. What is a range, or read off a plot, is text.
 
 # By source: where its figures are, and what differs from the lab.
 def sources: {

@@ -276,7 +276,7 @@ def long:
 
 def step:
 	def title: if .cc == "hpccpp" and .params.stage == 0 then "hpccpp, stage 0" else .cc end;
-	# measure.sh has 40 for a queue or a load that did not come back
+	# metrics.py has 40 for a queue or a load that did not come back
 	def again: worst | if . == 40 then { n: "not in 40" } else . end;
 	runs("step") | select(. != []) | . as $runs |
 	section("step"; "step: a flow joins, a flow leaves"),

@@ -21,17 +21,20 @@ jq -r -L "$here" --rawfile bounds "$2" --rawfile known "$3" -f "$here/report.jq"
 
 # --- Traces: hundreds of thousands of lines, made hundreds of points ---------------
 
+# table RUN NAME: the rows of a table, words for commas
+table() { zcat "$1/$2.csv.gz" | tail -n +2 | tr , ' '; }
+
 # Around the first event of a kind: "RTTs queue load", ten an RTT.
 trace_step() # RUN EVENT RTT_US MBIT WIRE
 {
-	zcat "$1/queue.gz" | awk -v event="$2" -v rtt="$3" -v mbit="$4" -v wire="$5" \
-		-v events="$1/events" '
+	table "$1" queue | awk -v event="$2" -v rtt="$3" -v mbit="$4" -v wire="$5" \
+		-v events="$1/events.csv" '
 		BEGIN {
 			rtt *= 1000
 			while ((getline line <events) > 0) {
-				split(line, word, " ")
-				if (word[1] == event) {
-					at = word[2]
+				split(line, word, ",")
+				if (word[2] == event) {
+					at = word[1]
 					break
 				}
 			}
@@ -41,20 +44,19 @@ trace_step() # RUN EVENT RTT_US MBIT WIRE
 			begin = at - 5 * rtt
 			slot = 0
 		}
-		/^#/ { next }
 		{
-			t = $3 + rtt # traced from 1 RTT on
+			t = $1
 			if (t > at + 20 * rtt)
 				next
 			if (t < begin) {
-				now = $4
-				sent = $5
+				now = $3
+				sent = $4
 				next
 			}
 			put(int((t - begin) / step))
-			if ($4 > top) top = $4
-			now = $4
-			sent = $5
+			if ($3 > top) top = $3
+			now = $3
+			sent = $4
 		}
 		# the slots up to this one: what was last is what still is
 		function put(until) {
@@ -75,17 +77,16 @@ trace_step() # RUN EVENT RTT_US MBIT WIRE
 # "us queue" up to a time: the most of each so many us.
 trace_incast() # RUN END_US STEP_US WIRE
 {
-	zcat "$1/queue.gz" | awk -v end="$2" -v step="$3" -v wire="$4" '
-		/^#/ { next }
+	table "$1" queue | awk -v end="$2" -v step="$3" -v wire="$4" '
 		{
-			to = int($3 / 1000 / step)
+			to = int($1 / 1000 / step)
 			if (to * step > end)
 				to = int(end / step) + 1
 			for (; slot < to; slot++) {
 				printf "%g %.4g\n", slot * step, top / wire
 				top = now
 			}
-			now = $4
+			now = $3
 			if (now > top) top = now
 		}
 		END { printf "%g %.4g\n", slot * step, top / wire }'
@@ -94,9 +95,9 @@ trace_incast() # RUN END_US STEP_US WIRE
 # "ms ours others", Gbit/s, 100 in all the time.
 trace_mixed() # RUN MS
 {
-	zcat "$1/flows.gz" >"$tmp/flows"
-	zcat "$1/rates.gz" | awk -v step="$(($2 * 10000))" '
-		FILENAME ~ /flows$/ { if (!/^#/) group[$1] = $10 !~ /^hpccpp/; next }
+	zcat "$1/flows.csv.gz" | tail -n +2 >"$tmp/flows"
+	table "$1" rates | awk -v step="$(($2 * 10000))" '
+		FILENAME ~ /flows$/ { split($0, f, ","); group[f[1]] = f[10] !~ /^hpccpp/; next }
 		{
 			while ($1 > (slot + 1) * step) {
 				printf "%g %.4g %.4g\n", (slot + .5) * step / 1e6, \

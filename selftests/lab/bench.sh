@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A part of the lab's suite, with all that is asserted of its runs: those that hold, and
-# those that do not as scripts/lab/known.bounds lists them. And that bench.sh goes on
+# those that do not as scripts/lab/known.bounds lists them. And that lab bench goes on
 # where it stopped, reports what is there when it is stopped, and refuses what it does
 # not know. selftests/lab/report.sh has what it says of runs that differ from the list.
 #
@@ -12,7 +12,7 @@ set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "$here/../lib/lib.sh"
-bench=$top/scripts/lab/bench.sh
+bench=("$top/scripts/lab/lab" bench)
 
 flent_has() # SERIES FILE [SERIES FILE]...
 {
@@ -22,6 +22,7 @@ flent_has() # SERIES FILE [SERIES FILE]...
 		shift 2
 	done
 }
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || ktap_skip_all "no python3-numpy"
 export RESULTS_LAB=$top/.build/check/lab
 
 # Runs of few hosts and little traffic, which between them have every kind of bound but
@@ -70,10 +71,10 @@ scenarios="long step incast int-response probe fabric rollout rpc powertcp messa
 
 status=0
 # shellcheck disable=SC2086 # words
-FORCE=1 "$bench" $scenarios >"$tmp/first" 2>&1 || status=$?
+FORCE=1 "${bench[@]}" $scenarios >"$tmp/first" 2>&1 || status=$?
 if [[ ! -s $RESULTS_LAB/bounds ]]; then
 	ktap_plan 1
-	ktap_not_ok "bench.sh"
+	ktap_not_ok "lab bench"
 	ktap_diag "$(tail -n 20 "$tmp/first")"
 	ktap_finish
 fi
@@ -90,13 +91,13 @@ for line in "${bounds[@]}"; do
 done
 assert_ge "bounds" "${#bounds[@]}" 50
 assert_ge "bounds that are known not to hold" "$(grep -c '^known' "$tmp/bounds")" 2
-assert_eq "bench.sh: status" "$status" 0
+assert_eq "lab bench: status" "$status" 0
 # shellcheck disable=SC2086 # words
-"$bench" $scenarios >"$tmp/again" 2>&1 || true
+"${bench[@]}" $scenarios >"$tmp/again" 2>&1 || true
 check "what is there is not run again" grep -q ' runs, 0 to do$' "$tmp/again"
 check "the same bounds again" cmp "$tmp/bounds" "$RESULTS_LAB/bounds"
 name=incast-hpccpp-8x500k-1mb
-for file in "$RESULTS_LAB"/*/*/rates.gz; do
+for file in "$RESULTS_LAB"/*/*/rates.csv.gz; do
 	read -r scenario run < <(jq -r '"\(.scenario) \(.name)"' "${file%/*}/meta.json")
 	[[ -s $RESULTS_LAB/$scenario/$run/$scenario-$run-queue.flent.gz ]] || echo "$scenario $run"
 done >"$tmp/without"
@@ -116,7 +117,7 @@ stopped()
 {
 	local pid status=0
 	ONLY='incast (cubic|dctcp)-8x10k-1mb|long hpccpp-64x100g-50us-mtu1500-n64 ' RESULTS_LAB=$tmp/stopped \
-		"$bench" incast long >"$tmp/stopped.out" 2>&1 &
+		"${bench[@]}" incast long >"$tmp/stopped.out" 2>&1 &
 	pid=$!
 	busywait 120 test -e "$tmp/stopped/incast/dctcp-8x10k-1mb/measured" -a \
 		-e "$tmp/stopped/incast/cubic-8x10k-1mb/measured" || return
@@ -128,7 +129,7 @@ stopped()
 		grep -qE '^  0 of 3 runs in [0-9]+ s; now (long hpccpp-64x100g-50us-mtu1500-n64|incast (cubic|dctcp)-8x10k-1mb)' "$tmp/stopped.out"
 }
 check "stopped, it reports the runs that are there, and names those at work" stopped
-nothing_left() { ! pgrep -fa -- "--one [0-9]+ long hpccpp-64x100g-50us-mtu1500-n64 "; }
+nothing_left() { ! pgrep -fa -- "lab one [0-9]+ long hpccpp-64x100g-50us-mtu1500-n64"; }
 check "... of which nothing is left" busywait 10 nothing_left
 
 # On another machine, which is this one, but for its results: HOSTS, and an ssh to it, which
@@ -147,7 +148,7 @@ chmod +x "$tmp/bin/ssh"
 elsewhere()
 {
 	PATH=$tmp/bin:$PATH HOSTS=machine ONLY='incast (cubic|dctcp)-8x10k-1mb' RESULTS_LAB=$tmp/far FORCE=1 \
-		"$bench" incast >"$tmp/far.out" 2>&1
+		"${bench[@]}" incast >"$tmp/far.out" 2>&1
 }
 brought()
 {
@@ -175,7 +176,7 @@ refuses() # NAME TEXT COMMAND...
 	said=$("$@" 2>&1) || status=$?
 	check "$name" test "$status" -eq 2 -a -z "${said##*"$text"*}"
 }
-refuses "unknown scenario" "unknown scenario 'nonsense' (known: " "$bench" nonsense
+refuses "unknown scenario" "unknown scenario 'nonsense' (known: " "${bench[@]}" nonsense
 refuses "a part without a run" "no run of long is for CC=cubic ONLY=^nothing" \
-	env CCS=cubic ONLY=^nothing "$bench" long
+	env CCS=cubic ONLY=^nothing "${bench[@]}" long
 ktap_finish

@@ -12,9 +12,10 @@ set -euo pipefail
 here=$(realpath "${BASH_SOURCE%/*}")
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "$here/../lib/lib.sh"
-bench=$top/scripts/lab/bench.sh
+bench=("$top/scripts/lab/lab" bench)
 page=$top/scripts/lab/OWN.md
 cd "$top"
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || ktap_skip_all "no python3-numpy"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
@@ -25,7 +26,7 @@ ktap_plan 25
 refused() # SAID NAME=VALUE...
 {
 	local status=0
-	env "${@:2}" "$bench" incast >"$tmp/out" 2>&1 </dev/null || status=$?
+	env "${@:2}" "${bench[@]}" incast >"$tmp/out" 2>&1 </dev/null || status=$?
 	check "${*:2}: $1" [ "$status $(grep -cF -- "$1" "$tmp/out")" = "2 1" ]
 }
 refused "neither of hpccpp" CCS=Gentle
@@ -44,14 +45,14 @@ commands '^(cp|make -C)' >"$tmp/build"
 check "two commands build the example" [ "$(wc -l <"$tmp/build")" = 2 ]
 check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
 	'said=$(bash -eu "$1" 2>&1); ! grep -iE "warning|error" <<<"$said"' - "$tmp/build"
-check "the page's words are bench.sh's" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
-	"$(grep -oE '^#.CC_(KO|QUEUE)|CCS=foo' "$bench" | sed 's/^#.//; s/S=foo//; s/$/=/' | sort | xargs)" ]
+check "the page's words are those of lab bench" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
+	"$(sed -nE 's/^(CC(S|_KO|_QUEUE))  .*/\1=/p' "$top/scripts/lab/bench.py" | sed 's/S=/=/' | sort | xargs)" ]
 
 export RESULTS_LAB=$top/.build/check/own
 absent()
 {
 	! CCS=absent CC_KO=$tmp/gentle/tcp_gentle.ko ONLY='^incast absent-8x10k-32mb' \
-		"$bench" incast >"$tmp/out" 2>&1 </dev/null
+		"${bench[@]}" incast >"$tmp/out" 2>&1 </dev/null
 }
 check "a name that the module does not have" absent
 check "... is told" grep -q "this kernel has no congestion control 'absent' (it has: .*gentle.*)$" "$tmp/out"
@@ -60,7 +61,7 @@ run() # NAME=VALUE...: four flows of it, and an incast of it and of hpccpp
 {
 	env CCS=gentle CC_KO="$tmp/gentle/tcp_gentle.ko" "$@" \
 		ONLY='^(long gentle-4x100g-8us-mtu1500-n64 |incast (gentle|hpccpp)-8x10k-32mb|harm gentle-none-10000m-100us-hop85-buffer165)' \
-		"$bench" long incast harm >"$tmp/bench" 2>&1 || { ktap_diag "$(<"$tmp/bench")"; return 1; }
+		"${bench[@]}" long incast harm >"$tmp/bench" 2>&1 || { ktap_diag "$(<"$tmp/bench")"; return 1; }
 }
 of() { jq -r "$2" "$RESULTS_LAB/$1.json"; } # RUN JQ
 long=long/gentle-4x100g-8us-mtu1500-n64
@@ -75,8 +76,8 @@ assert_le "... queue, K and 200 packets of bursts" "$(of $long .metrics.queue_ma
 # K is 17 packets of the 165 that may wait there
 assert_eq "... behind a link that says nothing: drops" "$(of harm/gentle-none-10000m-100us-hop85-buffer165 .metrics.drops)" 0
 check "... in the report" grep -q '<td class=t>gentle' "$RESULTS_LAB/report.html"
-check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" long) == *"1 runs, 0 to do"* ]]' \
-	- "$tmp/gentle/tcp_gentle.ko" "$bench"
+check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" bench long) == *"1 runs, 0 to do"* ]]' \
+	- "$tmp/gentle/tcp_gentle.ko" "${bench[0]}"
 check "runs with another sysctl" run CC_QUEUE=mark=20 CC_SYSCTLS=net.ipv4.tcp_ecn=0
 check "... but hpccpp's" grep -q '^4 runs, 3 to do$' "$tmp/bench"
 assert_ge "... that switches ECN off: queue" "$(of $long .metrics.queue_max)" 1000 packets

@@ -13,32 +13,28 @@ set -euo pipefail
 top=$(realpath "${BASH_SOURCE%/*}/../..")
 flows=32
 
-# guest KEY=VALUE...: in the lab; what modules and ports have counted
-if [[ ${1-} == guest ]]; then
-	"$top/scripts/lab/run.sh" incast "${@:2}" flows=$flows size=300000 share=0
+# In the lab, after the run: keeps what modules and ports have counted.
+if [[ -e /run/uml ]]; then
 	for ((i = 1; i <= flows; i++)); do
 		nsenter --net="/run/netns/h$i" cat /proc/net/hpccpp
 		"$HPCCPP" -j port show netns h$i | jq -r '"accepted \(.[0].stats.accepted)"'
-	done >"$RESULTS/$2.counts"
+	done >counts
 	"$HPCCPP" -j port show dev p$((flows + 1)) netns s1 |
-		jq -r '"responded \(.[0].stats.responded)"' >>"$RESULTS/$2.counts"
+		jq -r '"responded \(.[0].stats.responded)"' >>counts
 	exit
 fi
 
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "$top/selftests/lib/lib.sh"
-# shellcheck source-path=SCRIPTDIR source=../../scripts/common.sh
-. "$top/scripts/common.sh"
-lab_env "$top"
-export RESULTS=$tmp
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || ktap_skip_all "no python3-numpy"
 
 incast() # NAME KEY=VALUE...
 {
-	"$top/scripts/lab/uml.sh" --mem 4G --timeout 600 -- "$top/selftests/lab/react.sh" guest "$@" </dev/null
-	"$top/scripts/lab/measure.sh" "$1"
+	"$top/scripts/lab/lab" run incast flows=$flows size=300k share=0 "${@:2}" --name "$1" --results "$tmp" \
+		--after "$top/selftests/lab/react.sh" >/dev/null
 }
-counted() { awk -v name="$2" '$1 == name { n += $2 } END { print n }' "$tmp/$1.counts"; } # NAME COUNTER
-ratio() { jq -s ".[1].metrics.$1 / .[0].metrics.$1" "$tmp/without.json" "$tmp/with.json"; } # METRIC
+counted() { awk -v name="$2" '$1 == name { n += $2 } END { print n }' "$tmp/incast/$1/counts"; } # NAME COUNTER
+ratio() { jq -s ".[1].metrics.$1 / .[0].metrics.$1" "$tmp"/incast/{without,with}.json; } # METRIC
 
 ktap_plan 7
 incast without
@@ -48,7 +44,7 @@ responded=$(counted with responded)
 assert_ge "with: responses" "$responded" $flows
 assert_eq "with: accepted, of these" "$(counted with accepted)" "$responded"
 assert_eq "with: fallbacks" "$(counted with fallback)" 0
-assert_eq "with: flows that did not end" "$(jq .metrics.unfinished "$tmp/with.json")" 0
+assert_eq "with: flows that did not end" "$(jq .metrics.unfinished "$tmp/incast/with.json")" 0
 assert_le "with: peak queue, of that without" "$(ratio queue_peak)" 0.95
 assert_le "with: completion, of that without" "$(ratio completion_us)" 1.05
 ktap_finish

@@ -13,21 +13,32 @@ set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 lab=$top/scripts/lab
+/usr/bin/python3 -c 'import numpy' 2>/dev/null || ktap_skip_all "no python3-numpy"
 
-# runs: what plan.sh has of each scenario, some of them, with metrics that are not
-# of any run
+# planned: all runs of the plan, without metrics, as report.sh reads them
+planned()
+{
+	/usr/bin/python3 -B - "$lab" <<-'END'
+		import dataclasses
+		import json
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		import bench
+		for result in bench.plan([], report=True):
+		    p = dataclasses.asdict(result.run.params)
+		    print(json.dumps(bench.old({"scenario": result.run.scenario, "name": result.run.name, "cc": p.pop("cc"),
+		                                "seed": p.pop("seed"), "params": p})))
+	END
+}
+
+# runs: some of each scenario, with metrics that are not of any run
 runs()
 {
-	"$lab/plan.sh" long step incast int-response fabric dctcp-ns3 rollout rpc star32 clos powertcp messages parking probe layout rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale |
-	awk '{ n[$1]++ } n[$1] <= 12 && (n[$1] % 3 || $1 == "mixed") ||
-		/pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-[56]0(-seed.)? |staggered/' | jq -Rn '
-	[inputs | split(" ") | . as [$scenario, $name] |
-	(if $scenario == "scale" then { cc: .[2], flows: (.[3] | tonumber) }
-	 else .[2:] | map(split("=") | { key: .[0], value: (.[1] | tonumber? // .) }) |
-		from_entries | map_values(if type == "array" then .[1] else . end) end) as $p |
-	{ $scenario, $name, cc: ($p.cc // "hpccpp"), seed: ($p.seed // 1), kernel: "7.3.4", module: "0.1 0123456789ab",
-	  params: ({ mbit: 100000, rtt: 8, mtu: 1500, n: 64, stage: 5, eta: 95, every: 1, buffer: 32000000,
-		flows: 1, ms: 0, size: 0 } + $p | del(.cc, .seed) | if $scenario == "mixed" then .ms = 1 else . end) } |
+	planned | jq -n '
+	[[inputs] | group_by(.scenario)[] | to_entries[] |
+	select((.key < 12 and (.key % 3 != 2 or .value.scenario == "mixed")) or (.value | "\(.scenario) \(.name) " |
+		test("pair-100g-8us|60x500k-32mb|-64x100g-8us-mtu1500-n64 |websearch-[56]0(-seed.)? |staggered"))) | .value |
+	. + { kernel: "7.3.4", module: "0.1 0123456789ab" } | if .scenario == "mixed" then .params.ms = 1 else . end |
 	.metrics = { bdp: 66.05, drops: 0, timeouts: 0 } + {
 		long: { utilisation: (if .params.flows == 64 then 0.951234 else 0.96 end), queue_mean: 0, queue_p99: (if .cc == "cubic" then 1385.17 else 2.5 end), queue_max: 7, jain: 0.99 },
 		step: { join_queue_peaks: [50, 3], join_queue_back: [4.1, 0], leave_lows: 0.5, leave_lows_late: 0.5, leave_back: 40 },
@@ -56,14 +67,14 @@ runs()
 			elif .params.shape == "asymmetric" then 2 else 5 end) | 1000 + .], real_bottleneck: 0.99, jain: 1 },
 		rtts: { shares_mbit: [range(.params.flows) | 1000 + .], utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		"dctcp-ns3": { packet_S_p99: 6.5, to_10k_S_p99: 5.6, to_100k_S_p99: 8.7, to_1m_S_p99: 9.6, largest_S_p99: 11, unfinished: 0 },
-		rollout: { packet_S_p99: 2, to_10k_S_p99: 2, to_100k_S_p99: 3, to_1m_S_p99: (20 - (.params.told // 0) / 10), largest_S_p99: 9, queue_mean: 0.5, queue_p99: 3, unfinished: 0 },
+		rollout: { packet_S_p99: 2, to_10k_S_p99: 2, to_100k_S_p99: 3, to_1m_S_p99: (20 - ((.params.told | numbers) // 0) / 10), largest_S_p99: 9, queue_mean: 0.5, queue_p99: 3, unfinished: 0 },
 		mixed: { share_ours: 0.01, share_others: 0.9, leave_back: 40, least_mbit: 20, least_R_mbit: 0.5 },
 		sparse: { utilisation: 0.95, queue_p99: 3, jain: 1 },
 		"flows-n": { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		rx: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1 },
 		sweep: { utilisation: 0.95, queue_mean: 0.5, queue_p99: 3, jain: 1, without_bytes: 0 },
 		scale: { bytes_per_flow: 500, instructions_per_ack: 1234.5 }
-	}[$scenario]]'
+	}[.scenario]]'
 }
 
 # traces: of the runs that have plots of them
@@ -72,15 +83,15 @@ traces() # RESULTS
 	local dir i
 	for dir in "$1"/step/{hpccpp,dctcp}-pair-100g-8us-stage5 "$1"/incast/hpccpp-60x500k-32mb "$1"/powertcp/hpccpp-incast-{10,256} "$1"/mixed/with-dctcp; do
 		mkdir -p "$dir"
-		printf '%s\n' 'join 400000 1' 'begin 400000' 'leave 800000 0' >"$dir/events"
-		for ((i = 0; i < 1000; i++)); do
-			echo "42 p3 $((i * 1000)) $((i % 40 * 1514)) $((i * 11000))"
-		done | gzip -n >"$dir/queue.gz"
-		printf '%s\n' '0 h1 r1 - 1700 - - 1 1 hpccpp 17813 0 0 1' '1 h2 r1 - 1700 - - 1 1 dctcp 17813 0 0 1' |
-			gzip -n >"$dir/flows.gz"
-		for ((i = 0; i < 10; i++)); do
-			printf '%s\n' "$((i * 100000)) 0 $((i * 1000))" "$((i * 100000)) 1 $((i * 9000))"
-		done | gzip -n >"$dir/rates.gz"
+		printf '%s\n' time_ns,event,flow 400000,join,1 400000,begin, 800000,leave,0 >"$dir/events.csv"
+		for ((i = -1; i < 1000; i++)); do
+			echo "$((i * 1000 + 8000)),0,$((i % 40 * 1514)),$((i * 11000))"
+		done | gzip -n >"$dir/queue.csv.gz"
+		printf '%s\n' 'flow,src,dst' 0,h1,r1,,1700,,,1,1,hpccpp,17813,0,0,1,1 1,h2,r1,,1700,,,1,1,dctcp,17813,0,0,1,1 |
+			gzip -n >"$dir/flows.csv.gz"
+		for ((i = -1; i < 10; i++)); do
+			printf '%s\n' "$((i * 100000)),0,$((i * 1000))" "$((i * 100000)),1,$((i * 9000))"
+		done | gzip -n >"$dir/rates.csv.gz"
 	done
 }
 
@@ -199,13 +210,13 @@ while read -r scenario name; do
 done < <(jq -r '.[] | select(.scenario == "rx" or .scenario == "sparse") | "\(.scenario) \(.name)"' "$tmp/all.json")
 made() # SAID ARGUMENT...: the report of what is there, of however many runs
 {
-	RESULTS_LAB=$tmp/f "$lab/bench.sh" --report "${@:2}" >"$tmp/said" 2>&1 &&
+	RESULTS_LAB=$tmp/f "$lab/lab" report "${@:2}" >"$tmp/said" 2>&1 &&
 		[[ $(tail -n 1 "$tmp/said") == "$tmp/f/report.html is of $1 runs" && $(count '<h2 id=repeat' "$tmp/f/report.html") -eq 1 ]]
 }
 there() { find "$tmp/f/${1-}" -name '*.json' | wc -l; }
-check "bench.sh --report: of all that is there" made "$(there)"
+check "lab report: of all that is there" made "$(there)"
 check "... of a scenario" made "$(there rx)" rx
-none() { RESULTS_LAB=$tmp/f "$lab/bench.sh" --report long >"$tmp/said" 2>&1; [[ $? -eq 2 ]]; }
+none() { RESULTS_LAB=$tmp/f "$lab/lab" report long >"$tmp/said" 2>&1; [[ $? -eq 2 ]]; }
 check "... of none: an error" none
 wrong() { "$lab/report.sh" "$tmp/all.json"; [[ $? -eq 2 ]]; }
 check "a wrong call is a usage error" wrong
@@ -287,11 +298,8 @@ check "... without a reason" wrong_list '# A title' '1  Jain, long x'
 
 listed_runs()
 {
-	local scenario
 	grep '^[-0-9]' "$lab/known.bounds" | awk '{ print $(NF - 1), $NF }' | sort -u >"$tmp/listed"
-	cut -d ' ' -f 1 "$tmp/listed" | sort -u | while read -r scenario; do
-		"$lab/plan.sh" "$scenario"
-	done | cut -d ' ' -f 1,2 | sort | comm -13 - "$tmp/listed" >"$tmp/none"
+	planned | jq -r '"\(.scenario) \(.name)"' | sort | comm -13 - "$tmp/listed" >"$tmp/none"
 	[[ -s $tmp/listed && ! -s $tmp/none ]] || { echo "no such runs: $(<"$tmp/none")"; return 1; }
 }
 check "known.bounds is about runs of the plan" listed_runs

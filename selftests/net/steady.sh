@@ -3,7 +3,7 @@
 # HPCC++ in its steady state: the link is used, its queue is short, nothing is dropped and
 # flows share, also after a CUBIC flow has left. How soon a flow joins or leaves is tested in the
 # lab's scenario "step", shares with unequal RTTs, over two full links and next to other congestion
-# controls in "rtts", "parking" and "harm" (lab/bench.sh). LONG=1 also tests without offloads.
+# controls in "rtts", "parking" and "harm" (lab bench). LONG=1 also tests without offloads.
 #
 # check: 6.1 main
 # usual: 120
