@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+"""All results as one table: a CSV line for each metric of each run, with the run's keys in canonical units."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from params import KEYS
+
+RUN = ("scenario", "name", "kernel", "module", "commit")
+
+
+def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> int:
+    """Writes the metrics of the runs in results, or of these scenarios only. Returns how many runs there are.
+
+    Rates are in bit/s, times in ns, sizes in bytes. A metric with several values has a line for each, by index.
+    """
+    out = csv.writer(file, lineterminator="\n")
+    out.writerow([*RUN, *KEYS, "metric", "index", "value"])
+    paths = sorted(path for path in results.glob("*/*.json") if not names or path.parent.name in names)
+    for path in paths:
+        run: dict[str, Any] = json.loads(path.read_text())
+        values = run | run["params"]
+        row = [values.get(key) for key in (*RUN, *KEYS)]
+        for metric, value in run["metrics"].items():
+            for index, one in enumerate(value if isinstance(value, list) else [value]):
+                out.writerow([*row, metric, index, one])
+    return len(paths)
