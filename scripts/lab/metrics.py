@@ -2,10 +2,11 @@
 """Metrics of a run, computed from its traces.
 
 Each function has the traces as its argument and returns metrics by name. Its docstring has a line for
-each of them: "name [unit]: meaning". Units are RTT (base RTTs of the run), packet (of the run's MTU,
-with what the wire carries with each) and share (of a link's rate), beside those of SI; a metric without
-a unit is a number. "The window" is the measured part of a run, of which its meta.json has the limits.
-A percentile is the value at place (n - 1) * p, rounded down, of n values in their order.
+each of them: "name [unit]: meaning"; `lab data` prints these as tables. Units are RTT (base RTTs of the
+run), packet (of the run's MTU, with what the wire carries with each) and share (of a link's rate), beside
+those of SI; a metric without a unit is a number. "The window" is the measured part of a run, of which its
+meta.json has the limits. A percentile is the value at place (n - 1) * p, rounded down, of n values in
+their order.
 """
 
 import json
@@ -74,7 +75,7 @@ def received(t: Traces, until: float, start: float = -1) -> Any:
 
 
 def bdp(t: Traces) -> Metrics:
-    """Bandwidth-delay product.
+    """Bandwidth-delay product, from the run's keys.
 
     bdp [packet]: rate of the links times base RTT
     """
@@ -466,7 +467,9 @@ def classes(t: Traces) -> Metrics:
     ideal_ns. S is the same without the time of the handshake, and with half a base RTT for the last ACK. O is that over
     what the flow takes if all links are shared max-min fair at each moment and nothing waits.
 
-    packet_*: flows of one packet; to_10k, to_100k, to_1m: larger ones up to 10 KB, 100 KB, 1 MB; more_*: the others
+    packet_*: flows of one packet
+    to_10k_*, to_100k_*, to_1m_*: larger ones up to 10 KB, 100 KB, 1 MB
+    more_*: flows of more than 1 MB
     smallest_*, largest_*: the smallest 20 % of flows, the largest 5 %
     to_7k_*, from_46k_to_120k_*: flows up to 7 KB, and from 46 to 120 KB, as in Bolt's paper
     *_flows: number of flows

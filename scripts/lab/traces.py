@@ -2,31 +2,88 @@
 """The traces of a run as tables: store() makes them of what the guest leaves, Traces reads them.
 
 Tables are CSV with a line of column names. A field without a value is empty. Every time is in ns of
-the run's clock, whose time 0 is the one from which the traffic's start times count.
+the run's clock, whose time 0 is the one from which the traffic's start times count. "The window" is the
+measured part of a run.
 
-flows.csv.gz    a line for each flow, in the order of their numbers
-    flow, src, dst, cc, src_port, dst_port
-    size_bytes      payload; empty: the flow has no end
-    start_ns        time of connect(), or when a message is due
-    fct_ns          from start_ns until the last byte has arrived; empty: it has not
-    ideal_ns        base RTT and the time of all bytes with headers at the slowest link; may be empty
-    setup_ns        from start_ns until the sender is connected
-    received_bytes  payload of the whole run; window_bytes: of the window
-    retransmissions, timeouts
-queue.csv.gz    a line for each change of a traced queue during the window
-    time_ns; link (of links.csv); queue_bytes: what waits; sent_bytes: all that has left since the window's start
-rates.csv.gz    a line for each flow and interval in which it received something
-    time_ns, flow; received_bytes: payload since the flow's start
-links.csv       a line for each direction of a link, over the window
-    link, netns, dev; bottleneck: 1 for the port whose queue is measured; window_ns
-    packets, bytes  sent, bytes with what the wire carries with each frame; drops, marks: packets
-    queue_mean_bytes, queue_p50_bytes, queue_p99_bytes, queue_max_bytes     of the time, not of packets
-    trace_lost      changes of all traced queues for which the trace had no room
-updates.csv.gz  a line for each update of hpccpp's window: time_ns (whole us), fields of the trace point hpccpp_update
-ways.csv.gz     the links that a flow's data pass: flow; hop from 1; link NETNS/DEV; rate_bit
-events.csv      events of the scenario: time_ns, event, flow
-counters.csv    /proc/net/hpccpp of hosts at the end: host (from 1, in the order read), counter, value
-real.csv        links that hold a sender back: source (address), link_id
+meta.json: of a run; its JSON, NAME.json, has the same and metrics
+    scenario, name, cc, seed: scenario and name of the run, congestion control, seed
+    commit: commit of the lab's checkout; -dirty: with changes
+    kernel: release of the lab's kernel
+    module: version of tcp_hpccpp.ko, and its hash; null in NAME.json if no flow uses it
+    params: keys of the run (`lab keys`); rates in bit/s, times in ns, sizes in bytes
+    window [ns]: start and end of the window; the end is null if it is the end of the run
+
+flows.csv.gz: a line for each flow, in the order of their numbers
+    flow: number of the flow, from 0
+    src, dst: names of the hosts that send and receive
+    size_bytes [byte]: payload; empty: the flow has no end
+    start_ns [ns]: time of connect(), or when a message is due
+    fct_ns [ns]: from start_ns until the last byte has arrived; empty: it has not arrived
+    ideal_ns [ns]: base RTT, and the time of all bytes with headers at the slowest link; may be empty
+    received_bytes [byte]: payload that has arrived in the whole run
+    window_bytes [byte]: payload that has arrived in the window
+    cc: congestion control
+    setup_ns [ns]: from start_ns until the sender is connected
+    retransmissions: segments that the sender has sent again
+    timeouts: expiries of the sender's retransmission timer
+    src_port, dst_port: TCP ports
+queue.csv.gz: a line for each change of a traced queue during the window
+    time_ns [ns]: time of the change
+    link: number of the link in links.csv
+    queue_bytes [byte]: bytes that wait after the change, with overhead= for each frame
+    sent_bytes [byte]: bytes whose transmission has begun since the window's start
+rates.csv.gz: a line for each flow and interval (20 us, or a base RTT) in which it received something
+    time_ns [ns]: end of the interval
+    flow: number of the flow
+    received_bytes [byte]: payload that has arrived since the flow's start
+links.csv: a line for each direction of a link, over the window
+    link: number of the link, from 0
+    netns, dev: host or switch, and its port
+    bottleneck: 1 for the port whose queue is measured, 0 for others
+    window_ns [ns]: length of the window
+    packets: packets sent
+    bytes [byte]: bytes sent, with overhead= for each frame
+    drops: packets that found no room
+    marks: packets marked with CE
+    queue_mean_bytes [byte]: mean over time of the bytes that wait
+    queue_p50_bytes, queue_p99_bytes [byte]: percentiles over time, in steps of 256 bytes; 2 MiB or more: 2097152
+    queue_max_bytes [byte]: the longest queue
+    trace_lost: changes of all traced queues for which the trace had no room
+updates.csv.gz: a line for each update of hpccpp's window (key updates=1), with the first telemetry record
+    time_ns [ns]: time of the update, in whole us
+    src, dest: ADDRESS:PORT of sender and receiver
+    sk: number of the socket
+    link: id of the link that wrote the record
+    rate, ts, tx_bytes, qlen, port_U, N: the record's fields as on the wire (kmod/hpccpp_wire.rst)
+    records: records of the echo
+    bottleneck: id of the most loaded link
+    used: 1 if the algorithm used the echo, 0 if it changed nothing
+    update_wc: 1 if the algorithm was to update W_c (once in a round trip)
+    u, U, eta [2^-20]: load of the most loaded link in this echo, its average, and its goal
+    tau [16 ns]: interval of which u is the load
+    W, W_c [byte]: window and reference window, as bytes on the wire
+    W_f [byte]: window that is the flow's fair share of the most loaded link; 0: unknown
+    W_ai, W_max [byte]: additive increase, and largest window
+    inc_stage: additive increases since the last multiplicative one
+    T [us]: base RTT
+    R [byte/s]: pacing rate, as bytes on the wire
+    cwnd [packet]: congestion window
+    snd_una, snd_nxt: TCP's sequence numbers
+ways.csv.gz: the links that the data of a generated flow pass
+    flow: number of the flow
+    hop: number of the link on the path, from 1
+    link: NETNS/DEV
+    rate_bit [bit/s]: rate of the link
+events.csv: events of the scenario
+    time_ns [ns]: time of the event
+    event: join, leave or another word of the scenario
+    flow: number of the flow; empty: all flows
+counters.csv: /proc/net/hpccpp of hosts at the end (tcp_hpccpp(7))
+    host: number of the host, from 1, in the order in which setup() names them
+    counter, value: a counter and its value
+real.csv: links that hold a sender back
+    source: address of the sender
+    link_id: id of the link
 """
 
 import gzip

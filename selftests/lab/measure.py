@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lab"))
+import data  # noqa: E402
 import metrics  # noqa: E402
+import traces  # noqa: E402
 import units  # noqa: E402
 
 TMP = Path(sys.argv[1])
@@ -20,6 +22,7 @@ WIRE = 1250
 results: list[bool] = []
 run = TMP
 found: dict[str, Any] = {}
+names: set[str] = set()
 
 
 def check(name: str, good: bool, about: str = "") -> None:
@@ -51,6 +54,7 @@ def measured(scenario: str, start: int, end: int | None, files: Mapping[str, lis
     (run / "meta.json").write_text(json.dumps(meta | dict(params=keys)))
     try:
         found = metrics.measure(run)["metrics"]
+        names.update(found)
         check(f"{run.name} is measured", True)
     except Exception as error:  # whatever is wrong with it
         check(f"{run.name} is measured", False, repr(error))
@@ -341,8 +345,18 @@ def longs() -> None:
         check("a run that is not there is refused", "no run" in str(error), str(error))
 
 
+def dictionary() -> None:
+    """The metrics and tables of all runs above are in what `lab data` prints."""
+    equal("lab data lacks no metric", data.unknown(sorted(names)), [])
+    equal("... as it would notice", data.unknown(["queue"]), ["queue"])
+    known = {name: set(data.names([(name, about, found)])) for name, about, found in data.tables()}
+    lacks = {f"{path.name}: {column}" for path in TMP.glob("*/*.csv*")
+             for column in traces.Traces(path.parent).read(path.name)[0].split(",") if column not in known[path.name]}
+    equal("... nor a column", lacks, set())
+
+
 print("TAP version 13")
-for part in (incasts, mixed, powertcp, steps, messages, fabrics, hosts, oracles, longs):
+for part in (incasts, mixed, powertcp, steps, messages, fabrics, hosts, oracles, longs, dictionary):
     part()
 print(f"1..{len(results)}")
 print(f"# Totals: pass:{sum(results)} fail:{len(results) - sum(results)} xfail:0 xpass:0 skip:0 error:0")
