@@ -13,6 +13,7 @@
 #	flows		tgen's line of each connection
 #	ways		the ports on each flow's path, of generated flows (testbed ways)
 #	links		/proc/lablink, of the measured time
+#	netns		"INODE NAME" of each network namespace
 #	queue		each change of the bottleneck's queue
 #	rates		"ns flow bytes": what each connection has received
 #	updates		each hpccpp:hpccpp_update, with its time
@@ -135,6 +136,7 @@ traffic()
 	[[ -e links ]] || cat /proc/lablink >links
 	cat /proc/lablink_trace >queue
 	[[ -s queue ]] || rm queue
+	(cd /run/netns && stat -Lc "%i %n" -- *) >netns
 }
 
 # generated OPTION...: the same where "traffic" has generators.
