@@ -70,7 +70,7 @@ class Params:
     buffer: int = arg(32_000_000, units.size, "that may wait at a port of a switch", 1, 10**10)
     mark: int = arg(0, units.count, "K: packets in a queue of 10 Gbit/s above which it marks, more at a higher rate; "
                     "0: 65 for DCTCP, none for others", 0, 100000)
-    queue: str = arg("fifo", word("fifo", "dualpi2", "fq", "fq_codel", "codel", "pie", "red", "sfq"),
+    queue: str = arg("fifo", word("fifo", "dualpi2", "fq", "fq_codel", "codel"),
                      "what packets wait in at switches")
     host: str = arg("fifo", word("fifo", "fq", "fq_codel"), "what packets wait in at hosts")
     time: int = arg(0, units.time, "how long the run is; 0: as long as the scenario takes", 0, 10**12)
