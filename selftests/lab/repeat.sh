@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A run of the lab is the same to the byte each time: with other random numbers, on a
-# busy machine, on one of another name, from other paths, and a little later.
+# A run of hpccpp with FIFO queues is the same to the byte each time: with other random
+# numbers, on a busy machine, on one of another name, from other paths, and a little later.
+# That does not hold for runs that use the kernel's random numbers: runs with BBR, with
+# jitter, or with fq in a fabric repeat with the same --seed, programs and scripts only.
 #
-# Two things would tell runs apart:
+# Two things would make runs differ:
 #
 #	random numbers	Linux repeats reports of multicast groups after a random
 #			time. The ports of testbed's switches are in no group.
