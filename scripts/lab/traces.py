@@ -316,6 +316,11 @@ class Traces:
         """The part of queue.csv.gz that is about the bottleneck. Fails if the trace is not whole."""
         if self.links["trace_lost"].any():
             raise units.Error(f"{self.path}: the trace of the queue is not whole")
+        return self.bottleneck
+
+    @cached_property
+    def bottleneck(self) -> dict[str, Ints]:
+        """The part of queue.csv.gz that is about the bottleneck. The last changes may be missing."""
         links = np.unique(self.queues["link"])
         if len(links) < 2:
             return self.queues
