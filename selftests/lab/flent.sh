@@ -96,7 +96,7 @@ if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
 	check "flent plots the queue" plots step-two-queue backlog
 	check "... and the rates" plots step-two-flows totals
 else
-	ktap_skip "flent plots the queue and the rates" "no python3-matplotlib, which takes 360 MB: scripts/deps.sh leaves it out"
+	ktap_skip "flent plots the queue and the rates" "no python3-matplotlib"
 fi
 
 refused() # PATTERN ARGUMENT...: in one line like that
