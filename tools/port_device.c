@@ -75,8 +75,8 @@ bool is_tunnel(const struct device *d)
 
 /*
  * Returns true if the device needs a port agent: it has an Ethernet header and a link of its own,
- * and is up; with "down" it may be down. A veth, netkit or tun device needs one only if a qdisc shapes it. Sets *has_rate to
- * whether `port add` can read the rate itself.
+ * and is up; with "down" it may be down. A veth, netkit or tun device needs one only if a qdisc
+ * shapes it. Sets *has_rate to whether `port add` can read the rate itself.
  */
 bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate)
 {

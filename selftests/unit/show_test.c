@@ -81,8 +81,8 @@ int port_leftovers(struct json_object *rows)
 
 STUB(bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
 			size_t size), false)
-STUB(bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate),
-     false)
+STUB(bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n,
+		      bool *has_rate), false)
 STUB(int device_read(int ifindex, struct device *d), -ENODEV)
 STUB(int route_dev(const char *addr), 0)
 STUB(bool is_tunnel(const struct device *d), false)
