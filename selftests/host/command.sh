@@ -322,10 +322,12 @@ one_fails() # COMMAND DEV OPTION...: status 2, messages with the words of stdin,
 	[[ $status -eq 2 && $(sed -E 's/^Error: (..): .*(exists|rate).*/\1 \2/' "$tmp/err" | sort | paste -sd,) == "$(cat)" ]]
 }
 on all base-rtt 9us
-is "all: devices with a link of their own" "$(names)" "d0 d1 e0 e1 q0 q1"
+is "all: devices with a link of their own or a shaper" "$(names)" "d0 d1 q0"
 check "... have the same options" every '.base_rtt == 9'
 is "... and are saved one by one" "$(in_box save | grep ^port | sort)" \
-	"$(printf 'port dev %s base-rtt 9us\n' d0 d1 e0 e1 q0 q1)"
+	"$(printf 'port dev %s base-rtt 9us\n' d0 d1 q0)"
+on 'e?' base-rtt 9us
+on q1 base-rtt 9us
 is "show: devices like a pattern" "$(names 'd?')" "d0 d1"
 is "... all" "$(names all)" "$(names)"
 check "add: an error names the device" one_fails add 'd[0-3]' <<<"d0 exists,d1 exists,d3 rate"
