@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many runs: which are due, those that take longest first, one on each CPU at a time, and what is said of them.
+"""Many runs: selects those that are due, makes one per CPU at a time, the longest first, and judges all.
 
 The environment selects, as `make bench` passes it on:
 
@@ -151,7 +151,7 @@ def old(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def judge(done: Iterable[Result], quiet: bool = False) -> tuple[int, int, str]:
-    """Judges these runs and makes the report. Returns the exit status, the number of runs, and what was said."""
+    """Judges these runs and makes the report. Returns the exit status, the number of runs and the judge's output."""
     runs = [old(json.loads(result.json.read_text())) for result in done]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(runs, file)
@@ -162,7 +162,7 @@ def judge(done: Iterable[Result], quiet: bool = False) -> tuple[int, int, str]:
 
 
 def report(names: list[str]) -> int:
-    """The report of what has been run, with any module"""
+    """Makes the report of all runs that are there, of any module."""
     runs = plan(names, report=True)
     there = [result for result in runs if result.json.exists()]
     if not there:
@@ -287,7 +287,7 @@ def bench(names: list[str]) -> int:
         for run in failed:
             print(f"failed: {run} {' '.join(params.words(run.params))}", file=sys.stderr)
         if failed:
-            print("lab: runs failed (above); what has been run stays", file=sys.stderr)
+            print("lab: runs failed (above); the results of the others stay", file=sys.stderr)
             return 1
         # known.bounds knows nothing of the user's own, nor are its runs to be judged
         return 0 if page.exists() and any(result.run.own for result in runs) else status

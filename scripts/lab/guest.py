@@ -61,7 +61,7 @@ class Guest:
         return delay
 
     def network(self, *topology: Any, **keys: Any) -> None:
-        """The hosts and links, with what the congestion control asks for; keys are testbed's"""
+        """Makes hosts and links, with the settings of the congestion control; keys are testbed's."""
         p = self.p
         args: list[Any] = ["mtu", p.mtu, "offloads", p.offloads, "rto_min_us", 5000, "prio", p.prio,
                            "overhead", p.overhead, "host_queue", p.host, "queue", p.queue]
@@ -75,7 +75,7 @@ class Guest:
                 args += ["sysctl", f"net.hpccpp.{name}={value}"]
         for sysctl in self.own.sysctls if self.own else ():
             args += ["sysctl", sysctl]
-        # the lab's own keys first, so that those of a link come last
+        # testbed reads the keys of a link after those of all links
         links = keys.pop("links", [])
         for name, value in keys.items():
             args += [name, value]
@@ -141,7 +141,7 @@ class Guest:
 
     def run(self, *, start: int, end: int | None = None, stop: int | None = None, rates: int = 0,
             command: str = "traffic") -> None:
-        """Makes the traffic. What is between start and end is measured; the run ends at stop (or end)."""
+        """Makes the traffic. The time from start to end is measured; the run ends at stop (or end)."""
         self.window = (start, end)
         words: list[Any] = ["-w", f"{start}:{'-' if end is None else end}"]
         if stop or end:

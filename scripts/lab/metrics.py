@@ -313,7 +313,7 @@ def fair(t: Traces) -> Metrics:
     result = []
     for n, (start, stop, flow) in enumerate(zip(at, until, t.events["flow"][joins])):
         share = mbit(t) / 8000 / (n + 2) * t.p.eta / 100 * (t.p.wire - 66) / t.p.wire
-        # once per round trip: what it had received by then, as far as that is known
+        # the bytes that it had received by each round trip
         grid = np.arange(start // rtt * rtt, min(stop, end + 1), rtt)
         mine = t.rates["flow"] == flow
         time, got = t.rates["time_ns"][mine], t.rates["received_bytes"][mine]
@@ -358,7 +358,7 @@ def begun(t: Traces) -> Metrics:
     top = start + int(queue[start:].argmax())
     low = first((queue[top:] <= 5) & (time[top:] > at))
     back = time[-1] if low is None else time[top + low]
-    # what has been sent by each round trip
+    # bytes sent by each round trip
     grid = np.arange(at, time[-1] + 1, rtt)
     x = np.append(0, sent)[np.searchsorted(time, grid)]
     load = (x[3:] - x[1:-2]) * 8000 / mbit(t) / (2 * rtt)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a run is told: its keys, their units, ranges and defaults."""
+"""The keys of a run: units, ranges and defaults."""
 
 import dataclasses
 import re
@@ -27,7 +27,7 @@ def word(*known: str) -> Read:
 
 
 def name(text: str) -> str:
-    """The name of a congestion control, perhaps with what it is run with (dctcp-k20)"""
+    """The name of a congestion control, perhaps with a variant (dctcp-k20)"""
     if not re.fullmatch(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15})?", text):
         raise units.Error(f"'{text}': a congestion control, as in tcp_available_congestion_control")
     return text
@@ -64,7 +64,7 @@ class Params:
     rtt: int = arg(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
     mtu: int = arg(1500, units.size, "of all links", 68, 65535)
     spread: int = arg(0, units.time, "listed flows start up to so much later, each as drawn from the seed", 0, 10**10)
-    seed: int = arg(1, units.count, "of what the run draws: traffic, starts, jitter", 1, 10**9)
+    seed: int = arg(1, units.count, "of the random numbers of the run: traffic, starts, jitter", 1, 10**9)
     kernel_seed: int = arg(0, units.count, "of the kernel's random numbers; 0: the same as seed", 0, 10**9)
     size: int = arg(0, units.size, "of a flow", 0, 10**12)
     buffer: int = arg(32_000_000, units.size, "that may wait at a port of a switch", 1, 10**10)
@@ -92,7 +92,7 @@ class Params:
     busy: int = arg(0, units.count, "flows without end beside those that resume", 0, 10000)
     messages: int = arg(1, units.count, "of each sender", 1, 100000)
     other: str = arg("none", lambda text: text if text in ("none", "bare", "marks") else name(text),
-                     "who shares the port; bare, marks: nobody, it has no agent")
+                     "congestion control that shares the port; bare, marks: none does, and the port has no agent")
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
     told: str = arg("most", told, "port agents: at each other link, at senders (nics), at none, or so many percent")
@@ -100,7 +100,7 @@ class Params:
     steps: int = arg(1, units.count, "... after so many steps", 1, 1000)
     jitter: int = arg(0, units.time, "... and by so much more or less, evenly", 0, 10**10)
     tail: str = arg("none", word("none", "normal", "pareto", "paretonormal"), "... or by that distribution of netem's")
-    lie: str = arg("none", word("none", "idle", "full"), "what the second flow hears of its path")
+    lie: str = arg("none", word("none", "idle", "full"), "false path of the second flow: idle or full")
     load: int = arg(0, units.count, "of hosts, percent", 0, 100)
     sizes: str = arg("none", distribution, "distribution of flow sizes")
     conns: int = arg(4, units.count, "that a host keeps to each other, of rpc", 1, 1000)
@@ -120,7 +120,7 @@ class Params:
 
     @property
     def algorithm(self) -> str:
-        """The congestion control without what it is run with."""
+        """The congestion control without its variant."""
         return self.cc.split("-")[0]
 
     @property

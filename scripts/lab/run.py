@@ -56,7 +56,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def digest(*paths: Path) -> str:
-    """The hash of what is in these files"""
+    """The hash of the contents of these files"""
     sha = hashlib.sha256()
     for path in paths:
         try:
@@ -166,7 +166,7 @@ class Result:
                        *([self.after] if self.after else [])]
         status = subprocess.run([str(word) for word in command], env=env, stdin=subprocess.DEVNULL).returncode
         if status:
-            raise Failed(f"{self.run}: ended with status {status}; what it left is in {self.folder}", status)
+            raise Failed(f"{self.run}: ended with status {status}; its files are in {self.folder}", status)
         (self.folder / "stamp").write_text(self.stamp + "\n")
 
     def write(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A scenario: its runs, what each does in the guest, and what is measured of it.
+"""A scenario: its runs, the work of each in the guest, and their metrics.
 
 A scenario is one file in scenarios/, which has a SCENARIO. Only `runs` is needed: without the
 others flows of `size` go to one receiver (star), and the metrics are those of any run.

@@ -16,13 +16,13 @@ READY = "\0"
 
 
 def lab(folder: Path, *command: Any) -> list[str]:
-    """The words that run a command in the guest, which sees this machine's /tmp"""
+    """The command line that runs a command in the guest. The guest sees this machine's /tmp."""
     return [str(word) for word in (run.HERE / "uml.sh", "--tmp", "--mem", "8G", "--timeout", 86400,
                                    "--log", folder / "kernel.log", "--", run.HERE / "shell.sh", *command)]
 
 
 def script(folder: Path, words: list[str]) -> int:
-    """Runs a script with its arguments, or what is on stdin. Returns its status."""
+    """Runs a script with its arguments, or the script on stdin. Returns its status."""
     if not words:
         (folder / "script").write_text(sys.stdin.read())
         words = [str(folder / "script")]

@@ -142,7 +142,7 @@ def write_rows(path: Path, header: str, rows: Iterable[Iterable[Any]]) -> None:
 
 def write_numbers(path: Path, header: str, table: Ints) -> None:
     """Writes a table of whole numbers, which may have millions of rows."""
-    # what fits into the processor's cache at a time
+    # lines that fit into the processor's cache
     write(path, header, b"".join(map(digits, np.array_split(table, len(table) // 50000 + 1))))
 
 
@@ -191,7 +191,7 @@ def store_queue(raw: Path, text: bytes, links: dict[str, int], start: int) -> No
 def store_updates(raw: Path, zero: int) -> None:
     """Makes updates.csv.gz of lines "... SECONDS: hpccpp_update: KEY=VALUE ..." or "time=SECONDS KEY=VALUE ..."."""
     found = re.findall(r"^.*?(\d+)\.(\d{6})(?:: hpccpp_update:)? (.*)$", (raw / "updates").read_text(), re.M)
-    # they come in the order of their times, except those of several CPUs
+    # lines of several CPUs are not in the order of their times
     found.sort(key=lambda update: (int(update[0]), update[1]))
     keys = re.findall(r"(\w+)=", found[0][2]) if found else []
     body = "".join(f"{int(seconds) * 10**9 + int(us) * 1000 - zero} {rest}\n" for seconds, us, rest in found)
@@ -278,7 +278,7 @@ class Traces:
         self.meta: dict[str, Any] = json.loads((path / "meta.json").read_text())
         values = self.meta["params"] | {key: self.meta[key] for key in ("cc", "seed")}
         self.p = Params(**{key: value for key, value in values.items() if key in KEYS})
-        # ns; the end is None if it is that of the run
+        # ns; None: the window ends with the run
         self.window: tuple[int, int | None] = (self.meta["window"][0], self.meta["window"][1])
 
     def read(self, name: str) -> tuple[str, bytes]:

@@ -10,7 +10,7 @@ SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 1
 
 
 class Error(Exception):
-    """Wrong input. The text names the value and what is allowed."""
+    """Wrong input. The text names the value and the allowed values."""
 
 
 def number(text: str, units: dict[str, int], what: str) -> int:
