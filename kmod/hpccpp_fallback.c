@@ -107,7 +107,8 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 /*
  * Recovery is no silence, neither its ACKs nor its time: what TCP sends again does not ask, and
  * SACK blocks leave no room for an echo. The next echo takes a round trip. The telemetry of
- * before is set two round trips old, so that it explains no loss that follows.
+ * before is set two round trips old, so that it explains no loss that follows. This happens once
+ * until telemetry arrives: it may have ended for good on a path that loses packets.
  */
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 {
@@ -117,6 +118,9 @@ void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 	if (inet_csk(sk)->icsk_ca_state < TCP_CA_Recovery)
 		return;
 	f->silent = 0;
+	if (f->excused)
+		return;
+	f->excused = 1;
 	f->last_int = max(f->last_int, tp->tcp_clock_cache - 2 * rtt_ns);
 }
 

@@ -61,6 +61,7 @@ struct hpccpp_flow {
 	      filled:1,		/* U was eta since the last decrease */
 	      prior_filled:1,	/* before the last decrease, for undo */
 	      queue:1,		/* a link that we do not hear of has one */
+	      excused:1,	/* a recovery ended since the last telemetry */
 	      starting:1,	/* the ceiling is of a WAN: no loss yet */
 	      prior_starting:1,	/* before the last decrease, for undo */
 	      probing:1;	/* its first packets after idling are a probe */

@@ -221,6 +221,7 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 {
 	f->last_int = tcp_sk(sk)->tcp_clock_cache;
 	f->silent = 0;
+	f->excused = 0;
 	f->probing = 0;
 	f->updates++;
 	hpccpp_count(f->net, HPCCPP_S_UPDATES);

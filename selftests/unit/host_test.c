@@ -75,6 +75,15 @@ static const struct row request_rows[] = {
 	{ "if a probe carried none, and all the data with the option is lost, the path is suspected",
 	  "open <echo 2*( data>collect ) total_retrans=1 data>collect lost total_retrans=3 again>none;"
 	  "acked data>none GAVE_UP==1 SUSPECTED==1" },
+	{ "so it is if some of the data goes without the option, and all with it is lost",
+	  "every=2 open <echo data>collect data>none data>collect data>none lost_out=2 sacked_out=2;"
+	  "total_retrans=2 acked data>none SUSPECTED==1" },
+	{ "so it is after data was acked without an echo",
+	  "open 4*( data>collect acked ) 30*( data>none acked ) <collect ack>echo;"
+	  "10*( data>collect ) lost again>none total_retrans=10 acked data>none SUSPECTED==1" },
+	{ "so it is if the MSS grows before the retransmission",
+	  "open <echo mss_cache=1000 10*( data ) lost mss_cache=1448 total_retrans=10 again>none acked;"
+	  "data>none SUSPECTED==1" },
 	{ "if the data that requested is acked without an echo after a retransmission, so it is",
 	  "open <echo data>collect total_retrans=1 acked data>none GAVE_UP==1 SUSPECTED==1" },
 	{ "after a retransmission before the request, or an echo, the path is not suspected",
@@ -171,6 +180,9 @@ static const struct row request_rows[] = {
 	  "requests:1/30 packets_out=0 requests:1/30" },
 	{ "with every rtt, the next segment after a retransmission does, once",
 	  "every=0 open known:0 acked requests:1/10 lost_out=1 total_retrans=1 requests:1/10" },
+	{ "with every rtt, a retransmission of a silent peer brings no more requests",
+	  "every=0 open <load:0 5*( acked data ) tries==4 acked requests:1/50 total_retrans=1;"
+	  "requests:0/100" },
 	{ "with every rtt, a segment without room leaves the request to the next one",
 	  "every=0 open known:0 room=8 data>none room=28 data>collect data>none" },
 	{ "with every rtt, eight segments per round trip do while a link is loaded",

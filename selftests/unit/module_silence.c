@@ -171,6 +171,24 @@ TEST(recovery_was_no_silence)
 	assert_fallback();
 }
 
+/* Telemetry has ended for good, and losses go on. */
+TEST(only_one_recovery_is_excused)
+{
+	u32 cycles;
+
+	begin_known(.5);
+	for (cycles = 0; cycles < 3 && steered(); cycles++) {
+		fill();
+		lose(1);
+		pass(2 * T_BASE);
+		silent_acks(4);
+		recovered();
+		pass(5 * T_BASE);
+		silent_acks(8);
+	}
+	assert_fallback();
+}
+
 /* What was heard before a recovery explains no loss after it: W is half. */
 TEST(telemetry_before_recovery_explains_no_loss)
 {

@@ -333,7 +333,7 @@ static __always_inline bool data_due(struct bpf_sock_ops *skops,
 	if (cfg->every)
 		return f->segs + 1 >= cfg->every;
 	if (all_ask(f) || !f->asked_end || asked_is_acked(skops, f) ||
-	    skops->total_retrans != f->retrans || skops->snd_cwnd <= HPCCPP_ASKS)
+	    (f->heard && skops->total_retrans != f->retrans) || skops->snd_cwnd <= HPCCPP_ASKS)
 		return true;
 	return asks_often(skops, f) &&
 	       (__u64)sent * HPCCPP_ASKS >= (__u64)skops->snd_cwnd * skops->mss_cache;
@@ -380,8 +380,9 @@ static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *
 	if (first ? !asked_is_acked(skops, f) || skops->total_retrans == f->retrans :
 		    !packets || lost != packets)
 		return;
-	if (first && (skops->total_retrans - f->retrans) * f->asked_mss <
-		     f->asked_end - f->asked_from) {
+	if (first && (skops->total_retrans - f->retrans) *
+		     (skops->mss_cache > f->asked_mss ? skops->mss_cache : f->asked_mss) <
+		     f->asked_bytes) {
 		f->asked_end = 0;
 		return;
 	}
@@ -664,11 +665,12 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 			f->paused = 0;
 			return;
 		}
-		if (!f->asked_end || f->heard) {
-			f->asked_from = skops->snd_nxt;
+		if (!f->asked_end || f->heard || asked_is_acked(skops, f)) {
+			f->asked_bytes = 0;
 			f->asked_mss = skops->mss_cache;
 			f->retrans = skops->total_retrans;
 		}
+		f->asked_bytes += f->ask_end - skops->snd_nxt;
 		f->asked_end = f->ask_end;
 		f->segs = 0;
 	}

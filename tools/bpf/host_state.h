@@ -23,8 +23,8 @@ struct flow {
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked_end;	/* end of the data that last asked; 0: none did */
 	__u32 ask_end;		/* of the packet that TCP builds now, if it is to ask */
-	__u32 asked_from;	/* start of the data that asked last, until an echo comes: first */
-	__u32 asked_mss;	/* mss_cache then, bytes */
+	__u32 asked_bytes;	/* with the option in flight; after an echo, of the last request */
+	__u32 asked_mss;	/* mss_cache at the first of these, bytes */
 	__u32 retrans;		/* segments retransmitted until then */
 	__u32 want[2];		/* the request for windows; 0: none */
 	__u32 silent;		/* requests are in vain since then, s; 0: they are answered */
