@@ -113,7 +113,7 @@ void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 rtt_ns = 1000ULL * max(f->T, tp->srtt_us >> 3);
+	u64 rtt_ns = hpccpp_rtt(sk, f) * 1000ULL;
 
 	if (inet_csk(sk)->icsk_ca_state < TCP_CA_Recovery)
 		return;

@@ -483,7 +483,7 @@ static void hpccpp_begin(struct sock *sk, struct hpccpp_flow *f)
 static bool hpccpp_is_silent(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 rtt = max(f->T, tp->srtt_us >> 3);
+	u32 rtt = hpccpp_rtt(sk, f);
 
 	/* ACKs full of SACK blocks have no room for an echo: not in recovery */
 	if (f->silent < HPCCPP_SILENT_ACKS ||
@@ -566,7 +566,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 			    enum hpccpp_stat why)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 rtt_ns = max(f->T, tp->srtt_us >> 3) * 1000ULL;
+	u64 rtt_ns = hpccpp_rtt(sk, f) * 1000ULL;
 	u32 half;
 
 	hpccpp_end_decrease(sk, f);

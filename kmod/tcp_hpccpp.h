@@ -192,6 +192,12 @@ static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
 		f->told = HPCCPP_TELL;
 }
 
+/* The round trip time, us: that of TCP, or T if it is longer */
+static inline u32 hpccpp_rtt(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	return max(f->T, tcp_sk(sk)->srtt_us >> 3);
+}
+
 /*
  * Nothing is in flight, and nothing has been for so many T, nor for as long as pacing keeps a
  * packet that is there.
