@@ -26,32 +26,24 @@ def word(*known: str) -> Read:
     return read
 
 
-def name(text: str) -> str:
-    """The name of a congestion control, perhaps with a variant (dctcp-k20)"""
-    if not re.fullmatch(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15})?", text):
-        raise units.Error(f"'{text}': a congestion control, as in tcp_available_congestion_control")
-    return text
+def pattern(regex: str, what: str) -> Read:
+    """A word that this matches"""
+    def read(text: str) -> str:
+        if not re.fullmatch(regex, text):
+            raise units.Error(f"'{text}': {what}")
+        return text
+    return read
 
 
-def distribution(text: str) -> str:
-    """Sizes of flows, as tgen has them"""
-    if not re.fullmatch(r"websearch|fb_hadoop|alistorage|none|\d+|/.+", text):
-        raise units.Error(f"'{text}': websearch, fb_hadoop, alistorage, a number of bytes or a file")
-    return text
-
-
-def told(text: str) -> str:
-    """Which ports have an agent"""
-    if not re.fullmatch(r"most|nics|none|\d+", text):
-        raise units.Error(f"'{text}': most, nics, none or a percentage of all ports")
-    return text
-
-
-def every(text: str) -> str:
-    """How often hosts ask"""
-    if not re.fullmatch(r"rtt|[1-9]\d*", text):
-        raise units.Error(f"'{text}': rtt, or a number of packets")
-    return text
+# with a variant, as dctcp-k20
+name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15})?", "a congestion control, as in tcp_available_congestion_control")
+# sizes of flows, as tgen has them
+distribution = pattern(r"websearch|fb_hadoop|alistorage|none|\d+|/.+",
+                       "websearch, fb_hadoop, alistorage, a number of bytes or a file")
+# ports that have an agent
+told = pattern(r"most|nics|none|\d+", "most, nics, none or a percentage of all ports")
+# how often hosts ask
+every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 
 
 @dataclass(frozen=True)
