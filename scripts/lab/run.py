@@ -16,6 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import metrics
 import scenario
 import units
 from scenario import Run
@@ -183,7 +184,6 @@ class Result:
     def measure(self) -> None:
         """Computes the metrics from the tables"""
         if not self.program:
-            import metrics
             metrics.save(self.folder)
             if (self.folder / "rates.csv.gz").exists():
                 output(FLENT, "-q", "-o", self.folder, self.folder)
@@ -192,11 +192,12 @@ class Result:
     @property
     def metrics(self) -> dict[str, Any]:
         """Its metrics by name"""
-        metrics: dict[str, Any] = json.loads(self.json.read_text())["metrics"]
-        return metrics
+        values: dict[str, Any] = json.loads(self.json.read_text())["metrics"]
+        return values
 
     def do(self, force: bool = False) -> None:
-        """Makes the run unless it is there, and measures it"""
+        """Makes the run unless it is there, and measures it unless its metrics are there"""
         if force or not self.is_made:
             self.make()
-        self.measure()
+        if not self.is_done:
+            self.measure()
