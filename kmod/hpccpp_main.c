@@ -168,7 +168,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 }
 
 /*
- * What the agent that has bound the flow keeps for us, or NULL; under RCU. That takes 18
+ * Returns the mail of the agent that has bound the flow, or NULL; under RCU. That takes 18
  * instructions on x86-64, and 11 for each storage of others before it, of about 1100 for
  * an ACK. A kfunc of ours that the agent calls, as kernels from 6.15 on allow, would save
  * no more, and the agent would need the module's BTF and be loaded after it.
@@ -385,7 +385,7 @@ static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 	mail = hpccpp_mail(sk);
 	*has_agent = !!mail;
 	f->agent |= *has_agent;
-	/* without a round trip's time a record is of no use yet */
+	/* a record is of no use without a base RTT */
 	if (mail && (f->T || hpccpp_base_rtt(sk, f)))
 		used = hpccpp_read_mail(sk, f, mail);
 	rcu_read_unlock();

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes data files for flent (flent.org) of what the demo and the lab have measured.
+"""Makes data files for flent (flent.org) from measurements of the demo and the lab.
 
 demo.sh makes them of all of its runs, in results/flent, and bench of the lab's runs that follow rates, in the
 directory of each.
@@ -91,7 +91,7 @@ class Writer:
 
     def write(self, name: str, test: str, title: str, source: Path, seconds: float,
               results: dict[str, list[float | None]], **parameters: str) -> None:
-        """Writes one data file. Its date is that of the source."""
+        """Writes one data file, with the date of the source."""
         begun = int(source.stat().st_mtime)
         date = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(begun))
         x = [i * seconds / self.steps for i in range(self.steps)]
