@@ -110,10 +110,9 @@ for percent in $percents; do
 		reorder "$(jq -n "100 - $percent")%"
 	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"
 done
-# However much is lost at random, telemetry goes on: eight round trips without it are rare, not
-# impossible. Packets that are late may look like a queue at a port without an agent: with some seeds
-# that causes a fallback.
-assert_le "fallbacks for want of telemetry" $(($(silent) - fallbacks)) 1
+# However much is lost at random, telemetry goes on. Packets that are late may look like a queue at
+# a port without an agent: with some seeds that causes a fallback.
+assert_eq "fallbacks for want of telemetry" $(($(silent) - fallbacks)) 0
 assert_ge "decreases taken back after late data" $(($(count undo) - undo)) 1
 
 # --- ECN ---------------------------------------------------------------------
