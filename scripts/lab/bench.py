@@ -93,13 +93,14 @@ def selected_ccs(report: bool = False) -> tuple[list[str], Own | None]:
 def plan(names: list[str], report: bool = False) -> list[Result]:
     """The selected runs of these scenarios, by default of all but the extra ones, which a report has too"""
     ccs, mine = selected_ccs(report)
-    names = names or [name for name in scenario.names() if report or not scenario.load(name).extra]
+    names, panel = names or scenario.names(), environ("PANEL") or "bench"
     runs = []
     for name in names:
         of_one = list(scenario.plan(name, mine))
         # of a scenario that compares hpccpp with no other, nothing
         if not mine or any(run.own for run in of_one):
-            runs += [run for run in of_one if not ccs or run.params.cc in ccs]
+            runs += [run for run in of_one if (not ccs or run.params.cc in ccs)
+                     and (report or scenario.load(name).is_in(panel, run.params))]
     try:
         only = re.compile(environ("ONLY"))
     except re.error as error:

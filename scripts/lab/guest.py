@@ -80,6 +80,8 @@ class Guest:
         for name, value in keys.items():
             args += [name, value]
         self.call("network", *topology, *args, *links)
+        if p.iw:
+            self.call("routes", p.iw)
         if p.segs:
             self.call("ip", "-n", "h1", "link", "set", "dev", "eth0", "gso_max_segs", p.segs)
 
@@ -104,13 +106,9 @@ class Guest:
         """The links that limit the host's flows: NETNS, DEV of each"""
         self.call("real", host, *ports)
 
-    def lie(self, host: str, load_and_queue: str, tx_bytes: str) -> None:
+    def forge(self, host: str, load_and_queue: str, tx_bytes: str) -> None:
         """s1 writes these bytes into the records of the ACKs to the host"""
-        self.call("lie", host, load_and_queue, tx_bytes)
-
-    def initial_window(self, packets: int) -> None:
-        """Flows of all hosts begin with so many packets"""
-        self.call("routes", packets)
+        self.call("forge", host, load_and_queue, tx_bytes)
 
     def counters(self, *hosts: str) -> None:
         """What the module has counted on these hosts by now"""
@@ -155,7 +153,7 @@ class Guest:
         p = self.p
         values = {"cc": p.algorithm, "other": p.other, "own_ko": self.own.module if self.own else "",
                   "records": 2 if p.cc.endswith("-full") else "", "every": p.every, "mode": p.mode, "key": p.key,
-                  "told": p.told, "respond": p.respond, "overhead": p.overhead, "base_rtt": units.us(p.rtt),
+                  "with_agent": p.agents, "respond": p.respond, "overhead": p.overhead, "base_rtt": units.us(p.rtt),
                   "updates": int(self.updates and p.is_hpccpp)}
         return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()) + \
             "\n".join(self.lines) + "\n"

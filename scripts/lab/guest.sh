@@ -23,7 +23,7 @@
 set -euo pipefail
 
 # The script sets these.
-cc='' other='' own_ko='' records='' every='' mode='' key='' told='' respond='' overhead='' base_rtt='' updates=''
+cc='' other='' own_ko='' records='' every='' mode='' key='' with_agent='' respond='' overhead='' base_rtt='' updates=''
 
 # network ARGUMENT...: loads the modules and makes the hosts and links; arguments are testbed's.
 network()
@@ -44,7 +44,7 @@ network()
 }
 
 # agents SKIP: adds a host agent for all hosts, and a port agent at each port, but not where
-# "NETNS DEV" matches SKIP. If $told is a number, only that percentage of the ports has one. A
+# "NETNS DEV" matches SKIP. If $with_agent is a number, only that percentage of the ports has one. A
 # port's link id is its line in "testbed ports all". With $respond, switches send INT responses,
 # each from an address of its own.
 agents()
@@ -61,7 +61,7 @@ agents()
 	while read -r ns dev rate; do
 		: $((++id))
 		[[ -z $1 || ! "$ns $dev" =~ $1 ]] || continue
-		[[ ! $told =~ ^[0-9]+$ ]] || ((id * 37 % 100 < told)) || continue
+		[[ ! $with_agent =~ ^[0-9]+$ ]] || ((id * 37 % 100 < with_agent)) || continue
 		port=()
 		if [[ $respond != 0 && $ns == [hr]* ]]; then
 			port=(accept 192.168.0.0/16)
@@ -91,9 +91,9 @@ real()
 	echo "$(address "$1")$ids" >>real
 }
 
-# lie HOST U-AND-QUEUE TX_BYTES: s1 changes the ACKs to HOST: U and the queue of a record,
+# forge HOST U-AND-QUEUE TX_BYTES: s1 changes the ACKs to HOST: U and the queue of a record,
 # and the bytes sent. The record follows timestamps or the other options of a SYN-ACK.
-lie()
+forge()
 {
 	local at to
 	to=$(address "$1")

@@ -36,12 +36,12 @@ def pattern(regex: str, what: str) -> Read:
 
 
 # with a variant, as dctcp-k20
-name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15})?", "a congestion control, as in tcp_available_congestion_control")
+name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15}){0,2}", "a congestion control, as in tcp_available_congestion_control")
 # sizes of flows, as tgen has them
 distribution = pattern(r"websearch|fb_hadoop|alistorage|none|\d+|/.+",
                        "websearch, fb_hadoop, alistorage, a number of bytes or a file")
 # ports that have an agent
-told = pattern(r"most|nics|none|\d+", "most, nics, none or a percentage of all ports")
+agents = pattern(r"most|nics|none|\d+", "most, nics, none or a percentage of all ports")
 # how often hosts ask
 every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 
@@ -50,7 +50,8 @@ every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 class Params:
     """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
     cc: str = arg("hpccpp", name, "congestion control; hpccpp-full: two records; hpccpp-rx: mode=receiver; "
-                  "dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN")
+                  "dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
+                  "CC-bdp: offloads=no, and iw is a BDP")
     flows: int = arg(1, units.count, "flows, or senders", 1, 100000)
     rate: int = arg(10**11, units.rate, "of the links", 10**6, 10**12)
     rtt: int = arg(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
@@ -87,12 +88,13 @@ class Params:
                      "congestion control that shares the port; bare, marks: none does, and the port has no agent")
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
-    told: str = arg("most", told, "port agents: at each other link, at senders (nics), at none, or so many percent")
+    agents: str = arg("most", agents, "ports with an agent: all but that of the last link (most), senders' (nics), none, or "
+                      "a percentage of all")
     lag: int = arg(0, units.time, "by which the receiver's ACKs are later", 0, 10**10)
     steps: int = arg(1, units.count, "... after so many steps", 1, 1000)
     jitter: int = arg(0, units.time, "... and by so much more or less, evenly", 0, 10**10)
     tail: str = arg("none", word("none", "normal", "pareto", "paretonormal"), "... or by that distribution of netem's")
-    lie: str = arg("none", word("none", "idle", "full"), "false path of the second flow: idle or full")
+    forged: str = arg("none", word("none", "idle", "full"), "load of the path in the echoes that the second flow gets")
     load: int = arg(0, units.count, "of hosts, percent", 0, 100)
     sizes: str = arg("none", distribution, "distribution of flow sizes")
     conns: int = arg(4, units.count, "that a host keeps to each other, of rpc", 1, 1000)
@@ -131,7 +133,7 @@ def implied(values: dict[str, Any]) -> dict[str, Any]:
         values["mode"] = "receiver"
     if cc.endswith("-dualpi2"):
         values["queue"] = "dualpi2"
-    if match := re.search(r"-k(\d+)$", cc):
+    if match := re.search(r"-k(\d+)", cc):
         values["mark"] = int(match[1])
     if not values.get("mark") and {cc.split("-")[0], values.get("other")} & {"dctcp", "marks"}:
         values["mark"] = 65
@@ -149,6 +151,8 @@ def make(**values: Any) -> Params:
         except units.Error as error:
             raise units.Error(f"{name_}={error}") from None
     params = Params(**implied(values))
+    if params.cc.endswith("-bdp"):
+        params = dataclasses.replace(params, offloads="no", iw=params.iw or -(-params.rate * params.rtt // (8 * 10**9 * params.wire)))
     for name_, field in KEYS.items():
         value, least, most = getattr(params, name_), field.metadata["least"], field.metadata["most"]
         if least is not None and not least <= value <= most:

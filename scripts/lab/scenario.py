@@ -23,6 +23,8 @@ from params import Params
 HERE = Path(__file__).resolve().parent
 # in the order of a report
 CCS = ["hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic"]
+# DCTCP at its best: single segments, and a BDP at the start
+BEST = "dctcp-k20-bdp"
 
 Plan = Iterable[tuple[str, dict[str, Any]]]
 
@@ -41,9 +43,13 @@ class Scenario:
     metrics: Callable[..., dict[str, Any]] | None = None
     # a program of scripts/lab and its arguments, which makes the run in place of setup and leaves $RESULTS/NAME.json
     program: Callable[["Run"], list[str]] | None = None
-    # runs only where it is named
-    extra: bool = False
+    # which runs belong to a panel: to "bench" and "all" all, if nothing is said, to others none
+    panels: dict[str, Callable[[Params], bool]] = field(default_factory=dict)
     name: str = field(default="", compare=False)
+
+    def is_in(self, panel: str, p: Params) -> bool:
+        """Whether a run belongs to this panel"""
+        return self.panels.get(panel, lambda _: panel in ("bench", "all"))(p)
 
 
 @dataclass(frozen=True)

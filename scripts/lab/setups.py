@@ -19,8 +19,8 @@ def long(g: Guest) -> None:
     end = p.time or max(p.rtt * 2000, 20_000_000)
     g.star(hosts, trace=20000)
     g.agents()
-    if p.lie != "none":
-        g.lie("h2", "0" if p.lie == "idle" else "0xff", "0x123456")
+    if p.forged != "none":
+        g.forge("h2", "0" if p.forged == "idle" else "0xff", "0x123456")
     for i in range(p.flows):
         g.flow((i + 1) * 1700, f"h{i % hosts + 1}", "r1", None, stop=end)
     g.run(start=end // 2, end=end)
@@ -124,14 +124,14 @@ def harm(g: Guest) -> None:
     p = g.p
     end, hop = p.time, p.mbit * p.hop // 100
     agents = {"most": "^s2 p2" if p.hop != 100 else "", "nics": "^[sr]", "none": "."}
-    if p.told not in agents:
-        raise units.Error(f"told={p.told}: one of {', '.join(agents)}")
+    if p.agents not in agents:
+        raise units.Error(f"agents={p.agents}: one of {', '.join(agents)}")
     last = {"rate": f"{hop}m", "buffer": p.packets * p.wire or p.buffer} | g.mark(hop)
     g.network("graph", rate=f"{p.mbit}m", delay_ns=p.rtt // 6, buffer=p.buffer,
               links=["link", "h1", "s1", "link", "h2", "s1", "link", "s1", "s2", "port", "s2", "r1",
                      *(word for item in last.items() for word in item), "link", "s2", "r1"])
     g.port("s2", "p2")
-    g.agents(agents[p.told])
+    g.agents(agents[p.agents])
     if p.jitter:
         g.drawn.add("seed")
     if p.lag or p.jitter:

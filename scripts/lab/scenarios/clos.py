@@ -2,7 +2,7 @@
 """Poisson arrivals between the 320 hosts of the HPCC paper's Clos."""
 
 import metrics as m
-from scenario import Scenario, some
+from scenario import BEST, Scenario, some
 from setups import fabric_poisson
 
 # with the K of the paper's simulations too: the other congestion controls would double the runs
@@ -11,7 +11,7 @@ SCENARIO = Scenario(
     runs=lambda ccs: ((f"{cc}-{sizes}-{load}", dict(cc=cc, shape="clos", load=load, sizes=sizes, rtt="13us",
                                                     time="10ms", host="fq"))
                       for load in (30, 50, 70) for sizes in ("websearch", "fb_hadoop")
-                      for cc in some(ccs, "hpccpp", "dctcp", "dctcp-k20")),
+                      for cc in some(ccs, "hpccpp", "dctcp", "dctcp-k20", BEST)),
     setup=fabric_poisson,
     metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t),
-    extra=True)
+    panels={"bench": lambda p: False, "all": lambda p: False, "paper": lambda p: True})

@@ -5,6 +5,7 @@ import metrics as m
 from collections.abc import Iterator
 from typing import Any
 
+from params import Params
 from scenario import Plan, Scenario, some
 from setups import harm
 
@@ -16,14 +17,14 @@ def runs(ccs: list[str]) -> Plan:
     pairs = [("hpccpp", other) for other in ["none", "reno", "cubic", *own]] + [
         (cc, other) for cc in ["reno", "cubic", *own] for other in ("none", cc)]
 
-    def link(mbit: int, rtt: int, ms: int, hop: int, packets: int, told: str = "") -> Iterator[tuple[str, Any]]:
+    def link(mbit: int, rtt: int, ms: int, hop: int, packets: int, agents: str = "") -> Iterator[tuple[str, Any]]:
         for cc, other in pairs:
             # other congestion controls do not read telemetry
-            if told and cc != "hpccpp":
+            if agents and cc != "hpccpp":
                 continue
-            yield (f"{cc}-{other}-{mbit}m-{rtt}us-hop{hop}-buffer{packets}" + (f"-{told}" if told else ""),
+            yield (f"{cc}-{other}-{mbit}m-{rtt}us-hop{hop}-buffer{packets}" + (f"-{agents}" if agents else ""),
                    dict(cc=cc, other=other, rate=f"{mbit}mbit", rtt=f"{rtt}us", time=f"{ms}ms", hop=hop,
-                        packets=packets, told=told or "most"))
+                        packets=packets, agents=agents or "most"))
 
     for mbit, rtt, ms in (200, 20000, 8000), (10000, 100, 60), (100000, 30, 16):
         for hop in 85, 50:
@@ -31,11 +32,17 @@ def runs(ccs: list[str]) -> Plan:
                 yield from link(mbit, rtt, ms, hop, packets)
         for hop in 100, 40:
             yield from link(mbit, rtt, ms, hop, 30)
-        for told in "nics", "none":
-            yield from link(mbit, rtt, ms, 85, 30, told)
+        for agents in "nics", "none":
+            yield from link(mbit, rtt, ms, 85, 30, agents)
     for packets in 30, 200:
         yield from link(1000, 50000, 40000, 5, packets)
 
 
+def bench(p: Params) -> bool:
+    """The buffers of 4 and 30 packets behind a link of 85 %"""
+    return p.packets <= 30 and p.hop == 85
+
+
 SCENARIO = Scenario(about="A last link without a port agent, alone and with flows of other congestion controls",
-                    runs=runs, setup=harm, metrics=lambda t: m.shares(t) | m.counters(t, "blind", "enter"))
+                    runs=runs, setup=harm, metrics=lambda t: m.shares(t) | m.counters(t, "blind", "enter"),
+                    panels={"bench": bench, "law": lambda p: bench(p) and p.cc == "hpccpp" and p.packets == 30 and p.agents == "most" and p.rate == 10**10})

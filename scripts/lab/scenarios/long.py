@@ -2,6 +2,7 @@
 """1 to 64 flows without end to one receiver."""
 
 import metrics as m
+from params import Params
 from scenario import Plan, Scenario, some
 from setups import long
 
@@ -39,5 +40,19 @@ def runs(ccs: list[str]) -> Plan:
                             yield run(cc, flows, g, rtt, mtu, n)
 
 
+def bench(p: Params) -> bool:
+    """A half of hpccpp's runs, and of the others what the README compares"""
+    if p.is_hpccpp:
+        return p.rtt <= 20_000 and (p.n == 64 or p.rate == 10**11) and p.flows != 2 and (p.mtu <= 1500 or p.flows == 64)
+    return p.cc in ("dctcp", "dctcp-k20") and p.rtt == 8000 and p.rate == 10**11 and p.flows in (16, 64)
+
+
+def law(p: Params) -> bool:
+    """4 to 64 flows at 25 and 100 Gbit/s, with TSO and without; and 64 at 10 Gbit/s"""
+    short = p.rtt == (8000 if p.rate == 10**10 else 20_000) and p.offloads == "yes" and p.mtu == 1500 and p.n == 64 and p.overhead == 0 and p.host == "fifo"
+    return p.is_hpccpp and short and (p.flows, p.rate // 10**9) in ((4, 25), (16, 25), (64, 25), (4, 100), (16, 100),
+                                                                   (64, 100), (64, 10))
+
+
 SCENARIO = Scenario(about="1 to 64 flows without end to one receiver", runs=runs, setup=long,
-                    metrics=lambda t: m.link(t) | m.jain(t))
+                    metrics=lambda t: m.link(t) | m.jain(t), panels={"bench": bench, "law": law})

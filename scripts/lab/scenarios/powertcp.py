@@ -45,4 +45,5 @@ def metrics(t: Traces) -> dict[str, Any]:
 
 
 SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
+                    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp") and p.load == 0},
                     setup=lambda g: {"incast": incast, "staggered": step}.get(g.p.shape, fabric_poisson)(g))

@@ -26,4 +26,5 @@ SCENARIO = Scenario(
     runs=lambda _: ((f"{flows}flows-busy{busy}-probe{probe}", dict(flows=flows, size="200k", busy=busy, probe=probe))
                     for flows in (16, 4, 1) for busy in (4, 0) for probe in (0, 8)),
     setup=setup,
-    metrics=lambda t: m.link(t) | m.resume(t))
+    metrics=lambda t: m.link(t) | m.resume(t),
+    panels={"law": lambda p: p.flows == 16})

@@ -3,7 +3,7 @@
 
 import metrics as m
 from guest import Guest
-from scenario import Scenario
+from scenario import BEST, Scenario
 from setups import fabric
 
 
@@ -20,6 +20,7 @@ SCENARIO = Scenario(
     runs=lambda ccs: ((f"{cc}-{sizes}-50", dict(cc=cc, shape="leafspine", load=50, sizes=sizes, rtt="9us", time=time,
                                                 host="fq"))
                       for sizes, time in (("websearch", "60ms"), ("fb_hadoop", "12ms"))
-                      for cc in [*ccs, "hpccpp-rx"]),
+                      for cc in [*ccs, BEST, "hpccpp-rx"]),
     setup=setup,
-    metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t))
+    metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t),
+    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp", BEST), "law": lambda p: p.cc == "hpccpp"})

@@ -24,4 +24,5 @@ SCENARIO = Scenario(
                                                            time="40ms"))
                       for cc in ccs for g in (25, 100) for flows, far in ((2, 2), (2, 5), (8, 5))),
     setup=setup,
-    metrics=lambda t: m.link(t) | m.jain(t) | m.shares(t))
+    metrics=lambda t: m.link(t) | m.jain(t) | m.shares(t),
+    panels={"law": lambda p: p.cc == "hpccpp" and p.rate == 10**11})

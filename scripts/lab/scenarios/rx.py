@@ -10,4 +10,5 @@ SCENARIO = Scenario(
     runs=lambda _: ((f"{mode}-{flows}flows", dict(mode=mode, flows=flows))
                     for flows in (200, 64, 16, 4, 2, 1) for mode in ("sender", "receiver")),
     setup=long,
-    metrics=lambda t: m.link(t) | m.jain(t))
+    metrics=lambda t: m.link(t) | m.jain(t),
+    panels={"law": lambda p: p.flows in (16, 64)})

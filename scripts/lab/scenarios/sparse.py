@@ -12,4 +12,5 @@ SCENARIO = Scenario(
                     for g, rtt in ((25, 20), (100, 8), (100, 20)) for flows in (2, 16, 64)
                     for every in (1, 4, 16, "rtt")),
     setup=long,
-    metrics=lambda t: m.link(t) | m.jain(t))
+    metrics=lambda t: m.link(t) | m.jain(t),
+    panels={"law": lambda p: p.every in ("4", "16") and p.rate == 10**11 and p.rtt == 20_000})
