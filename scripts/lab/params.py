@@ -152,7 +152,8 @@ def make(**values: Any) -> Params:
             raise units.Error(f"{name_}={error}") from None
     params = Params(**implied(values))
     if params.cc.endswith("-bdp"):
-        params = dataclasses.replace(params, offloads="no", iw=params.iw or -(-params.rate * params.rtt // (8 * 10**9 * params.wire)))
+        bdp = -(-params.rate * params.rtt // (8 * 10**9 * params.wire))
+        params = dataclasses.replace(params, offloads="no", iw=params.iw or bdp)
     for name_, field in KEYS.items():
         value, least, most = getattr(params, name_), field.metadata["least"], field.metadata["most"]
         if least is not None and not least <= value <= most:
@@ -162,6 +163,11 @@ def make(**values: Any) -> Params:
     if params.segs and params.offloads == "no":
         raise units.Error("segs needs offloads=yes")
     return params
+
+
+def values(params: Params) -> dict[str, Any]:
+    """All keys and their values"""
+    return {name_: getattr(params, name_) for name_ in KEYS}
 
 
 def parse(words: Iterable[str]) -> Params:

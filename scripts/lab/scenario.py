@@ -9,7 +9,7 @@ others flows of `size` go to one receiver (star), and the metrics are those of a
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import params
 import setups
 import units
+from claims import Claim
 from guest import Guest, Own
 from params import Params
 
@@ -41,6 +42,7 @@ class Scenario:
     runs: Callable[[list[str]], Plan]
     setup: Callable[[Guest], None] = setups.star
     metrics: Callable[..., dict[str, Any]] | None = None
+    claims: Sequence[Claim] = ()
     # a program of scripts/lab and its arguments, which makes the run in place of setup and leaves $RESULTS/NAME.json
     program: Callable[["Run"], list[str]] | None = None
     # which runs belong to a panel: to "bench" and "all" all, if nothing is said, to others none

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The claims that scenarios make of hpccpp, and which of them hold.
+
+A scenario makes at most five. The worst of its runs judges a claim:
+
+    holds     all runs keep it
+    listed    a run misses it, and the claim lists that, with figure and reason
+    fails     a run misses it that is not listed, or by more than is listed
+    outdated  it is listed that a run misses it, but all runs keep it
+    unjudged  no run of it, or of the one that it is compared with, has been made
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import params
+from params import Params
+
+# of a listed figure: what another compiler may change
+MARGIN = 0.01
+
+
+class Missing(Exception):
+    """The run to compare with has not been made."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run that was made"""
+    scenario: str
+    name: str
+    params: Params
+    metrics: dict[str, Any]
+    results: "Results" = field(repr=False, compare=False)
+
+    def __getitem__(self, metric: str) -> Any:
+        """A metric; None if the run has no such figure"""
+        return self.metrics.get(metric)
+
+    def like(self, **changes: Any) -> "Result":
+        """The run of the same scenario that differs in these keys alone"""
+        other = self.results.by_params.get((self.scenario, params.make(**params.values(self.params) | changes)))
+        if other is None:
+            raise Missing
+        return other
+
+    def over(self, metric: str, **changes: Any) -> float:
+        """The metric over that of the run which differs in these keys alone"""
+        mine, other = self[metric], self.like(**changes)[metric]
+        return float(mine) / float(other) if mine is not None and other else float("inf")
+
+    def mean(self, metric: str) -> float:
+        """The mean over the five seeds"""
+        values = [self.like(seed=seed)[metric] for seed in range(1, 6)]
+        return float("inf") if None in values else sum(values) / len(values)
+
+
+class Results:
+    """All runs that were made"""
+
+    def __init__(self, runs: Iterable[dict[str, Any]]) -> None:
+        """Of the JSON of these runs"""
+        self.runs = []
+        for run in runs:
+            values = run["params"] | {"cc": run["cc"], "seed": run["seed"]}
+            self.runs.append(Result(run["scenario"], run["name"], params.make(**values), run["metrics"], self))
+        self.by_params = {(run.scenario, run.params): run for run in self.runs}
+
+    def of(self, scenario: str) -> list[Result]:
+        """The runs of a scenario"""
+        return [run for run in self.runs if run.scenario == scenario]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A bound that all runs of hpccpp in a scenario keep"""
+    text: str                                   # the figure, and its unit
+    figure: str | Callable[[Result], Any]       # a metric, or computed from some
+    op: str                                     # "<=" or ">="
+    bound: float | Callable[[Result], float]
+    # runs that it is about, if not all of hpccpp; a reader sees the reason
+    runs: Callable[[Params], bool] = lambda p: p.is_hpccpp
+    without: str = ""
+    # a claim that does not hold: the worst figure, the reason, and what was tried
+    listed: float | None = None
+    why: str = ""
+
+    def judge(self, run: Result) -> "Judged":
+        """A run's figure and its bound"""
+        value = run[self.figure] if isinstance(self.figure, str) else self.figure(run)
+        if isinstance(value, list):
+            value = (max if self.op == "<=" else min)(value, default=None)
+        bound = self.bound(run) if callable(self.bound) else self.bound
+        return Judged(run, None if value is None else float(value), bound, self.op)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run's figure beside the bound of a claim"""
+    run: Result
+    figure: float | None
+    bound: float
+    op: str
+
+    @property
+    def excess(self) -> float:
+        """By how much the figure misses the bound; at most 0 if it keeps it; a missing figure misses by any"""
+        if self.figure is None:
+            return float("inf")
+        return self.figure - self.bound if self.op == "<=" else self.bound - self.figure
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and all runs that it is about"""
+    scenario: str
+    claim: Claim
+    runs: list[Judged]
+    complete: bool                              # all runs of the scenario have been made
+
+    @property
+    def worst(self) -> Judged:
+        """The run that judges the claim"""
+        return max(self.runs, key=lambda judged: judged.excess)
+
+    @property
+    def missed(self) -> int:
+        """Number of runs that miss the bound"""
+        return sum(judged.excess > 0 for judged in self.runs)
+
+    @property
+    def word(self) -> str:
+        """One of the words at the head of this file"""
+        listed = self.claim.listed
+        if not self.runs:
+            return "unjudged"
+        if not self.missed:
+            return "outdated" if listed is not None and self.complete else "holds"
+        figure = self.worst.figure
+        if listed is None or figure is None:
+            return "fails"
+        return "fails" if (figure - listed) * (1 if self.claim.op == "<=" else -1) > MARGIN * abs(listed) else "listed"
+
+    def __str__(self) -> str:
+        claim = self.claim
+        text = f"{self.word:8}  {self.scenario}: {claim.text} {claim.op} "
+        if not self.runs:
+            return text + "?"
+        worst = self.worst
+        text += f"{worst.bound:.4g}: {show(worst.figure)} in {worst.run.name}, the worst of {len(self.runs)} runs"
+        if self.missed:
+            text += f", of which {self.missed} miss it"
+        return text + (f" (listed: {claim.listed:g})" if claim.listed is not None else "")
+
+
+def show(value: float | None) -> str:
+    """A figure with four digits"""
+    return "no figure" if value is None else f"{value:.4g}"
+
+
+def judge(scenario: str, claims: Iterable[Claim], results: Results, complete: bool) -> Iterator[Verdict]:
+    """Judges all claims of a scenario"""
+    for claim in claims:
+        judged = []
+        for run in results.of(scenario):
+            try:
+                if claim.runs(run.params):
+                    judged.append(claim.judge(run))
+            except Missing:
+                pass
+        yield Verdict(scenario, claim, judged, complete)
