@@ -53,7 +53,7 @@ class Result:
     def mean(self, metric: str) -> float:
         """The mean over the five seeds"""
         values = [self.like(seed=seed)[metric] for seed in range(1, 6)]
-        return float("inf") if None in values else sum(values) / len(values)
+        return float("inf") if None in values else float(sum(values)) / len(values)
 
 
 class Results:

@@ -88,7 +88,7 @@ class Params:
                      "congestion control that shares the port; bare, marks: none does, and the port has no agent")
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "that may wait there; 0: as many as elsewhere", 0, 10**7)
-    agents: str = arg("most", agents, "ports with an agent: all but that of the last link (most), senders' (nics), none, or "
+    agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), none, or "
                       "a percentage of all")
     lag: int = arg(0, units.time, "by which the receiver's ACKs are later", 0, 10**10)
     steps: int = arg(1, units.count, "... after so many steps", 1, 1000)

@@ -43,6 +43,11 @@ def bench(p: Params) -> bool:
     return p.packets <= 30 and p.hop == 85
 
 
+def law(p: Params) -> bool:
+    """hpccpp at 10 Gbit/s, where the last link alone has no agent"""
+    return bench(p) and p.cc == "hpccpp" and p.packets == 30 and p.agents == "most" and p.rate == 10**10
+
+
 SCENARIO = Scenario(about="A last link without a port agent, alone and with flows of other congestion controls",
                     runs=runs, setup=harm, metrics=lambda t: m.shares(t) | m.counters(t, "blind", "enter"),
-                    panels={"bench": bench, "law": lambda p: bench(p) and p.cc == "hpccpp" and p.packets == 30 and p.agents == "most" and p.rate == 10**10})
+                    panels={"bench": bench, "law": law})

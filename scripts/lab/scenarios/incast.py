@@ -6,6 +6,7 @@ from params import Params
 from scenario import Plan, Scenario, some
 from setups import incast
 
+
 def runs(ccs: list[str]) -> Plan:
     """A start each 100 ns; or, in runs named *-spreadN, each drawn within one base RTT from the seed N"""
     for flows in 200, 60, 32, 8:

@@ -18,4 +18,4 @@ def runs(ccs: list[str]) -> Plan:
 
 SCENARIO = Scenario(about="Which link is the bottleneck, and how flows share it", runs=runs, setup=parking,
                     metrics=m.parking,
-    panels={"law": lambda p: p.cc == "hpccpp" and p.shape == "parking"})
+                    panels={"law": lambda p: p.cc == "hpccpp" and p.shape == "parking"})
