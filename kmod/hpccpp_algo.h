@@ -185,7 +185,7 @@ static inline __u64 hpccpp_queue_u(__u64 qlen, __u64 B, __u32 T)
  * a negative guard. B <= 2^39 bytes/s and ts < 2^24 bound every product.
  */
 static inline long hpccpp_link_u(const struct hpccpp_link *old,
-				 const struct hpccpp_link *cur, __u32 T)
+				 struct hpccpp_link *cur, __u32 T)
 {
 	__u32 dts = (cur->ts - old->ts) & HPCCPP_MASK24;
 	__u64 dtx = (__u64)((cur->tx_bytes - old->tx_bytes) & HPCCPP_MASK24)
@@ -202,8 +202,14 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	 */
 	if (!dts || dts_ns > age + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_NOT_NEW;
-	if (age > dts_ns + HPCCPP_TS_HALF_NS)
+	/*
+	 * ts has wrapped, or the echo has waited that long for room in an ACK: it is not
+	 * known which, and so the next record is compared with none.
+	 */
+	if (age > dts_ns + HPCCPP_TS_HALF_NS) {
+		cur->seen = 0;
 		return -HPCCPP_G_WRAP;
+	}
 	if (age > (__u64)T * (HPCCPP_STALE_T * 1000))
 		return -HPCCPP_G_STALE;
 

@@ -214,6 +214,27 @@ TEST(guards_find_wraps)
 	}
 }
 
+/*
+ * Where SACK blocks leave no room, an echo waits, and may be older by more than half a wrap
+ * when it comes: the record that follows is new all the same.
+ */
+TEST(guard_echo_that_waited)
+{
+	struct guard_case c;
+
+	guard_init(&c, hpccpp_rate_encode(50000000), 3000);
+	c.port.ts += 1000000 / 16;
+	c.now += 212000000;
+	assert_true(guard_ack(&c));
+	assert_ports_U(&c, HPCCPP_G_WRAP);
+	c.port.ts += 215000000 / 16;
+	c.port.tx_bytes += 100;
+	c.now += 4000000;
+	assert_true(guard_ack(&c));
+	assert_ports_U(&c, HPCCPP_G_FIRST);
+	assert_works_again(&c);
+}
+
 /* Of a known link and of a new one; another rate of a known link is another link's. */
 TEST(guards_know_rates)
 {
