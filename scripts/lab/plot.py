@@ -40,11 +40,11 @@ class Line:
     mean: "Line | None" = None
 
 
-def thin(line: Line) -> Line:
-    """The line with the first, the last, the least and the greatest point of each of BINS parts of the x axis"""
-    if len(line.x) <= 4 * BINS:
+def thin(line: Line, bins: int = BINS) -> Line:
+    """The line with the first, the last, the least and the greatest point of each of these parts of the x axis"""
+    if len(line.x) <= 4 * bins:
         return line
-    edges = np.searchsorted(line.x, np.linspace(line.x[0], line.x[-1], BINS + 1))
+    edges = np.searchsorted(line.x, np.linspace(line.x[0], line.x[-1], bins + 1))
     keep = [len(line.x) - 1]
     for start, end in zip(edges[:-1], edges[1:]):
         if start < end:
@@ -167,6 +167,39 @@ def draw(axes: Any, lines: list[Line], kind: str, scale: float) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small", frameon=False)
 
 
+def by_cc(cc: str) -> tuple[int, str]:
+    """Sorts congestion controls as COLOURS does, others after these"""
+    order = [*COLOURS]
+    return order.index(cc) if cc in order else len(order), cc
+
+
+def blank(height: float) -> figure.Figure:
+    """A figure to draw on"""
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update({"svg.hashsalt": "lab", "svg.fonttype": "none"})
+    return figure.Figure(figsize=(10, height), layout="constrained")
+
+
+def picture(kind: str, panels: list[tuple[str, list[Line]]], title: str) -> figure.Figure:
+    """A plot of a kind of KINDS: a panel for each run, whose names these are, or one for all but for rates"""
+    if kind != "rates":
+        lines = [replace(line, label=name + line.label) for name, lines in panels for line in lines]
+        panels = [("", sorted(lines, key=lambda line: by_cc(line.cc)))]
+    least = 0.2 * max(len(lines) for _, lines in panels) + 0.5
+    whole = blank(max(4.5, least) if len(panels) == 1 else max(2.5, least) * len(panels) + 0.5)
+    all_axes = whole.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+    ends = [x for _, lines in panels for line in lines for x in (line.x[0], line.x[-1])]
+    unit, scale = ("", 1) if kind.startswith("fct") else (", µs", 1e3) if max(ends) - min(ends) < 2e6 else (", ms", 1e6)
+    for axes, (name, lines) in zip(all_axes, panels):
+        draw(axes, lines, kind, scale)
+        axes.set_title(name or title, fontsize="medium")
+        axes.set_ylim(bottom=0)
+    all_axes[-1].set_xlabel(KINDS[kind][1] + unit)
+    if scale == 1:
+        all_axes[-1].set_xscale("log")
+    return whole
+
+
 def plot(kind: str, words: list[str], file: Path, results: Path) -> None:
     """Writes a plot of a kind of KINDS of these runs, in the format that the file's suffix names."""
     if file.suffix not in SUFFIXES:
@@ -180,28 +213,7 @@ def plot(kind: str, words: list[str], file: Path, results: Path) -> None:
     names = [name if len(scenarios) == 1 and kind != "rates" else f"{scenario} {name}" for scenario, name, _ in runs]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
-    panels = [(name, lines) for name, (*_, lines) in zip(names, runs)]
-    if kind != "rates":
-        lines = [replace(line, label=name + line.label) for name, lines in panels for line in lines]
-        order = [*COLOURS]
-        lines.sort(key=lambda line: order.index(line.cc) if line.cc in order else len(order))
-        panels = [("", lines)]
-
-    matplotlib.rcdefaults()
-    matplotlib.rcParams.update({"svg.hashsalt": "lab", "svg.fonttype": "none"})
-    least = 0.2 * max(len(lines) for _, lines in panels) + 0.5
-    height = max(4.5, least) if len(panels) == 1 else max(2.5, least) * len(panels) + 0.5
-    whole = figure.Figure(figsize=(10, height), layout="constrained")
-    all_axes = whole.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    ends = [x for _, lines in panels for line in lines for x in (line.x[0], line.x[-1])]
-    unit, scale = ("", 1) if kind.startswith("fct") else (", µs", 1e3) if max(ends) - min(ends) < 2e6 else (", ms", 1e6)
-    for axes, (name, lines) in zip(all_axes, panels):
-        draw(axes, lines, kind, scale)
-        axes.set_title(name or ", ".join(scenarios), fontsize="medium")
-        axes.set_ylim(bottom=0)
-    all_axes[-1].set_xlabel(KINDS[kind][1] + unit)
-    if scale == 1:
-        all_axes[-1].set_xscale("log")
+    whole = picture(kind, [(name, lines) for name, (*_, lines) in zip(names, runs)], ", ".join(scenarios))
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     try:
         whole.savefig(file, dpi=150, metadata=dates.get(file.suffix))
