@@ -5,6 +5,7 @@ The environment selects, as `make bench` passes it on:
 
 CCS             hpccpp,dctcp,...: only runs of these congestion controls. One of the user's own may be among them;
                 hpccpp is run with it.
+PANEL           runs of this panel of their scenarios; "bench" if not given, or "all" with the user's own
 ONLY            a regular expression that "SCENARIO NAME KEY=VALUE..." of a run matches
 FORCE           runs that are there are made again
 HOSTS           machines that make the runs, by ssh without a password; ":" is this one. Each has this tree at this
@@ -38,7 +39,7 @@ from run import HERE, TOP, Result
 from scenario import Run
 
 CCS = "hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 dctcp-dualpi2 bbr cubic reno".split()
-PASSED = "RESULTS_LAB FORCE CCS CC_KO CC_SYSCTLS CC_QUEUE".split()
+PASSED = "RESULTS_LAB FORCE PANEL CCS CC_KO CC_SYSCTLS CC_QUEUE".split()
 
 
 def environ(name: str) -> str:
@@ -93,7 +94,7 @@ def selected_ccs(report: bool = False) -> tuple[list[str], Own | None]:
 def plan(names: list[str], report: bool = False) -> list[Result]:
     """The selected runs of these scenarios, by default of all but the extra ones, which a report has too"""
     ccs, mine = selected_ccs(report)
-    names, panel = names or scenario.names(), environ("PANEL") or "bench"
+    names, panel = names or scenario.names(), environ("PANEL") or ("all" if mine else "bench")
     runs = []
     for name in names:
         of_one = list(scenario.plan(name, mine))
