@@ -120,9 +120,9 @@ bench bench-paper: deps-bench
 	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
 	$(q)$(with_ccs) scripts/lab/lab bench $(if $(@:bench=),clos,$(SCENARIO))
 
-# Of what bench has run so far, or has been stopped in
+# Of all runs that are there
 report: deps-report
-	$(q)$(with_ccs) scripts/lab/lab report $(SCENARIO)
+	$(q)scripts/lab/lab report $(SCENARIO)
 
 # RUN: one run of one's own, "incast cc=dctcp flows=24 rate=40gbit"; `scripts/lab/lab keys` lists the keys
 lab-run: lab deps-bench

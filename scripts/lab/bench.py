@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Many runs: selects those that are due, makes one per CPU at a time, the longest first, and judges all.
+"""Many runs: selects those that are due, makes one per CPU at a time, the longest first, and judges claims.
 
 The environment selects, as `make bench` passes it on:
 
@@ -26,14 +26,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+import claims
 import params
 import run as one_run
 import scenario
 import units
+from claims import Results, Verdict
 from guest import Own
 from run import HERE, TOP, Result
 from scenario import Run
@@ -52,21 +54,20 @@ def results() -> Path:
     return Path(environ("RESULTS_LAB") or TOP / "results/lab").absolute()
 
 
-def own(name: str, report: bool = False) -> Own:
-    """The user's own congestion control. For a report its module is not needed."""
+def own(name: str) -> Own:
+    """The user's own congestion control"""
     path, sysctls, queue = Path(environ("CC_KO")), environ("CC_SYSCTLS").split(), environ("CC_QUEUE")
-    if not report:
-        if not environ("CC_KO"):
-            raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(CCS)}; "
-                              "one of your own: CC_KO=FILE.ko)")
-        if not path.is_file() or path.suffix != ".ko":
-            raise units.Error(f"CC_KO '{path}': no such file, FILE.ko")
-        # a guest does not see files in /tmp
-        path = one_run.LAB / f"own-{one_run.digest(path)}.ko"
-        if not path.exists():
-            temporary = path.with_suffix(f".{os.getpid()}")
-            shutil.copy(environ("CC_KO"), temporary)
-            temporary.rename(path)
+    if not environ("CC_KO"):
+        raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(CCS)}; "
+                          "one of your own: CC_KO=FILE.ko)")
+    if not path.is_file() or path.suffix != ".ko":
+        raise units.Error(f"CC_KO '{path}': no such file, FILE.ko")
+    # a guest does not see files in /tmp
+    path = one_run.LAB / f"own-{one_run.digest(path)}.ko"
+    if not path.exists():
+        temporary = path.with_suffix(f".{os.getpid()}")
+        shutil.copy(environ("CC_KO"), temporary)
+        temporary.rename(path)
     if not re.fullmatch(r"(mark=([1-9]\d{0,4}|100000))?", queue):
         raise units.Error(f"CC_QUEUE '{queue}': mark=K, K from 1 to 100000 packets")
     for sysctl in sysctls:
@@ -75,7 +76,7 @@ def own(name: str, report: bool = False) -> Own:
     return Own(name, path, tuple(sysctls), int(queue[5:] or 0))
 
 
-def selected_ccs(report: bool = False) -> tuple[list[str], Own | None]:
+def selected_ccs() -> tuple[list[str], Own | None]:
     """The congestion controls of CCS, and the one of these that is the user's own"""
     ccs = [cc for cc in environ("CCS").split(",") if cc]
     mine = [cc for cc in ccs if cc not in CCS]
@@ -85,15 +86,15 @@ def selected_ccs(report: bool = False) -> tuple[list[str], Own | None]:
     if len(mine) > 1:
         raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': one of your own at a time (known: {' '.join(CCS)})")
     if mine:
-        return ccs + ["hpccpp"], own(mine[0], report)
+        return ccs + ["hpccpp"], own(mine[0])
     if environ("CC_KO") + environ("CC_SYSCTLS") + environ("CC_QUEUE"):
         raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: of a CC that is none of {' '.join(CCS)}")
     return ccs, None
 
 
-def plan(names: list[str], report: bool = False) -> list[Result]:
-    """The selected runs of these scenarios, by default of all but the extra ones, which a report has too"""
-    ccs, mine = selected_ccs(report)
+def plan(names: list[str]) -> list[Result]:
+    """The selected runs of these scenarios, by default of all"""
+    ccs, mine = selected_ccs()
     names, panel = names or scenario.names(), environ("PANEL") or ("all" if mine else "bench")
     runs = []
     for name in names:
@@ -101,7 +102,7 @@ def plan(names: list[str], report: bool = False) -> list[Result]:
         # of a scenario that compares hpccpp with no other, nothing
         if not mine or any(run.own for run in of_one):
             runs += [run for run in of_one if (not ccs or run.params.cc in ccs)
-                     and (report or scenario.load(name).is_in(panel, run.params))]
+                     and scenario.load(name).is_in(panel, run.params)]
     try:
         only = re.compile(environ("ONLY"))
     except re.error as error:
@@ -139,45 +140,37 @@ def weight(run: Run) -> int:
     return round(1 + (0.19 if p.is_hpccpp else 0.01) * hosts + (34e-6 if p.is_hpccpp else 14e-6) * n)
 
 
-def old(run: dict[str, Any]) -> dict[str, Any]:
-    """A run's JSON with the names and units of params that judge.sh and report.sh know"""
-    p = run["params"]
-    if "rate" not in p:
-        return run
-    us = {key: p[key] / 1000 for key in ("rtt", "lag", "jitter")}
-    numbers = {key: int(p[key]) for key in ("every", "told") if p[key].isdecimal()}
-    p = p | us | numbers | {"mbit": p["rate"] / 10**6, "ms": p["time"] / 10**6}
-    p = {key: int(value) if isinstance(value, float) and value.is_integer() else value
-         for key, value in p.items() if key not in ("rate", "time")}
-    return run | {"params": p}
+def judge(names: Iterable[str], runs: Iterable[dict[str, Any]]) -> Iterator[Verdict]:
+    """Judges all claims of these scenarios by the JSON of runs, of which it ignores those that are not planned"""
+    by_name = {(run["scenario"], run["name"]): run for run in runs}
+    for name in names:
+        planned, asked = list(scenario.plan(name)), scenario.load(name)
+        made = {run: by_name[name, run.name] for run in planned if (name, run.name) in by_name}
+        all_ = [run for run in planned if asked.is_in("all", run.params)] or planned
+        yield from claims.judge(name, asked.claims, Results(made.values()), all(run in made for run in all_))
 
 
-def judge(done: Iterable[Result], quiet: bool = False) -> tuple[int, int, str]:
-    """Judges these runs and makes the report. Returns the exit status, the number of runs and the judge's output."""
-    runs = [old(json.loads(result.json.read_text())) for result in done]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(runs, file)
-        file.flush()
-        judged = subprocess.run([HERE / "judge.sh", file.name], env=os.environ | {"RESULTS": str(results())}, text=True,
-                                stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None)
-    return judged.returncode, len(runs), judged.stdout or ""
+def write_page(names: list[str]) -> list[Verdict]:
+    """Makes the page of all runs that are there, of any module, or of these scenarios only"""
+    try:
+        # matplotlib takes time to start
+        import report as page
+    except ModuleNotFoundError as error:
+        raise units.Error(f"report: needs python3-{error.name}") from None
+    runs, broken = page.load(results(), names)
+    for line in broken:
+        print(f"lab: {line}", file=sys.stderr)
+    verdicts = list(judge(sorted({run["scenario"] for run in runs} & {*scenario.names()}), runs))
+    print(f"{page.write(results(), runs, broken, verdicts)} is of {len(runs)} runs")
+    return verdicts
 
 
 def report(names: list[str]) -> int:
-    """Makes the report of all runs that are there, of any module."""
-    runs = plan(names, report=True)
-    there = [result for result in runs if result.json.exists()]
-    if not there:
-        raise units.Error(f"none of the {len(runs)} runs is in {results()}: make bench")
-    page = results() / "report.html"
-    page.unlink(missing_ok=True)
-    # whether the bounds hold is in the report, and for bench to say
-    _, n, said = judge(there, quiet=True)
-    if not page.exists():
-        print(said, file=sys.stderr)
-        return 1
-    print("\n".join(line for line in said.splitlines() if " bounds hold" in line))
-    print(f"{page} is of {n} runs")
+    """Makes the page, and prints how many claims hold"""
+    for name in names or ["*"]:
+        if not any(results().glob(f"{name}/*.json")):
+            raise units.Error(f"no run {f'of {name} ' if names else ''}is in {results()}: make bench")
+    print(claims.summary(write_page(names)))
     return 0
 
 
@@ -258,7 +251,7 @@ def stop(number: int, _: Any) -> NoReturn:
 
 
 def bench(names: list[str]) -> int:
-    """Makes the runs that are due and judges all. Returns judge.sh's status; 1 if runs failed."""
+    """Makes the runs that are due and judges the claims of their scenarios. Returns 1 if a run or a claim failed."""
     runs = plan(names)
     results().mkdir(parents=True, exist_ok=True)
     with open(results() / ".lock", "w") as lock:
@@ -278,18 +271,21 @@ def bench(names: list[str]) -> int:
             if due:
                 distribute(due)
         except SystemExit:
-            _, n, _ = judge((result for result in runs if result.is_done), quiet=True)
             print("stopped; 'make bench' goes on from here.", file=sys.stderr)
-            print(f"{results()}/report.html is of {n} of {len(runs)} runs", file=sys.stderr)
+            write_page([])
             raise
+        write_page([])
+        ran = list(dict.fromkeys(result.run.scenario for result in runs))
+        of_all = (Result(run, results()) for name in ran for run in scenario.plan(name))
+        verdicts = list(judge(ran, [json.loads(result.json.read_text()) for result in of_all if result.is_done]))
+        # those that need attention are the last
+        words = ("holds", "listed", "unjudged", "outdated", "fails")
+        for verdict in sorted(verdicts, key=lambda verdict: words.index(verdict.word)):
+            print(verdict)
+        print(claims.summary(verdicts))
         failed = [result.run for result in due if not result.is_done]
-        page = results() / "report.html"
-        page.unlink(missing_ok=True)
-        status, _, _ = judge(result for result in runs if result.is_done)
         for run in failed:
             print(f"failed: {run} {' '.join(params.words(run.params))}", file=sys.stderr)
         if failed:
             print("lab: runs failed (above); the results of the others stay", file=sys.stderr)
-            return 1
-        # known.bounds knows nothing of the user's own, nor are its runs to be judged
-        return 0 if page.exists() and any(result.run.own for result in runs) else status
+        return int(bool(failed) or any(verdict.word in ("fails", "outdated") for verdict in verdicts))

@@ -10,6 +10,7 @@ A scenario makes at most five. The worst of its runs judges a claim:
     unjudged  no run of it, or of the one that it is compared with, has been made
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +64,8 @@ class Results:
         """Of the JSON of these runs"""
         self.runs = []
         for run in runs:
-            values = run["params"] | {"cc": run["cc"], "seed": run["seed"]}
+            # a run that draws nothing has seed 0
+            values = run["params"] | {"cc": run["cc"], "seed": run["seed"] or 1}
             self.runs.append(Result(run["scenario"], run["name"], params.make(**values), run["metrics"], self))
         self.by_params = {(run.scenario, run.params): run for run in self.runs}
 
@@ -170,3 +172,10 @@ def judge(scenario: str, claims: Iterable[Claim], results: Results, complete: bo
             except Missing:
                 pass
         yield Verdict(scenario, claim, judged, complete)
+
+
+def summary(verdicts: Iterable[Verdict]) -> str:
+    """The number of claims by their words"""
+    words = Counter(verdict.word for verdict in verdicts)
+    text = f"{words.total()} claims: {words['holds']} hold, {words['listed']} listed, {words['fails']} fail"
+    return text + "".join(f", {words[word]} {word}" for word in ("outdated", "unjudged") if words[word])

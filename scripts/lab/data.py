@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 
 import metrics
 import scenario
@@ -56,6 +57,7 @@ def unknown(metrics_: Iterable[str]) -> list[str]:
     return [metric for metric in metrics_ if not any(fnmatchcase(metric, name) for name in known)]
 
 
+@cache
 def users(function: str) -> list[str]:
     """Scenarios whose metrics a function computes"""
     found = []
@@ -64,6 +66,19 @@ def users(function: str) -> list[str]:
         if not scenario.load(name).program and function in (chosen.__name__, *chosen.__code__.co_names):
             found.append(name)
     return found
+
+
+@cache
+def computed(scenario_: str) -> list[tuple[str, str, str]]:
+    """Name, unit and meaning of all metrics; those that a scenario computes are the first"""
+    found = sorted(functions(), key=lambda function: scenario_ not in users(function[0]))
+    return [(name, unit, meaning) for *_, part in found for words, unit, meaning in part for name in words.split(", ")]
+
+
+def about(scenario_: str, metric: str) -> tuple[str, str, str]:
+    """Name, unit and meaning of a scenario's metric; empty if the dictionary lacks it"""
+    found = (entry[1:] for entry in computed(scenario_) if fnmatchcase(metric, entry[0]))
+    return metric, *next(found, ("", ""))
 
 
 def markdown(column: str, found: list[Entry]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Plots of the tables of runs. The same tables make the same file, byte for byte."""
 
+import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -198,6 +199,16 @@ def picture(kind: str, panels: list[tuple[str, list[Line]]], title: str) -> figu
     if scale == 1:
         all_axes[-1].set_xscale("log")
     return whole
+
+
+def svg(whole: figure.Figure, name: str) -> str:
+    """A figure as a part of a page, in which no other has this name"""
+    matplotlib.rcParams["svg.hashsalt"] = name
+    file = io.StringIO()
+    whole.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = file.getvalue()
+    # without ids that each figure has, and as wide as the page
+    return re.sub(r' id="[a-zA-Z0-9.]+_\d+"| (width|height)="[\d.]+pt"', "", text[text.index("<svg"):])
 
 
 def plot(kind: str, words: list[str], file: Path, results: Path) -> None:

@@ -75,7 +75,7 @@ assert_ge "... share of the link" "$(of $long .metrics.utilisation)" 0.9
 assert_le "... queue, K and 200 packets of bursts" "$(of $long .metrics.queue_max)" 400 packets
 # K is 17 packets of the 165 that may wait there
 assert_eq "... behind a link that says nothing: drops" "$(of harm/gentle-none-10000m-100us-hop85-buffer165 .metrics.drops)" 0
-check "... in the report" grep -q '<td class=t>gentle' "$RESULTS_LAB/report.html"
+check "... in the report" grep -q '<th title="gentle-[^>]*>gentle<td>' "$RESULTS_LAB/report.html"
 check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" bench long) == *"1 runs, 0 to do"* ]]' \
 	- "$tmp/gentle/tcp_gentle.ko" "${bench[0]}"
 check "runs with another sysctl" run CC_QUEUE=mark=20 CC_SYSCTLS=net.ipv4.tcp_ecn=0
