@@ -47,8 +47,8 @@ declare -A targets=(
 	[check-long]="$every"
 	[mutants]="build guest unit"
 	[lab]="build guest lab"
-	[bench]="build guest lab bench network plot numbers"
-	[report]="network plot numbers"
+	[bench]="build guest lab bench network numbers"
+	[report]="numbers"
 	[cost]="build guest vm network cost"
 	[deb]="build deb"
 )
