@@ -2,6 +2,7 @@
 """A bottleneck without a port agent, which drops, or marks at DCTCP's K."""
 
 import metrics as m
+from claims import Claim
 from guest import Guest
 from scenario import Scenario
 from setups import TRACE
@@ -19,10 +20,15 @@ def setup(g: Guest) -> None:
     g.counters(*hosts)
 
 
+CLAIMS = (
+    Claim("load of the link, share", "utilisation", ">=", 0.9),
+    Claim("flows without bytes", "without_bytes", "<=", 0),
+)
 SCENARIO = Scenario(
     about="A bottleneck without a port agent, which drops, or marks at DCTCP's K",
     runs=lambda _: ((other, dict(other=other, flows=4, rate="10gbit", rtt="20us", time="100ms", buffer="1m"))
                     for other in ("bare", "marks")),
     setup=setup,
     metrics=lambda t: m.link(t) | m.jain(t) | m.counters(t, "blind"),
-    panels={"law": lambda p: True})
+    panels={"law": lambda p: True},
+    claims=CLAIMS)

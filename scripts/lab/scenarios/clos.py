@@ -2,10 +2,17 @@
 """Poisson arrivals between the 320 hosts of the HPCC paper's Clos."""
 
 import metrics as m
+from claims import Claim
 from scenario import BEST, Scenario, some
 from setups import fabric_poisson
 
 # with the K of the paper's simulations too: the other congestion controls would double the runs
+CLAIMS = (
+    Claim("flows that did not end", "unfinished", "<=", 0),
+    Claim("drops", "drops", "<=", 0),
+    Claim("p99 slowdown up to 10 KB, over DCTCP's at its best", lambda r: r.over("to_10k_p99", cc=BEST), "<=", 0.5),
+    Claim("p99 slowdown of the largest, over DCTCP's at its best", lambda r: r.over("largest_p99", cc=BEST), "<=", 2),
+)
 SCENARIO = Scenario(
     about="Poisson arrivals between the 320 hosts of the HPCC paper's Clos",
     runs=lambda ccs: ((f"{cc}-{sizes}-{load}", dict(cc=cc, shape="clos", load=load, sizes=sizes, rtt="13us",
@@ -14,4 +21,5 @@ SCENARIO = Scenario(
                       for cc in some(ccs, "hpccpp", "dctcp", "dctcp-k20", BEST)),
     setup=fabric_poisson,
     metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t),
-    panels={"bench": lambda p: False, "all": lambda p: False, "paper": lambda p: True})
+    panels={"bench": lambda p: False, "all": lambda p: False, "paper": lambda p: True},
+    claims=CLAIMS)

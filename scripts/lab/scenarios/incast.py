@@ -2,6 +2,7 @@
 """Flows that start at once, into buffers of three sizes."""
 
 import metrics as m
+from claims import Claim
 from params import Params
 from scenario import Plan, Scenario, some
 from setups import incast
@@ -26,7 +27,19 @@ def law(p: Params) -> bool:
     return p.cc == "hpccpp" and p.size == 500_000 and p.seed == 1
 
 
+CLAIMS = (
+    Claim("flows that did not end", "unfinished", "<=", 0),
+    Claim("timeouts", "timeouts", "<=", 0),
+    Claim("drops", "drops", "<=", 0),
+    Claim("completion over ideal", "completion_over_ideal", "<=", 1.1, listed=1.216,
+          why="the least window of TCP is two packets: 200 flows keep 6 BDP in the queue, whatever their share is"),
+    Claim("rate at which the queue shrinks, share of the link", "drain_net_rate", ">=", 0.97,
+          lambda p: p.is_hpccpp and p.size == 500_000 and p.buffer == 32_000_000 and not p.spread,
+          "flows of 10 KB, which end before, and small buffers", 0.3062,
+          "data of flows that are down to two packets arrives meanwhile, and news takes a round trip"),
+)
 SCENARIO = Scenario(
     about="Flows that start at once, into buffers of three sizes", runs=runs, setup=incast,
     metrics=lambda t: m.link(t) | m.incast(t),
-    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp"), "law": law})
+    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp"), "law": law},
+    claims=CLAIMS)

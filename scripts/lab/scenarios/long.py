@@ -2,6 +2,7 @@
 """1 to 64 flows without end to one receiver."""
 
 import metrics as m
+from claims import Claim
 from params import Params
 from scenario import Plan, Scenario, some
 from setups import long
@@ -55,5 +56,27 @@ def law(p: Params) -> bool:
     return plain and p.rtt == 20_000 and p.flows >= 4
 
 
+SHORT = "pipes of less than 40 packets, where a packet of slack in the window puts eta out of reach"
+
+
+def full_pipe(p: Params) -> bool:
+    """A BDP of 40 packets or more"""
+    return p.is_hpccpp and p.rate * p.rtt >= 40 * 8 * 10**9 * p.wire
+
+
+CLAIMS = (
+    Claim("load of the link, share", "utilisation", ">=", 0.93, full_pipe, SHORT, 0.9265,
+          "fq sends up to 10 us (timer_slack) after the time that pacing asks for, half of T here: with a slack of 1 "
+          "us, or paced by TCP, these 16 flows at 25 Gbit/s have .952"),
+    Claim("mean queue, packets", "queue_mean", "<=", 5, full_pipe, SHORT, 7.456,
+          "64 flows behind fq, as above; without fq 5.7: 64 flows add W_ai, 5 % of the BDP over 64, in each round "
+          "trip, up to a load of 1"),
+    Claim("p99 of the queue, packets", "queue_p99", "<=", 16, full_pipe, SHORT, 24.01, "64 flows behind fq, as above"),
+    Claim("Jain's index", "jain", ">=", 0.98, listed=0.9521,
+          why="64 flows with packets of 9000 bytes have a tenth to a half of a packet in T each, and hear of the "
+              "path once in several T; counting max_stage by T for them makes this .94 and costs 15 % of the load"),
+    Claim("drops", "drops", "<=", 0),
+)
 SCENARIO = Scenario(about="1 to 64 flows without end to one receiver", runs=runs, setup=long,
-                    metrics=lambda t: m.link(t) | m.jain(t), panels={"bench": bench, "law": law})
+                    metrics=lambda t: m.link(t) | m.jain(t), panels={"bench": bench, "law": law},
+                    claims=CLAIMS)

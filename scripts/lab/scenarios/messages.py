@@ -2,6 +2,7 @@
 """50 senders of 100 messages each at once, as Bolt's authors run."""
 
 import metrics as m
+from claims import Claim
 from guest import Guest
 from scenario import Scenario
 from setups import TRACE
@@ -19,9 +20,16 @@ def setup(g: Guest) -> None:
     g.run(start=1000, stop=3_000_000_000)
 
 
+CLAIMS = (
+    Claim("messages that did not end", "unfinished", "<=", 0),
+    Claim("drops", "drops", "<=", 0),
+    Claim("completion over ideal, that of HPCC in ns-3", "completion_over_ideal", "<=", 1 / 0.984),
+    Claim("p99 of the queue, us, that of Bolt in ns-3", "queue_p99_us", "<=", 13720),
+)
 SCENARIO = Scenario(
     about="50 senders of 100 messages each at once, as in Bolt's paper",
     runs=lambda ccs: ((f"{cc}-50x100", dict(cc=cc, flows=50, messages=100, size=495_900, mtu=5000, rtt="5us",
                                             buffer="320m", host="fq")) for cc in ccs),
     setup=setup,
-    metrics=lambda t: m.link(t) | m.messages(t))
+    metrics=lambda t: m.link(t) | m.messages(t),
+    claims=CLAIMS)

@@ -2,6 +2,7 @@
 """Which link is the bottleneck, and how flows share it."""
 
 import metrics as m
+from claims import Claim
 from scenario import Plan, Scenario, some
 from setups import parking
 
@@ -16,6 +17,13 @@ def runs(ccs: list[str]) -> Plan:
             yield f"{cc}-parking-{hops}hops", dict(run, shape="parking", hops=hops)
 
 
+CLAIMS = (
+    Claim("share of updates that name the real bottleneck", "real_bottleneck", ">=", 0.99),
+    Claim("largest goodput over the least", lambda r: max(r["shares_mbit"]) / min(r["shares_mbit"]), "<=", 1.15,
+          lambda p: p.is_hpccpp and p.shape == "parking", "shapes in which max-min fair shares differ"),
+    Claim("drops", "drops", "<=", 0),
+)
 SCENARIO = Scenario(about="Which link is the bottleneck, and how flows share it", runs=runs, setup=parking,
                     metrics=m.parking,
-                    panels={"law": lambda p: p.cc == "hpccpp" and p.shape == "parking"})
+                    panels={"law": lambda p: p.cc == "hpccpp" and p.shape == "parking"},
+                    claims=CLAIMS)

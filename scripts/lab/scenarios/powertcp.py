@@ -4,7 +4,9 @@
 from typing import Any
 
 import metrics as m
+from claims import Claim
 from guest import Guest
+from params import Params
 from scenario import Plan, Scenario
 from setups import TRACE, fabric_poisson, step
 from traces import Traces
@@ -44,6 +46,24 @@ def metrics(t: Traces) -> dict[str, Any]:
     return m.slowdown(t) | m.classes(t) | m.ports(t)
 
 
+def ours(p: Params) -> bool:
+    """Runs of hpccpp"""
+    return p.is_hpccpp
+
+
+CLAIMS = (
+    Claim("drops", "drops", "<=", 0),
+    Claim("load of the link from the burst on, share", "load", ">=", 0.93, lambda p: ours(p) and p.shape == "incast",
+          listed=0.9206, why="256 senders of two packets are there after 1.007 of ideal; the flow beside which they "
+                             "came has come down to its part by then, and takes nine round trips to grow again"),
+    Claim("time until the queue is back under 5 packets, RTTs", "queue_back", "<=", 5,
+          lambda p: ours(p) and p.shape == "incast" and p.size == 0, listed=8.336,
+          why="ten SYNs that come together are told of one flow, and the ten begin with half of the link each"),
+    Claim("Jain's index after each join", "jains", ">=", 0.98, lambda p: ours(p) and p.shape == "staggered"),
+    Claim("least load from the fourth round trip after a leave on, share", "leave_lows_late", ">=", 0.85,
+          lambda p: ours(p) and p.shape == "staggered", listed=0.4723, why="max_stage, as in step"),
+)
 SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
                     panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp") and p.load == 0},
-                    setup=lambda g: {"incast": incast, "staggered": step}.get(g.p.shape, fabric_poisson)(g))
+                    setup=lambda g: {"incast": incast, "staggered": step}.get(g.p.shape, fabric_poisson)(g),
+                    claims=CLAIMS)

@@ -2,6 +2,7 @@
 """Flows of unequal base RTT."""
 
 import metrics as m
+from claims import Claim
 from guest import Guest
 from scenario import Scenario
 
@@ -18,6 +19,11 @@ def setup(g: Guest) -> None:
     g.run(start=end // 2, end=end)
 
 
+CLAIMS = (
+    Claim("largest goodput over the least", lambda r: max(r["shares_mbit"]) / min(r["shares_mbit"]), "<=", 1.3),
+    Claim("load of the link, share", "utilisation", ">=", 0.93),
+    Claim("drops", "drops", "<=", 0),
+)
 SCENARIO = Scenario(
     about="Flows with RTTs of 8 us and twice or five times that: two flows, or one and seven",
     runs=lambda ccs: ((f"{cc}-{flows}x{g}g-far{far}", dict(cc=cc, flows=flows, far=far, rate=f"{g}gbit", rtt="8us",
@@ -25,4 +31,5 @@ SCENARIO = Scenario(
                       for cc in ccs for g in (25, 100) for flows, far in ((2, 2), (2, 5), (8, 5))),
     setup=setup,
     metrics=lambda t: m.link(t) | m.jain(t) | m.shares(t),
-    panels={"law": lambda p: p.cc == "hpccpp" and p.rate == 10**11})
+    panels={"law": lambda p: p.cc == "hpccpp" and p.rate == 10**11},
+    claims=CLAIMS)

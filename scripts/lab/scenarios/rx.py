@@ -2,13 +2,31 @@
 """The window computed by the sender, and by the receiver."""
 
 import metrics as m
+from claims import Claim
+from params import Params
 from scenario import Scenario
 from setups import long
 
+MANY = "200 flows, of which each has a third of a packet in T"
+
+
+def up_to_64(p: Params) -> bool:
+    """At least a packet in T for each flow"""
+    return p.flows <= 64
+
+
+CLAIMS = (
+    Claim("load of the link, share", "utilisation", ">=", 0.93, up_to_64, MANY),
+    Claim("mean queue, packets", "queue_mean", "<=", 5, up_to_64, MANY),
+    Claim("p99 of the queue, packets", "queue_p99", "<=", 16, up_to_64, MANY),
+    Claim("Jain's index", "jain", ">=", 0.98, up_to_64, MANY),
+    Claim("drops", "drops", "<=", 0),
+)
 SCENARIO = Scenario(
     about="The window computed by the sender, and by the receiver",
     runs=lambda _: ((f"{mode}-{flows}flows", dict(mode=mode, flows=flows))
                     for flows in (200, 64, 16, 4, 2, 1) for mode in ("sender", "receiver")),
     setup=long,
     metrics=lambda t: m.link(t) | m.jain(t),
-    panels={"law": lambda p: p.flows in (16, 64)})
+    panels={"law": lambda p: p.flows in (16, 64)},
+    claims=CLAIMS)
