@@ -28,6 +28,7 @@ from traces import Traces
 Metrics = dict[str, Any]
 Floats = NDArray[np.float64]
 HEADERS = 66  # Ethernet, IPv4, and TCP with timestamps
+END = 1 << 21  # of the histogram in links.csv, bytes (sch_lablink.c)
 LAB = Path(os.environ.get("HPCCPP_LAB") or Path(__file__).resolve().parents[2] / ".build/lab")
 
 
@@ -56,9 +57,35 @@ def with_headers(t: Traces, sizes: NDArray[Any]) -> Any:
     return sizes + (sizes + payload - 1) // payload * HEADERS
 
 
+def share(t: Traces, sent: Any, ns: Any) -> Any:
+    """The share of the links' rate that these bytes take in a time. They are of packets whose transmission began in
+    it. That of the last ends up to a packet's time later: with this time the share is never over 1."""
+    return sent * 8000 / (ns * mbit(t) + t.p.wire * 8000)
+
+
+def ideal(t: Traces, ways: int, dst: NDArray[Any], sizes: NDArray[Any]) -> float:
+    """A lower bound of the time, ns, in which flows of these sizes arrive, of the first bytes of which a small packet
+    passes an empty star so many times one after another: then all bytes with headers of the receiver that gets the
+    most, at the links' rate. A way is half of a base RTT less a full packet's time."""
+    packet = t.p.wire * 8000 / mbit(t)
+    bytes_ = np.bincount(np.unique(dst, return_inverse=True)[1], with_headers(t, sizes))
+    return ways * (t.p.rtt / 2 - packet) + float(bytes_.max(initial=0)) * 8000 / mbit(t)
+
+
+def queue_p99(t: Traces, bytes_: Any) -> Metrics:
+    """The metrics queue_p99 and, at the end of the histogram, queue_p99_over"""
+    return {"queue_p99": None, "queue_p99_over": END / t.p.wire} if bytes_ >= END else {"queue_p99": bytes_ / t.p.wire}
+
+
 def first(condition: NDArray[np.bool_]) -> int | None:
     """The first place at which the condition holds. None if it holds nowhere."""
     return int(condition.argmax()) if condition.any() else None
+
+
+def hosts(t: Traces) -> NDArray[np.bool_]:
+    """Whether a row of links.csv is a port of a host"""
+    at_host: NDArray[np.bool_] = np.char.startswith(t.links["dev"].astype(str), "eth")
+    return at_host
 
 
 def received(t: Traces, until: float, start: float = -1) -> Any:
@@ -85,29 +112,34 @@ def bdp(t: Traces) -> Metrics:
 def losses(t: Traces) -> Metrics:
     """Losses of all links in the window, and of all flows in the run.
 
-    drops: packets that found no room, at switches and at hosts
+    drops: packets that found no room at switches
+    host_drops: packets that found no room at hosts
     retransmissions: segments sent again
     timeouts: expiries of the retransmission timer
     """
-    return {"drops": t.links["drops"].sum(), "retransmissions": t.flows["retransmissions"].sum(),
-            "timeouts": t.flows["timeouts"].sum()}
+    drops, at_host = t.links["drops"], hosts(t)
+    return {"drops": drops[~at_host].sum(), "host_drops": drops[at_host].sum(),
+            "retransmissions": t.flows["retransmissions"].sum(), "timeouts": t.flows["timeouts"].sum()}
 
 
 def link(t: Traces) -> Metrics:
     """The bottleneck over the window. Empty if no port is the bottleneck.
 
-    utilisation [share]: bytes sent, headers included
+    utilisation [share]: bytes with headers of packets whose transmission began in the window; never over 1, as the
+        time is the window and that of a full packet
     queue_mean [packet]: mean over time of what waits
-    queue_p99 [packet]: the queue is longer for 1 % of the time
+    queue_p99 [packet]: the queue is longer for 1 % of the time; null beyond 2 MiB, the end of the link's histogram
+    queue_p99_over [packet]: that end, if queue_p99 is null
     queue_max [packet]: the longest queue
     marks: packets marked with CE (only of queue=fifo, as another qdisc does not report them to the link)
     """
     if (i := first(t.links["bottleneck"] == 1)) is None:
         return {}
     row = {name: t.links[name][i] for name in t.links.names if name not in ("netns", "dev")}
-    result = {"utilisation": row["bytes"] * 8000 / row["window_ns"] / mbit(t)}
-    result |= {f"queue_{name}": row[f"queue_{name}_bytes"] / t.p.wire for name in ("mean", "p99", "max")}
-    return result | ({"marks": row["marks"]} if t.p.queue == "fifo" else {})
+    return {"utilisation": share(t, row["bytes"], row["window_ns"]),
+            "queue_mean": row["queue_mean_bytes"] / t.p.wire, **queue_p99(t, row["queue_p99_bytes"]),
+            "queue_max": row["queue_max_bytes"] / t.p.wire,
+            **({"marks": row["marks"]} if t.p.queue == "fifo" else {})}
 
 
 def jain(t: Traces) -> Metrics:
@@ -135,14 +167,12 @@ def ports(t: Traces) -> Metrics:
     """All ports over the window; without those of hosts if packets wait there for their pacing (host=fq).
 
     queue_mean [packet]: mean of all ports' means over time
-    queue_p99 [packet]: of the port where it is the largest
+    queue_p99, queue_p99_over [packet]: of the port where it is the largest, as of link()
     queue_max [packet]: of the port where it is the largest
     """
-    use = np.full(len(t.links["dev"]), True)
-    if t.p.host != "fifo":
-        use = ~np.char.startswith(t.links["dev"], "eth")
+    use = ~hosts(t) | (t.p.host == "fifo")
     return {"queue_mean": t.links["queue_mean_bytes"][use].mean() / t.p.wire,
-            "queue_p99": t.links["queue_p99_bytes"][use].max() / t.p.wire,
+            **queue_p99(t, t.links["queue_p99_bytes"][use].max()),
             "queue_max": t.links["queue_max_bytes"][use].max() / t.p.wire}
 
 
@@ -160,23 +190,27 @@ def counters(t: Traces, *names: str) -> Metrics:
 
 
 def completion(t: Traces) -> Metrics:
-    """All flows with a size together, over the whole run. Empty if there are none.
+    """All flows with a size together, over the whole run. Empty if there are none. Those about the completion are null
+    if a flow has not arrived.
 
     goodput_gbit [Gbit/s]: payload over completion_us
     completion_us [us]: from the first start until the last byte has arrived
-    ideal_us [us]: two base RTTs, and all bytes with headers at the links' rate
-    completion_over_ideal: completion_us over ideal_us
+    completion_over_ideal: completion_us over ideal_us; never under 1
+    ideal_us [us]: a lower bound of completion_us: handshake and first byte through an empty star (1.5 base RTTs
+        less three full packets' time), then all bytes with headers of one receiver at the links' rate
     unfinished: flows whose last byte has not arrived
+    fct_p50_us, fct_p99_us [us]: percentiles of completion times of the flows that have finished
     """
     sized = t.flows["size_bytes"] >= 0
-    sizes, start, fct = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns"))
+    sizes, start, fct, dst = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns", "dst"))
     if not sizes.sum():
         return {}
     done = fct >= 0
-    ns = (start + fct)[done].max(initial=0) - start.min()
-    ideal = 2 * t.p.rtt + with_headers(t, sizes).sum() * 8000 / mbit(t)
-    return {"goodput_gbit": sizes.sum() * 8 / ns, "completion_us": ns / 1000, "ideal_us": ideal / 1000,
-            "completion_over_ideal": ns / ideal, "unfinished": (~done).sum()}
+    least = ideal(t, 3, dst, sizes)
+    ns = (start + fct).max() - start.min() if done.all() else None
+    return {"goodput_gbit": ns and sizes.sum() * 8 / ns, "completion_us": ns and ns / 1000, "ideal_us": least / 1000,
+            "completion_over_ideal": ns and ns / least, "unfinished": (~done).sum(),
+            "fct_p50_us": percentile(fct[done] / 1000, .5), "fct_p99_us": percentile(fct[done] / 1000, .99)}
 
 
 def incast(t: Traces) -> Metrics:
@@ -185,7 +219,7 @@ def incast(t: Traces) -> Metrics:
     queue_peak [packet]: the longest queue
     drain_us [us]: from the peak until the queue is at most 5 packets
     drain_net_rate [share]: by which the queue shrinks in that time
-    utilisation_until_drained [share]: from the first packet that waits until then
+    utilisation_until_drained [share]: as utilisation, from the first packet that waits until then
     stall_us [us]: the longest time in which a flow that has begun receives nothing, to 20 us
     """
     time, queue, sent = (t.queue[name] for name in ("time_ns", "queue_bytes", "sent_bytes"))
@@ -198,7 +232,7 @@ def incast(t: Traces) -> Metrics:
         ns, busy = time[end] - time[top], time[end] - time[begin]
         result |= {"queue_peak": queue[top] / t.p.wire, "drain_us": ns / 1000,
                    "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / mbit(t) if ns else 0,
-                   "utilisation_until_drained": (sent[end] - sent[begin]) * 8000 / busy / mbit(t) if busy else 0}
+                   "utilisation_until_drained": share(t, sent[end] - sent[begin], busy)}
     return result | {"stall_us": stall(t) / 1000}
 
 
@@ -215,21 +249,17 @@ def stall(t: Traces) -> float:
 
 
 def messages(t: Traces) -> Metrics:
-    """completion() of messages to one receiver, their times, and what waits for it.
+    """completion() of messages to one receiver, and what waits for it.
 
-    fct_p50_us [us]: median flow completion time
-    fct_p99_us [us]: 99th percentile
     queue_p99_us [us]: the queue takes longer for 1 % of the time, from the trace, to 1 us
     queue_max_us [us]: the longest queue
     """
-    fct = t.flows["fct_ns"][t.flows["fct_ns"] >= 0] / 1000
     time, queue = t.queue["time_ns"], t.queue["queue_bytes"]
     # the queue is empty at the start of the window
     ns = np.diff(time, prepend=t.window[0])
     us = np.append(0, queue)[:-1] * 8 / mbit(t)
     total = np.cumsum(np.bincount(us.astype(np.int64), ns)) if len(time) else np.zeros(1)
     return completion(t) | {
-        "fct_p50_us": percentile(fct, .5), "fct_p99_us": percentile(fct, .99),
         "queue_p99_us": int(np.searchsorted(total, total[-1] * .99)) + 1,
         "queue_max_us": queue.max(initial=0) * 8 / mbit(t)}
 
@@ -348,7 +378,7 @@ def begun(t: Traces) -> Metrics:
     queue_before [packet]: the longest queue before that, from half of the time on
     queue_peak [packet]: the longest queue after it
     queue_back [RTT]: from the begin until the queue, after its peak, is at most 5 packets
-    load [share]: bytes sent, from the begin to the end
+    load [share]: as utilisation, from the begin to the end
     load_least [share]: the least over two round trips
     """
     time, queue, sent = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire, t.queue["sent_bytes"]
@@ -363,7 +393,7 @@ def begun(t: Traces) -> Metrics:
     x = np.append(0, sent)[np.searchsorted(time, grid)]
     load = (x[3:] - x[1:-2]) * 8000 / mbit(t) / (2 * rtt)
     return {"queue_before": before, "queue_peak": queue[top], "queue_back": (back - at) / rtt,
-            "load": (x[-1] - x[0]) * 8000 / mbit(t) / ((len(x) - 1) * rtt), "load_least": load.min(initial=1)}
+            "load": share(t, x[-1] - x[0], (len(x) - 1) * rtt), "load_least": load.min(initial=1)}
 
 
 def resume(t: Traces) -> Metrics:
@@ -374,17 +404,18 @@ def resume(t: Traces) -> Metrics:
     unfinished: flows whose last byte has not arrived
     resumed_mean_us [us]: mean of the times from then until the last byte has arrived
     resumed_last_us [us]: the longest of these
-    ideal_us [us]: base RTT, and the second halves with headers at the link's rate
+    ideal_us [us]: a lower bound of resumed_last_us: the first byte through an empty star (half of a base RTT less a
+        full packet's time), then the second halves with headers at the link's rate
     """
     time, queue = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire
     again = t.events["time_ns"][0]
     sized = t.flows["size_bytes"] >= 0
-    sizes, start, fct = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns"))
+    sizes, start, fct, dst = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns", "dst"))
     after = (start + fct)[fct >= 0] - again
     return {"queue_before": queue[(time > again / 2) & (time < again)].max(initial=0),
             "queue_peak": queue[time >= again].max(initial=0), "unfinished": (fct < 0).sum(),
             "resumed_mean_us": after.mean() / 1000 if len(after) else 0, "resumed_last_us": after.max(initial=0) / 1000,
-            "ideal_us": (t.p.rtt + with_headers(t, sizes / 2).sum() * 8000 / mbit(t)) / 1000}
+            "ideal_us": ideal(t, 1, dst, sizes / 2) / 1000}
 
 
 # --- by size -------------------------------------------------------------------
@@ -549,7 +580,7 @@ def mixed(t: Traces) -> Metrics:
     share_after [share]: hpccpp's flows from 0.2 to 1 of the second half
     least_mbit [Mbit/s]: the least rate of one of hpccpp's flows in the first of these times
     leave_back [RTT]: from the others' last byte until hpccpp's flows have 0.95 of eta of the link over two
-        round trips (1000000: not at all)
+        round trips; null: not at all
     least_R_mbit [Mbit/s]: the least pacing rate of hpccpp, over the whole run
     """
     time, flow = t.rates["time_ns"], t.rates["flow"]
@@ -579,7 +610,7 @@ def mixed(t: Traces) -> Metrics:
     return {"share_ours": rate(during[ours & there]) / mbit(t), "share_others": rate(during[~ours & there]) / mbit(t),
             "share_after": rate(after[ours & there]) / mbit(t),
             "least_mbit": rate(during[ours & there].min(initial=np.inf)),
-            "leave_back": 1e6 if back is None else (T[back] - max(left, half)) / rtt,
+            "leave_back": None if back is None else (T[back] - max(left, half)) / rtt,
             "least_R_mbit": t.updates["R"][used].min() * 8 / 1e6 if used.any() else 0}
 
 
