@@ -422,58 +422,51 @@ def resume(t: Traces) -> Metrics:
 
 
 def finished(t: Traces) -> dict[str, NDArray[Any]]:
-    """Columns of flows.csv.gz for flows that have finished, in the order of sizes and then of FCT over ideal_ns.
+    """Of flows that have finished, in the order of their sizes: flow, size_bytes, time (after the handshake, with half
+    a base RTT for the last ACK, ns), least (that time if a flow is alone and nothing waits) and slowdown.
 
-    That of equal sizes is the order of texts, in which "10" precedes "2", as sort(1) had it."""
-    done = t.flows["fct_ns"] >= 0
-    flows = {name: t.flows[name][done] for name in ("flow", "size_bytes", "fct_ns", "ideal_ns", "setup_ns")}
-    order = np.lexsort((np.char.mod("%.6g", flows["fct_ns"] / flows["ideal_ns"]), flows["size_bytes"]))
-    return {name: column[order] for name, column in flows.items()}
+    The least time has half a base RTT, the way of the first packet through all links, and the rest at the slowest.
+    ideal_ns has a full packet's way and an ACK's instead, and all bytes."""
+    done = np.flatnonzero(t.flows["fct_ns"] >= 0)
+    done = done[np.argsort(t.flows["size_bytes"][done], kind="stable")]
+    flow, size, fct, alone, setup = (t.flows[name][done]
+                                     for name in ("flow", "size_bytes", "fct_ns", "ideal_ns", "setup_ns"))
+    # ns that a byte takes on all links of the way, and on the slowest
+    ns = 8e9 / t.ways["rate_bit"]
+    links, slowest = np.zeros((2, len(t.flows["flow"])))
+    np.add.at(links, t.ways["flow"], ns)
+    np.maximum.at(slowest, t.ways["flow"], ns)
+    rtt = alone - with_headers(t, size) * slowest[flow]
+    packet = np.minimum(size + HEADERS, t.p.mtu + 14)
+    least = alone + links[flow] * (packet - (t.p.mtu + 14 + HEADERS) / 2) - packet * slowest[flow]
+    # each link delivers at a whole ns, rounded down
+    least -= np.bincount(t.ways["flow"], minlength=len(t.flows["flow"]))[flow]
+    time = fct - setup + rtt / 2
+    return {"flow": flow, "size": size, "time": time, "least": least, "alone": alone, "slowdown": time / least}
 
 
 def slowdown(t: Traces) -> Metrics:
-    """Slowdowns of flows that have finished, over the whole run. R is flow completion time over ideal_ns. S is the same
-    without the time of the handshake, and with half a base RTT for the last ACK.
+    """Slowdowns of flows that have finished, over the whole run. A slowdown is a flow's time after its handshake, and
+    half a base RTT for the last ACK, over the least such time: base RTT, and size with headers / rate, where nothing
+    waits. It is never under 1: the base RTT of a flow shorter than a packet is that of its own packet.
 
     unfinished: flows whose last byte has not arrived
     bytes [byte]: sizes of all flows
     flows: flows that have finished
-    smallest_p50, smallest_p99, smallest_mean: R of the smallest 20 % of flows
-    middle_p50, middle_p99, middle_mean: R of those between
-    largest_p50, largest_p99, largest_mean: R of the largest 5 %
-    smallest_flows, middle_flows, largest_flows: their numbers
-    smallest_mean_after_handshake, middle_mean_after_handshake, largest_mean_after_handshake: mean of
-        FCT without the handshake over ideal_ns
     sizes [byte]: a list, of 20 classes of sizes with as many flows each: the largest size
-    p50, p95, p99: lists, of these classes: R
-    S_p50, S_p95, S_p99: the same of S
-    all_S_p99: S of all flows
-    short_S_p99: S of flows shorter than 3 KB (websearch) or 120 KB (others)
+    p50, p95, p99: lists, of these classes: percentiles of the slowdown
+    all_p99: of all flows
+    short_p99: of flows shorter than 3 KB (websearch) or 120 KB (others)
     """
     flows = finished(t)
-    size, fct, ideal, setup = (flows[name] for name in ("size_bytes", "fct_ns", "ideal_ns", "setup_ns"))
-    rtt = np.maximum(ideal - with_headers(t, size) * 8000 / mbit(t), 0)
-    R, after, S = fct / ideal, (fct - setup) / ideal, (fct - setup + rtt / 2) / ideal
+    size, slow = flows["size"], flows["slowdown"]
     n = len(size)
-    place = np.arange(1, n + 1)
-    result: Metrics = {"unfinished": (t.flows["fct_ns"] < 0).sum(), "flows": n,
-                       "bytes": np.maximum(t.flows["size_bytes"], 0).sum()}
-    for name, part in (("smallest", place <= .2 * n), ("largest", place > .95 * n),
-                       ("middle", (place > .2 * n) & (place <= .95 * n))):
-        if part.any():
-            result |= {f"{name}_p50": percentile(R[part], .5), f"{name}_p99": percentile(R[part], .99),
-                       f"{name}_mean": R[part].mean(), f"{name}_flows": part.sum(),
-                       f"{name}_mean_after_handshake": after[part].mean()}
     classes_ = np.split(np.arange(n), np.flatnonzero(np.diff(np.arange(n) * 20 // n)) + 1) if n else []
-    result["sizes"] = [size[part].max() for part in classes_]
-    for prefix, values in (("", R), ("S_", S)):
-        for p in (50, 95, 99):
-            result[f"{prefix}p{p}"] = [percentile(values[part], p / 100) for part in classes_]
     short = size < (3000 if t.p.sizes == "websearch" else 120_000)
-    for name, part in (("short", short), ("all", size >= 0)):
-        if part.any():
-            result[f"{name}_S_p99"] = percentile(S[part], .99)
-    return result
+    return {"unfinished": (t.flows["fct_ns"] < 0).sum(), "flows": n,
+            "bytes": np.maximum(t.flows["size_bytes"], 0).sum(), "sizes": [size[part].max() for part in classes_],
+            **{f"p{p}": [percentile(slow[part], p / 100) for part in classes_] for p in (50, 95, 99)},
+            "all_p99": percentile(slow, .99), "short_p99": percentile(slow[short], .99)}
 
 
 def oracle(t: Traces) -> NDArray[Any]:
@@ -494,41 +487,34 @@ def oracle(t: Traces) -> NDArray[Any]:
 
 
 def classes(t: Traces) -> Metrics:
-    """Slowdowns of flows that have finished, by their sizes, over the whole run. R is flow completion time over
-    ideal_ns. S is the same without the time of the handshake, and with half a base RTT for the last ACK. O is that over
-    what the flow takes if all links are shared max-min fair at each moment and nothing waits.
+    """Slowdowns of flows that have finished, as of slowdown(), by their sizes.
 
     packet_*: flows of one packet
     to_10k_*, to_100k_*, to_1m_*: larger ones up to 10 KB, 100 KB, 1 MB
     more_*: flows of more than 1 MB
-    smallest_*, largest_*: the smallest 20 % of flows, the largest 5 %
+    largest_*: the largest 5 % of flows
     to_7k_*, from_46k_to_120k_*: flows up to 7 KB, and from 46 to 120 KB, as in Bolt's paper
     *_flows: number of flows
-    *_R_p99, *_S_p99, *_O_p99: 99th percentile
-    *_R_gmean, *_S_gmean, *_O_gmean: geometric mean
+    *_p50, *_p99: percentiles of the slowdown
+    *_fluid_p99: 99th percentile of the same time over that which the flow takes if all links are shared max-min fair
+        at each moment and nothing waits; a flow that gets more than its share is under 1
     """
     flows = finished(t)
-    size, fct, ideal, setup = (flows[name] for name in ("size_bytes", "fct_ns", "ideal_ns", "setup_ns"))
-    fluid = np.zeros((len(t.flows["flow"]), 3))
+    size = flows["size"]
+    fluid = np.zeros(len(t.flows["flow"]))
     known = oracle(t)
-    fluid[known[:, 0]] = known
-    _, fluid_ns, rtt = fluid[flows["flow"]].T
-    after = fct - setup + rtt / 2
-    values = {"R": fct / ideal, "S": after / ideal, "O": after / np.where(fluid_ns, fluid_ns, 1)}
-    limits = [t.p.mtu - 52, 1e4, 1e5, 1e6]
-    names = ["packet", "to_10k", "to_100k", "to_1m", "more"]
-    class_ = np.searchsorted(limits, size)
-    place = np.arange(1, len(size) + 1)
-    parts = {name: class_ == i for i, name in enumerate(names)} | {
-        "smallest": place <= .2 * len(size), "largest": place > .95 * len(size), "to_7k": size <= 7000,
+    fluid[known[:, 0]] = known[:, 1]
+    over = flows["time"] / (fluid[flows["flow"]] + flows["least"] - flows["alone"])
+    class_ = np.searchsorted([t.p.mtu - 52, 1e4, 1e5, 1e6], size)
+    parts = {name: class_ == i for i, name in enumerate(("packet", "to_10k", "to_100k", "to_1m", "more"))} | {
+        "largest": np.arange(1, len(size) + 1) > .95 * len(size), "to_7k": size <= 7000,
         "from_46k_to_120k": (size >= 46_000) & (size <= 120_000)}
     result: Metrics = {}
     for name, part in parts.items():
         if part.any():
-            result[f"{name}_flows"] = part.sum()
-            for letter, value in values.items():
-                result[f"{name}_{letter}_p99"] = percentile(value[part], .99)
-                result[f"{name}_{letter}_gmean"] = np.exp(np.log(value[part]).mean())
+            slow = flows["slowdown"][part]
+            result |= {f"{name}_flows": part.sum(), f"{name}_p50": percentile(slow, .5),
+                       f"{name}_p99": percentile(slow, .99), f"{name}_fluid_p99": percentile(over[part], .99)}
     return result
 
 
