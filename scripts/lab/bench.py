@@ -1,20 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many runs: selects those that are due, makes one per CPU at a time, the longest first, and judges claims.
 
-The environment selects, as `make bench` passes it on:
-
-CCS             hpccpp,dctcp,...: only runs of these congestion controls. One of the user's own may be among them;
-                hpccpp is run with it.
-PANEL           runs of this panel of their scenarios; "bench" if not given, or "all" with the user's own
-ONLY            a regular expression that "SCENARIO NAME KEY=VALUE..." of a run matches
-FORCE           runs that are there are made again
-HOSTS           machines that make the runs, by ssh without a password; ":" is this one. Each has this tree at this
-                path, and what make lab builds. A run that was made with other programs is not accepted.
-RESULTS_LAB     the folder of results, in place of results/lab
-CC_KO           the module of the user's own congestion control, for the lab's kernel
-CC_SYSCTLS      "KEY=VALUE ...": sysctls of its hosts and switches
-CC_QUEUE        mark=K: hosts use ECN, and switches mark above K packets at 10 Gbit/s
-"""
+The environment selects, as `make bench` passes it on: `lab bench --help`."""
 
 import fcntl
 import json

@@ -4,12 +4,14 @@
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
 
 import metrics
 import scenario
 import traces
+import units
 
 Entry = tuple[str, str, str]
 ENTRY = re.compile(r"([\w*]+(?:, [\w*]+)*)(?: \[(.+?)\])?: (.*)")
@@ -59,12 +61,13 @@ def unknown(metrics_: Iterable[str]) -> list[str]:
 
 @cache
 def users(function: str) -> list[str]:
-    """Scenarios whose metrics a function computes"""
+    """Scenarios whose metrics a function computes. One with an error has none."""
     found = []
     for name in scenario.names():
-        chosen = scenario.load(name).metrics or metrics.default
-        if not scenario.load(name).program and function in (chosen.__name__, *chosen.__code__.co_names):
-            found.append(name)
+        with suppress(units.Error):
+            chosen = scenario.load(name).metrics or metrics.default
+            if not scenario.load(name).program and function in (chosen.__name__, *chosen.__code__.co_names):
+                found.append(name)
     return found
 
 

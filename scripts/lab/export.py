@@ -7,16 +7,21 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
+import units
 from params import KEYS
 
 RUN = ("scenario", "name", "kernel", "module", "commit")
 
 
-def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> int:
-    """Writes the metrics of the runs in results, or of these scenarios only. Returns how many runs there are.
+def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> None:
+    """Writes the metrics of the runs in results, or of these scenarios only, of each of which there has to be a run.
 
     Rates are in bit/s, times in ns, sizes in bytes. A metric with several values has a line for each, by index.
     """
+    there = {path.parent.name for path in results.glob("*/*.json")}
+    if not there or set(names) - there:
+        raise units.Error(f"no run of {' '.join(sorted(set(names) - there)) or 'any scenario'} is in {results}" +
+                          (f", but of {' '.join(sorted(there))}" if there else ""))
     out = csv.writer(file, lineterminator="\n")
     out.writerow([*RUN, *KEYS, "metric", "index", "value"])
     paths = sorted(path for path in results.glob("*/*.json") if not names or path.parent.name in names)
@@ -27,4 +32,3 @@ def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> int:
         for metric, value in run["metrics"].items():
             for index, one in enumerate(value if isinstance(value, list) else [value]):
                 out.writerow([*row, metric, index, one])
-    return len(paths)

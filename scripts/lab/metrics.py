@@ -624,7 +624,8 @@ def measure(path: Path) -> dict[str, Any]:
     traces.store(path)
     t = Traces(path)
     chosen = scenario.load(t.meta["scenario"]).metrics or default
-    metrics = bdp(t) | losses(t) | chosen(t)
+    with scenario.file_of(t.meta["scenario"]):
+        metrics = bdp(t) | losses(t) | chosen(t)
     # others do not depend on the module, and are not run again for another
     module = t.meta["module"] if t.meta["cc"].startswith("hpccpp") else None
     return {**t.meta, "module": module, "metrics": {name: six(value) for name, value in metrics.items()}}

@@ -138,8 +138,7 @@ class Result:
     @cached_property
     def measured(self) -> str:
         """A hash of all that the metrics depend on"""
-        name = self.run.scenario.replace("-", "_")
-        return digest(HERE / "traces.py", HERE / "metrics.py", HERE / f"scenarios/{name}.py", LAB / "oracle", FLENT)
+        return digest(HERE / "traces.py", HERE / "metrics.py", scenario.path(self.run.scenario), LAB / "oracle", FLENT)
 
     @property
     def is_made(self) -> bool:

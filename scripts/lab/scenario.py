@@ -9,7 +9,9 @@ others flows of `size` go to one receiver (star), and the metrics are those of a
 """
 
 import importlib
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,12 +73,36 @@ def names() -> list[str]:
     return sorted(path.stem.replace("_", "-") for path in (HERE / "scenarios").glob("[a-z]*.py"))
 
 
+def path(name: str) -> Path:
+    """The file of a scenario"""
+    return HERE / f"scenarios/{name.replace('-', '_')}.py"
+
+
+@contextmanager
+def file_of(name: str) -> Iterator[None]:
+    """What is done in it calls a scenario's code: an exception that this raises becomes an error that names the line"""
+    try:
+        yield
+    except SyntaxError as error:
+        raise units.Error(f"{error.filename}:{error.lineno}: {error.msg}") from None
+    except units.Error:
+        raise
+    except Exception as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+        if frames[-1].filename != str(path(name)):
+            raise
+        raise units.Error(f"{path(name)}:{frames[-1].lineno}: {type(error).__name__}: {error}") from None
+
+
 def load(name: str) -> Scenario:
     """The scenario of this name"""
     if name not in names():
         raise units.Error(f"unknown scenario '{name}' (known: {' '.join(names())})")
-    module = importlib.import_module("scenarios." + name.replace("-", "_"))
-    scenario: Scenario = module.SCENARIO
+    with file_of(name):
+        module = importlib.import_module(f"scenarios.{path(name).stem}")
+    scenario: Scenario | None = getattr(module, "SCENARIO", None)
+    if not scenario:
+        raise units.Error(f"{path(name)}: has no SCENARIO")
     object.__setattr__(scenario, "name", name)
     return scenario
 
@@ -84,20 +110,26 @@ def load(name: str) -> Scenario:
 def plan(name: str, own: Own | None = None) -> Iterator[Run]:
     """The runs of a scenario; own is run where congestion controls are compared"""
     seen = set()
-    for run, values in load(name).runs(CCS + ([own.name] if own else [])):
+    with file_of(name):
+        runs = list(load(name).runs(CCS + ([own.name] if own else [])))
+    for run, values in runs:
         if run in seen:
-            raise units.Error(f"{name}: two runs have the name {run}")
+            raise units.Error(f"{path(name)}: two runs have the name {run}")
         seen.add(run)
         with_own = own if own and own.name in (values.get("cc"), values.get("other")) else None
         if with_own and with_own.mark:
             values = {"mark": with_own.mark} | values
-        yield Run(name, run, params.make(**values), with_own)
+        try:
+            yield Run(name, run, params.make(**values), with_own)
+        except units.Error as error:
+            raise units.Error(f"{path(name)}: {run}: {error}") from None
 
 
 def guest(run: Run) -> Guest:
     """What this run does in the guest; fails if it draws nothing from its seed"""
     made, p = Guest(run.params, run.own), run.params
-    load(run.scenario).setup(made)
+    with file_of(run.scenario):
+        load(run.scenario).setup(made)
     if p.spread and "spread" not in made.drawn:
         raise units.Error(f"spread={p.spread}ns: {run.scenario} lists no flows whose starts could be drawn")
     if p.seed != 1 and "seed" not in made.drawn:

@@ -46,7 +46,7 @@ check "two commands build the example" [ "$(wc -l <"$tmp/build")" = 2 ]
 check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
 	'said=$(bash -eu "$1" 2>&1); ! grep -iE "warning|error" <<<"$said"' - "$tmp/build"
 check "the page's words are those of lab bench" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
-	"$(sed -nE 's/^(CC(S|_KO|_QUEUE))  .*/\1=/p' "$top/scripts/lab/bench.py" | sed 's/S=/=/' | sort | xargs)" ]
+	"$("${bench[@]}" --help | sed -nE 's/^  .*(CC(|_KO|_QUEUE)) +[hmt].*/\1=/p' | sort | xargs)" ]
 
 export RESULTS_LAB=$top/.build/check/own
 absent()

@@ -2,6 +2,7 @@
 """Checks what the lab's scenarios hand to the guest: scripts, traffic, and errors for wrong keys."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lab"))
@@ -40,6 +41,17 @@ def starts(text: str) -> list[int]:
     return [int(line.split()[0]) for line in made(text)["traffic"].splitlines()]
 
 
+def broken(text: str, why: str) -> None:
+    """A case that holds if a scenario's file with this text is refused, with an error that has these words"""
+    name = f"broken{len(results)}"
+    (scenario.HERE / f"scenarios/{name}.py").write_text(text)
+    try:
+        made(f"{name} size=1") if list(scenario.plan(name)) else None
+        check(f"{text!r}: refused", False)
+    except units.Error as error:
+        check(f"a scenario {text!r}: refused:{why}", f"scenarios/{name}.py:{why}" in str(error))
+
+
 for each in scenario.names():
     runs = list(scenario.plan(each, OWN))
     files = [scenario.guest(run).files() for run in runs if not scenario.load(each).program]
@@ -72,5 +84,17 @@ fails("long rate=10gbit rtt=2us", "take longer")
 fails("long flow=2", "unknown key")
 fails("long flows", "KEY=VALUE")
 check("the kernel has a seed of its own", params.parse(["kernel_seed=2"]).seed == 1)
+with tempfile.TemporaryDirectory() as directory:
+    sys.path.insert(0, directory)
+    scenario.HERE = Path(directory)
+    (scenario.HERE / "scenarios").mkdir()
+    HEAD = "from scenario import Scenario\nSCENARIO = Scenario('x', "
+    broken("X = (\n", "1: '(' was never closed")
+    broken("\nimport nosuch\n", "2: ModuleNotFoundError")
+    broken("X = 1\n", " has no SCENARIO")
+    broken(f"{HEAD}run=1)\n", "2: TypeError")
+    broken(f"{HEAD}lambda ccs: nosuch)\n", "2: NameError")
+    broken(f"{HEAD}lambda ccs: [('a', dict(flow=1))])\n", " a: 'flow': unknown key")
+    broken(f"{HEAD}lambda ccs: [('a', {{}})],\nsetup=lambda g: nosuch)\n", "3: NameError")
 print(f"1..{len(results)}")
 sys.exit(not all(results))
