@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import units
-from params import Params
+from params import Params, pair
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Guest:
         p = self.p
         delay = (p.rtt - 2 * 8000 * (p.wire + 66) // p.mbit) // 4
         if delay < 0:
-            raise units.Error(f"rtt={p.rtt}ns: at {p.mbit} Mbit/s a packet and its ACK take longer")
+            raise units.Error(f"{pair('rtt', p.rtt)}: with {pair('rate', p.rate)} a packet and its ACK take longer")
         return delay
 
     def network(self, *topology: Any, **keys: Any) -> None:
@@ -122,6 +122,8 @@ class Guest:
     def flow(self, start: int, src: str, dst: str, size: int | str | None, *, stop: int | None = None,
              cc: str | None = None) -> int:
         """A connection that sends size bytes, or until stop. Returns its start, to which spread is added."""
+        if str(size).split("@")[0] == "0":
+            raise units.Error("size=: needed, the bytes of a flow, as size=300k")
         if self.p.spread:
             start += self.draw.randrange(self.p.spread)
             self.drawn |= {"spread", "seed"}
@@ -132,6 +134,8 @@ class Guest:
     def generate(self, kind: str, start: int, *words: Any, measured: int) -> None:
         """Makes the flows that tgen's generator draws from the seed, for as long as the run takes, and those begun"""
         p = self.p
+        if not p.load or not p.time or p.sizes == "none":
+            raise units.Error("load=, sizes= and time=: needed, as load=50 sizes=websearch time=10ms")
         self.traffic.append(" ".join(map(str, [kind, start, start + p.time, p.load, p.sizes, p.seed, p.algorithm,
                                                *words])))
         self.drawn.add("seed")

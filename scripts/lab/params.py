@@ -157,9 +157,9 @@ def make(**values: Any) -> Params:
     for name_, field in KEYS.items():
         value, least, most = getattr(params, name_), field.metadata["least"], field.metadata["most"]
         if least is not None and not least <= value <= most:
-            raise units.Error(f"{name_}={value}: {field.metadata['about']}: from {least} to {most}")
+            raise units.Error(f"{pair(name_, value)}: from {show(name_, least)} to {show(name_, most)}")
     if params.rate % 10**6:
-        raise units.Error(f"rate={params.rate}bit: a whole number of Mbit/s")
+        raise units.Error(f"{pair('rate', params.rate)}: a whole number of Mbit/s")
     if params.segs and params.offloads == "no":
         raise units.Error("segs needs offloads=yes")
     return params
@@ -177,6 +177,8 @@ def parse(words: Iterable[str]) -> Params:
         name_, equals, value = text.partition("=")
         if not equals:
             raise units.Error(f"'{text}': KEY=VALUE; keys are {' '.join(KEYS)}")
+        if name_ in values:
+            raise units.Error(f"'{text}': {name_}={values[name_]} is there already")
         values[name_] = value
     return make(**values)
 
@@ -188,7 +190,12 @@ def show(name_: str, value: Any) -> str:
     return units.show(value, unit) if unit else str(value)
 
 
+def pair(name_: str, value: Any) -> str:
+    """KEY=VALUE as parse() reads it"""
+    return f"{name_}={show(name_, value)}"
+
+
 def words(params: Params) -> list[str]:
     """KEY=VALUE of all that is not as by default"""
-    return [f"{name_}={show(name_, getattr(params, name_))}" for name_, field in KEYS.items()
+    return [pair(name_, getattr(params, name_)) for name_, field in KEYS.items()
             if getattr(params, name_) != field.default]

@@ -26,6 +26,8 @@ from params import Params
 HERE = Path(__file__).resolve().parent
 # in the order of a report
 CCS = ["hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic"]
+# that the lab's kernel has
+ALGORITHMS = ["hpccpp", "dctcp", "bbr", "cubic", "reno"]
 # DCTCP at its best: single segments, and a BDP at the start
 BEST = "dctcp-k20-bdp"
 
@@ -126,12 +128,16 @@ def plan(name: str, own: Own | None = None) -> Iterator[Run]:
 
 
 def guest(run: Run) -> Guest:
-    """What this run does in the guest; fails if it draws nothing from its seed"""
+    """What this run does in the guest; fails if it has an unknown congestion control, or draws nothing from its seed"""
     made, p = Guest(run.params, run.own), run.params
+    known = [*ALGORITHMS, *([run.own.name] if run.own else [])]
+    for cc in {p.algorithm, p.other} - {*known, "none", "bare", "marks"}:
+        raise units.Error(f"cc={cc}: one of {', '.join(known)}; CC_KO=FILE.ko: one of your own")
     with file_of(run.scenario):
         load(run.scenario).setup(made)
     if p.spread and "spread" not in made.drawn:
-        raise units.Error(f"spread={p.spread}ns: {run.scenario} lists no flows whose starts could be drawn")
+        raise units.Error(f"{params.pair('spread', p.spread)}: {run.scenario} lists no flows whose starts could be "
+                          "drawn")
     if p.seed != 1 and "seed" not in made.drawn:
         raise units.Error(f"seed={p.seed}: nothing in this run of {run.scenario} is drawn from it; give spread=, "
                           "or kernel_seed= for the kernel's own random numbers")
