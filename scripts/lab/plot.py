@@ -3,6 +3,7 @@
 
 import io
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -27,6 +28,7 @@ BINS = 1000  # of the x axis; each keeps at most 4 points of a line
 MEANS = 500
 FLOWS = 16  # lines of one panel
 RUNS = 50
+TABLE = "flows.csv.gz"
 SUFFIXES = (".svg", ".png", ".pdf")
 
 
@@ -122,13 +124,18 @@ KINDS: dict[str, tuple[Callable[[Traces], list[Line]], str, str, str]] = {
 
 
 def find(word: str, results: Path) -> list[Path]:
-    """The folders of runs that an argument names: a folder, a JSON, or "SCENARIO NAME" with wildcards"""
+    """The folders of runs that an argument names: a folder, a JSON, or "SCENARIO NAME" with wildcards. Runs without
+    tables, which were stopped, are not among those that wildcards name."""
     path = Path(word.removesuffix(".json"))
     if path.is_dir() or Path(word).exists():
-        if not (path / "meta.json").exists():
+        if not (path / TABLE).exists():
             raise units.Error(f"'{word}': no tables of a run are in {path}")
         return [path]
     known = {f"{meta.parts[-3]} {meta.parts[-2]}": meta.parent for meta in results.glob("*/*/meta.json")}
+    stopped = {name for name, folder in known.items() if not (folder / TABLE).exists()}
+    if skipped := sorted(name for name in stopped if fnmatchcase(name, word)):
+        print(f"lab: without tables, left out: {', '.join(skipped)}", file=sys.stderr)
+    known = {name: folder for name, folder in known.items() if name not in stopped}
     found = [name for name in known if name == word or fnmatchcase(name, word)]
     if not found:
         scenario = word.split(" ")[0]

@@ -13,7 +13,7 @@ set -euo pipefail
 lab=$top/scripts/lab/lab
 export RESULTS_LAB=$top/.build/check/labplot
 rm -rf "$RESULTS_LAB"
-ktap_plan 12
+ktap_plan 14
 "$lab" run star flows=4 size=100k >"$tmp/metrics"
 run=$RESULTS_LAB/star/flows=4,size=100k
 
@@ -57,12 +57,19 @@ thins()
 }
 check "3 million points: some thousand are left, with the least and the greatest" thins
 
+# a run that was stopped has no tables yet
+mkdir "$RESULTS_LAB/star/flows=5"
+cp "$run/meta.json" "$RESULTS_LAB/star/flows=5"
+skips() { [[ $("$lab" plot fct "star *" 2>&1 | head -n 1) == "lab: without tables, left out: star flows=5" ]]; }
+check "wildcards leave out a run that was stopped" skips
+
 refused() # PATTERN ARGUMENT...: in one line like that
 {
 	! "$lab" plot "${@:2}" >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] && grep "^lab: $1" "$tmp/said"
 }
 check "no such run: names those of the scenario" refused "no run 'star x'.*star flows=4,size=100k" queue "star x"
 check "a folder without tables" refused "'$tmp': no tables" queue "$tmp"
+check "a run that was stopped" refused "'$RESULTS_LAB/star/flows=5': no tables" queue "$RESULTS_LAB/star/flows=5"
 check "--slowdown without ideal times: names its kinds" refused ".*it has queue, rates, fct$" fct --slowdown "$run"
 check "--slowdown of a queue" refused "--slowdown" queue --slowdown "$run"
 check "a file of another format" refused "'x.gif'" queue -o x.gif "$run"
