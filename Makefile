@@ -12,6 +12,21 @@ llvm = $(if $(filter undefined,$(origin LLVM)),$(if \
 # none, and a pahole older than the kernel cannot generate it.
 kbuild = -C $1 CONFIG_DEBUG_INFO_BTF_MODULES= $(call llvm,$1)
 
+# $(call module,DIR,NAME): builds DIR/NAME.ko for the kernel of kdir. kbuild takes seconds to find that nothing has
+# changed, as it repeats kmod/probe: it does not run if sources, kernel and arguments are those of the last build.
+define module
+@echo '  MODULE  $1/$2.ko'
++$(q)inputs="$(realpath $(firstword $(kdir))) $(kdir) $(LLVM) $(KCFLAGS) $(W) $$(cat $$(find $1 -name Makefile -o \
+	-name Kbuild -o -name '*.[ch]' ! -name '*.mod.c' | sort) $(firstword $(kdir))/.config \
+	$(firstword $(kdir))/Module.symvers 2>/dev/null | sha256sum)"; \
+	[ -e $1/$2.ko ] && [ "$$inputs" = "$$(cat $1/inputs 2>/dev/null)" ] || { \
+		rm -f $1/inputs; \
+		$(MAKE) $(call kbuild,$(kdir)) M=$(abspath $1) modules $(if $(V),,>$1.log || { cat $1.log; exit 1; }) && \
+		echo "$$inputs" >$1/inputs; }
+endef
+
+no_spaces = $(if $(word 2,$(CURDIR)),$(error kbuild needs a path without spaces: '$(CURDIR)'))
+
 MAKEFLAGS += --no-print-directory
 q := $(if $(V),,@)
 
@@ -97,6 +112,7 @@ check-debug:
 
 # The virtual-time lab: User-Mode Linux, what runs in it, and the module for it.
 lab: deps-lab
+	$(no_spaces)
 	$(q)$(MAKE) -j2 build-6.1 build-lab
 
 build-lab build-lab-debug: out = .build/$(@:build-%=%)
@@ -109,9 +125,7 @@ build-link:
 	$(q)mkdir -p $(out)/link
 	$(q)cp scripts/lab/sch_lablink.c scripts/lab/lablink.h $(out)/link/
 	$(q)echo 'obj-m := sch_lablink.o' >$(out)/link/Makefile
-	@echo '  MODULE  $(out)/link/sch_lablink.ko'
-	$(q)$(MAKE) -C $(kdir) M=$(CURDIR)/$(out)/link modules >$(out)/link.log || \
-		{ cat $(out)/link.log; exit 1; }
+	$(call module,$(out)/link,sch_lablink)
 
 # CC on the command line is of congestion controls here, not the compiler.
 with_ccs = env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)")
@@ -160,9 +174,7 @@ build-kmod:
 	$(q)mkdir -p $(out)
 	$(q)find kmod \( -name '*.[ch]' ! -name '*.mod.c' -o -name Makefile -o -name Kbuild \) \
 		| cpio --quiet -pdm $(out) 2>/dev/null
-	@echo '  MODULE  $(out)/kmod/tcp_hpccpp.ko'
-	$(q)$(MAKE) $(call kbuild,$(kdir)) M=$(abspath $(out)/kmod) modules \
-		$(if $(V),,>$(out)/kmod.log || { cat $(out)/kmod.log; exit 1; })
+	$(call module,$(out)/kmod,tcp_hpccpp)
 
 build-tools:
 	$(q)mkdir -p $(out)/tools
