@@ -130,9 +130,11 @@ build-link:
 # CC on the command line is of congestion controls here, not the compiler.
 with_ccs = env -u CC $(if $(filter command,$(firstword $(origin CC))),CCS="$(CC)")
 
-bench bench-paper: deps-bench
+# bench makes the runs of the panel "bench", bench-all those of "all", bench-paper those of "paper"
+bench-all bench-paper: PANEL = $(@:bench-%=%)
+bench bench-all bench-paper: deps-bench
 	$(q)env -u CC -u MAKEFLAGS -u MFLAGS $(MAKE) lab
-	$(q)$(with_ccs) scripts/lab/lab bench $(if $(@:bench=),clos,$(SCENARIO))
+	$(q)$(with_ccs) PANEL=$(PANEL) scripts/lab/lab bench $(SCENARIO)
 
 # Of all runs that are there
 report: deps-report
@@ -222,19 +224,17 @@ help:
 	@echo '                count those that unit tests notice: 15 minutes. FILE=PATH: 100 into'
 	@echo '                this C file; N=COUNT: others than 400 or 100; SEED=N: another sample'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
-	@echo '  bench       - run the lab: every scenario, an hour or so the first time, and'
-	@echo '                what is new after that; a report in results/lab/report.html.'
-	@echo '                FORCE=1 runs all again; SCENARIO="long step incast int-response'
-	@echo '                probe fabric dctcp-ns3 rollout rpc star32 powertcp messages parking layout'
-	@echo '                rtts mixed blind-hop harm latency integrity sparse rx flows-n sweep scale", CC=hpccpp,'
-	@echo '                hpccpp-full,hpccpp-rx,dctcp,dctcp-k20,dctcp-dualpi2,bbr,cubic,reno run'
-	@echo '                a part; CC=NAME one of your own (scripts/lab/OWN.md). HOSTS="a b" has'
-	@echo '                the runs done there, by ssh (scripts/lab/bench.py)'
+	@echo '  bench       - the runs that README and report compare: an hour or so the first time,'
+	@echo '                and what is new after that; a report in results/lab/report.html.'
+	@echo '                SCENARIO="long step", CC=hpccpp,dctcp and PANEL=law (a short loop for'
+	@echo '                hpccpp) select runs; CC=NAME: one of your own (scripts/lab/OWN.md). More:'
+	@echo '                scripts/lab/lab bench --help'
+	@echo '  bench-all   - all runs but those of bench-paper: hours; goes on where it was stopped'
+	@echo '  bench-paper - the 320-host Clos of the HPCC paper: hours; goes on as well'
 	@echo '  report      - results/lab/report.html of what has been run so far'
 	@echo '  lab-run RUN="..." - one run of your own in the lab: RUN="incast cc=dctcp flows=24 rate=40gbit'
 	@echo '                size=300k"; scripts/lab/lab keys lists the keys'
 	@echo '  lab-shell   - a prompt in the lab; RUN="FILE [ARG]..." runs a script of your own there'
-	@echo '  bench-paper - the 320-host Clos of the HPCC paper, up to 3 hours'
 	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
 	@echo
@@ -243,5 +243,5 @@ help:
 .PHONY: all modules modules_install tools install uninstall demo shell check
 .PHONY: install-dkms deb cost
 .PHONY: check-all check-long check-debug mutants lab build-lab build-lab-debug build-link build-native
-.PHONY: bench bench-paper report lab-run lab-shell
+.PHONY: bench bench-all bench-paper report lab-run lab-shell
 .PHONY: build-kmod build-tools build-tools-6.1 build-bin clean help

@@ -83,6 +83,8 @@ def plan(names: list[str]) -> list[Result]:
     """The selected runs of these scenarios, by default of all"""
     ccs, mine = selected_ccs()
     names, panel = names or scenario.names(), environ("PANEL") or ("all" if mine else "bench")
+    if panel not in scenario.PANELS:
+        raise units.Error(f"PANEL={panel}: one of {', '.join(scenario.PANELS)}")
     runs = []
     for name in names:
         of_one = list(scenario.plan(name, mine))
@@ -96,7 +98,8 @@ def plan(names: list[str]) -> list[Result]:
         raise units.Error(f"ONLY={environ('ONLY')}: {error}") from None
     runs = [run for run in runs if only.search(f"{run} {' '.join(params.words(run.params))}")]
     if not runs:
-        raise units.Error(f"no run of {' '.join(names)} is for CC={environ('CCS')} ONLY={environ('ONLY')}")
+        raise units.Error(f"no run of {' '.join(names)} is for PANEL={panel} CC={environ('CCS')} "
+                          f"ONLY={environ('ONLY')}")
     return [Result(run, results()) for run in runs]
 
 

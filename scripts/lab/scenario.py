@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 CCS = ["hpccpp", "dctcp", "dctcp-k20", "dctcp-dualpi2", "bbr", "cubic"]
 # that the lab's kernel has
 ALGORITHMS = ["hpccpp", "dctcp", "bbr", "cubic", "reno"]
+PANELS = ["bench", "law", "all", "paper"]
 # DCTCP at its best: single segments, and a BDP at the start
 BEST = "dctcp-k20-bdp"
 

@@ -19,7 +19,7 @@ cd "$top"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 25
+ktap_plan 26
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -36,6 +36,7 @@ refused "no such file, FILE.ko" CCS=gentle CC_KO=/none.ko
 refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=mark=0
 refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=red
 refused "net.KEY=VALUE" CCS=gentle CC_KO="$ko" CC_SYSCTLS=kernel.panic=1
+refused "one of bench, law, all, paper" PANEL=nosuch
 refused "of a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
 
 # --- The page's commands ----------------------------------------------------------------
