@@ -37,13 +37,14 @@ unneeded=('Documentation/*/*' 'arch/[!ux]*/*.[chSd]*' 'tools/[!il]*' 'sound/*.[c
 	'drivers/net/*/*.[chS]' 'drivers/[!bcnpt]*/*.[chS]')
 suites=(trixie-backports)
 # What the patch was made for; the suite's newest, when it has moved on.
-package=linux-source-7.3
+pinned() { awk -v key="$1" '$1 == key { print $2 }' "$here/kernel.version"; } # KEY
+package=$(pinned package)
 targets=(linux modules)
 product=linux
 
 choose()
 {
-	local newest
+	local newest found
 	newest=$(private_apt apt-cache search --names-only '^linux-source-7\.[0-9]+$' |
 		sed 's/ .*//' | sort -V | tail -n 1)
 	[[ -n $newest ]] || die "no linux-source-7.* in ${suites[*]}"
@@ -53,6 +54,9 @@ choose()
 	elif [[ $package != "$newest" ]]; then
 		step NOTE "${suites[*]} has $newest too: staying with $package"
 	fi
+	found=$(private_apt apt-cache show "$package" | sed -n 's/^Version: //p' | sort -V | tail -n 1)
+	[[ $found == "$(pinned version)" ]] ||
+		step NOTE "$package is $found, not $(pinned version) of kernel.version: figures may differ from README.md's"
 }
 
 # The banner's date and host feed the guest's random numbers: make them nobody's.

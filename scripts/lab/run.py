@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -71,6 +72,13 @@ def digest(*paths: Path) -> str:
 def module(path: Path) -> str:
     """The version and the hash of a kernel module"""
     return f"{output('modinfo', '-F', 'version', path)} {digest(path)}"
+
+
+@cache
+def compiler(*paths: Path) -> str:
+    """The compilers that these programs and modules name"""
+    found = (re.search(rb"GCC: \([^)]*\) [\d.]+|clang version [^\0]+", path.read_bytes()) for path in paths)
+    return "; ".join(sorted({match[0].decode() if match else "unknown" for match in found}))
 
 
 @cache
@@ -172,12 +180,13 @@ class Result:
     def write(self) -> None:
         """Writes what the guest and the metrics read"""
         guest, params = scenario.guest(self.run), dataclasses.asdict(self.run.params)
+        ko, linux = Path(environment()["HPCCPP_KO"]), kernel() / "linux"
         for name, text in guest.files().items():
             (self.folder / name).write_text(text)
         meta = {"scenario": self.run.scenario, "name": self.run.name,
                 "cc": params.pop("cc"), "seed": params.pop("seed"), "commit": commit(),
-                "kernel": (kernel() / "release").read_text().strip(),
-                "module": module(Path(environment()["HPCCPP_KO"])), "params": params, "window": guest.window}
+                "kernel": f"{(kernel() / 'release').read_text().strip()} {digest(linux)}",
+                "compiler": compiler(linux, ko), "module": module(ko), "params": params, "window": guest.window}
         (self.folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
     def measure(self) -> None:
