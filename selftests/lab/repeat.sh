@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A run of hpccpp with FIFO queues is the same to the byte each time: with other random
-# numbers, on a busy machine, on one of another name, from other paths, and a little later.
-# That does not hold for runs that use the kernel's random numbers: runs with BBR, with
-# jitter, or with fq in a fabric repeat with the same --seed, programs and scripts only.
+# One run, a millisecond of websearch between 8 hosts with hpccpp and FIFO queues, has the same
+# flows and the same changes of all queues, to the byte: with other random numbers of the
+# kernel, on a busy machine, on one of another name, from other paths, and a little later.
+# It does not show that of other runs: those with BBR, with jitter, or with fq in a fabric
+# repeat with the same --seed, programs and scripts only.
 #
 # Two things would make runs differ:
 #
@@ -141,6 +142,6 @@ assert_ge "changes of queues" "$(grep -cE '^[0-9]{10} ' "$tmp/first")" 100000
 check "none of these is lost" test -z "$(grep lost "$tmp/first" || true)"
 check "another seed is other random numbers" test -n "$(cmp "$tmp/first.err" "$tmp/seed-2.err" || true)"
 for name in "${names[@]}"; do
-	check "the same ${what[$name]}" same "$name"
+	check "8 hosts, 1 ms, hpccpp: the same flows and queues ${what[$name]}" same "$name"
 done
 ktap_finish
