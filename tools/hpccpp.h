@@ -359,6 +359,7 @@ struct qdisc {
 	__u64 bytes;		/* sent */
 	__u32 backlog;		/* bytes */
 	__u32 drops;		/* packets */
+	__u8 overhead;		/* bytes that it adds to the length of each frame to shape */
 };
 
 struct filters {

@@ -87,7 +87,7 @@ const char *const port_queues[] = { "qdisc", "virtual" };
 const char *const port_ends[] = { "sender", "receiver" };
 const char *const port_marks[] = { "never", "mark" };
 
-/* Root qdiscs that keep a backlog, and how. Only the first three shape. */
+/* Root qdiscs that keep a backlog, and how. The rate of the first four is read. */
 static const struct {
 	const char *kind;
 	enum hpccpp_root root;
@@ -95,6 +95,7 @@ static const struct {
 	{ "netem", HPCCPP_ROOT_HEAD },
 	{ "tbf", HPCCPP_ROOT_FLAT },
 	{ "htb", HPCCPP_ROOT_FLAT },
+	{ "cake", HPCCPP_ROOT_FLAT },
 	{ "fq", HPCCPP_ROOT_FLAT },
 	{ "fq_codel", HPCCPP_ROOT_FLAT },
 	{ "codel", HPCCPP_ROOT_FLAT },
@@ -106,7 +107,7 @@ static const struct {
 	{ "drr", HPCCPP_ROOT_FLAT },
 };
 
-#define KINDS	"netem, tbf, htb, fq, fq_codel, codel, pfifo, bfifo, red, sfq, prio, drr, or one of these under mq"
+#define KINDS	"netem, tbf, htb, cake, fq, fq_codel, codel, pfifo, bfifo, red, sfq, prio, drr, or one of these under mq"
 
 /*
  * The children of an mq stand for each other: they must be alike, unless
@@ -219,13 +220,16 @@ static int choose_queue(struct port_plan *p, enum hpccpp_queue which)
 	return EXIT_DONE;
 }
 
-/* The rate, of one queue, unless it was given; what ethtool tells of is the wire's. */
+/* The rate, of one queue, and its overhead, unless given: the qdisc's, or the link's by ethtool */
 static int choose_rate(struct port_plan *p, bool overhead_given)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 
-	if (!cfg->rate)
+	if (!cfg->rate) {
 		cfg->rate = p->qdisc.rate * (p->queues / cfg->queues);
+		if (!overhead_given)
+			cfg->overhead = p->qdisc.overhead;
+	}
 	if (!cfg->rate && !cfg->mq) {
 		cfg->rate = ethtool_rate(p->dev);
 		if (!overhead_given)

@@ -125,7 +125,16 @@ int port_check_device(const struct port_plan *p, struct device *d)
 	return EXIT_DONE;
 }
 
-/* What is compared later, and a word on a device that has no link of its own */
+/* Returns true for qdiscs that shape to a rate that the command does not read. */
+static bool hides_rate(const char *kind)
+{
+	return !strcmp(kind, "hfsc") || !strcmp(kind, "taprio") || !strcmp(kind, "cbs");
+}
+
+/*
+ * Notes what is compared later. Warns of a device that may send at less than its link's rate, and
+ * of one that has no link of its own.
+ */
 void port_note_device(struct port_plan *p, const struct device *d)
 {
 	char lower[64];
@@ -133,6 +142,9 @@ void port_note_device(struct port_plan *p, const struct device *d)
 	p->cfg.sent = d->sent;
 	p->cfg.channels = ethtool_channels(p->dev);
 	strcpy(p->cfg.kind, p->qdisc.kind);
+	if (!p->cfg.rate_given && hides_rate(p->qdisc.kind))
+		fprintf(stderr, "Warning: the qdisc %s of %s may shape to less than the rate of the link: give its rate with rate RATE.\n",
+			p->qdisc.kind, p->dev);
 	if (p->cfg.queue == HPCCPP_QUEUE_QDISC || has_link(d))
 		return;
 	if (is_tunnel(d)) {

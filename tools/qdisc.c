@@ -102,6 +102,12 @@ static __u64 tc_rate(__u32 rate, __u64 rate64)
 	return (rate64 ? rate64 : rate) * 8;
 }
 
+/* The configured overhead of a shaper, in the range that a port can have */
+static __u8 overhead_of(int bytes)
+{
+	return bytes < 0 ? 0 : bytes > 255 ? 255 : bytes;
+}
+
 static void read_netem(struct qdisc *q, const struct nlattr *options)
 {
 	const struct tc_netem_qopt *opts = mnl_attr_get_payload(options);
@@ -115,9 +121,11 @@ static void read_netem(struct qdisc *q, const struct nlattr *options)
 	first = (const void *)((const char *)opts + MNL_ALIGN(sizeof(*opts)));
 	len -= MNL_ALIGN(sizeof(*opts));
 	rate = find_attr(first, len, TCA_NETEM_RATE, sizeof(*rate));
-	if (rate)
+	if (rate) {
 		q->rate = tc_rate(rate->rate,
 				  u64_attr(first, len, TCA_NETEM_RATE64));
+		q->overhead = overhead_of(rate->packet_overhead);
+	}
 }
 
 static void read_tbf(struct qdisc *q, const struct nlattr *options)
@@ -127,9 +135,23 @@ static void read_tbf(struct qdisc *q, const struct nlattr *options)
 	const struct tc_tbf_qopt *parms;
 
 	parms = find_attr(first, len, TCA_TBF_PARMS, sizeof(*parms));
-	if (parms)
+	if (parms) {
 		q->rate = tc_rate(parms->rate.rate,
 				  u64_attr(first, len, TCA_TBF_RATE64));
+		q->overhead = overhead_of(parms->rate.overhead);
+	}
+}
+
+/* Unless it is raw, cake adds its overhead to the IP packet, not to the frame. */
+static void read_cake(struct qdisc *q, const struct nlattr *options)
+{
+	const struct nlattr *first = mnl_attr_get_payload(options);
+	size_t len = mnl_attr_get_payload_len(options);
+	const __s32 *overhead = find_attr(first, len, TCA_CAKE_OVERHEAD, sizeof(*overhead));
+
+	q->rate = u64_attr(first, len, TCA_CAKE_BASE_RATE64) * 8;
+	if (overhead && !find_attr(first, len, TCA_CAKE_RAW, 0))
+		q->overhead = overhead_of(*overhead - ETH_HLEN);
 }
 
 /* The kind and the options in a message about a qdisc, class or filter. */
@@ -199,6 +221,8 @@ static int qdisc_cb(const struct nlmsghdr *nlh, void *data)
 		read_netem(q, options);
 	else if (options && !strcmp(q->kind, "tbf"))
 		read_tbf(q, options);
+	else if (options && !strcmp(q->kind, "cake"))
+		read_cake(q, options);
 	return MNL_CB_OK;
 }
 
@@ -237,6 +261,7 @@ struct htb {
 	__u32 handle;
 	unsigned int roots;
 	__u64 rate;
+	__u8 overhead;
 };
 
 static int htb_cb(const struct nlmsghdr *nlh, void *data)
@@ -258,6 +283,7 @@ static int htb_cb(const struct nlmsghdr *nlh, void *data)
 	if (!parms)
 		return MNL_CB_OK;
 	htb->roots++;
+	htb->overhead = overhead_of(parms->rate.overhead);
 	htb->rate = tc_rate(parms->rate.rate,
 			    u64_attr(first, len, TCA_HTB_RATE64));
 	ceil = tc_rate(parms->ceil.rate, u64_attr(first, len, TCA_HTB_CEIL64));
@@ -292,6 +318,7 @@ int qdisc_htb_rate(const char *dev, struct qdisc *q)
 		return system_error("htb on %s has %u root classes: for its rate to be known it must be one",
 				    dev, htb.roots);
 	q->rate = htb.rate;
+	q->overhead = htb.overhead;
 	return EXIT_DONE;
 }
 

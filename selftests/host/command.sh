@@ -268,6 +268,15 @@ e0 overhead 0 | .[0] | .rate == 10000000000 and (has("overhead") | not)
 d0 above 80 dscp 46 | .[0] | .above == 80 and .dscp == 46
 d0 respond 120 respond-to receiver | .[0] | .respond == 120 and .respond_to == "receiver"
 END
+tc -n "$box" qdisc change dev d0 root tbf rate 50mbit burst 3028 limit 512kb overhead 24
+on d0
+check "the overhead of a shaper is read" port d0 '.[0].overhead == 24'
+in_box port replace d0 overhead 0
+check "... unless one is given" port d0 '.[0] | has("overhead") | not'
+in_box port replace d0 rate 50mbit
+check "... or the rate" port d0 '.[0] | has("overhead") | not'
+off d0
+tc -n "$box" qdisc change dev d0 root tbf rate 50mbit burst 3028 limit 512kb
 on d0 respond 120 limit 999999 accept 10.0.0.0/8 accept fd00::/16 udp-port 9999
 check "INT responses as given" port d0 '.[0] | .respond == 120 and .respond_to == "sender" and
 	.limit == 999999 and (.accept | sort) == ["10.0.0.0/8","fd00::/16"] and .udp_port == 9999'

@@ -28,6 +28,7 @@ root() # KIND: a new one, with its counters at 0
 		tc -n "$s1" class add dev next parent 1: classid 1:1 \
 			htb rate $RATE burst 3028 cburst 3028
 		tc -n "$s1" qdisc add dev next parent 1:1 pfifo limit 1000 ;;
+	cake)	tc -n "$s1" qdisc add dev next root handle 1: cake bandwidth $RATE flowblind ;;
 	esac
 }
 
@@ -146,7 +147,7 @@ is_typed=0
 ! typed || is_typed=1
 "$HPCCPP" port del dev next netns "$s1"
 assert_eq "the qdisc is read by typed pointers if the kernel has them" $is_typed $has_types
-for root in netem tbf htb; do
+for root in netem tbf htb cake; do
 	agrees "$root" qdisc
 	agrees "$root" virtual
 done

@@ -96,10 +96,10 @@ static void put_stats(struct nlmsghdr *nlh, __u32 backlog, __u32 drops)
 	mnl_attr_nest_end(nlh, nest);
 }
 
-static void put_netem(struct nlmsghdr *nlh, __u32 latency, __u32 rate, __u64 rate64)
+static void put_netem(struct nlmsghdr *nlh, __u32 latency, __u32 rate, __u64 rate64, int overhead)
 {
 	struct { struct tc_netem_qopt q; char rest[128]; } o = { .q = { .latency = latency } };
-	struct tc_netem_rate r = { .rate = rate };
+	struct tc_netem_rate r = { .rate = rate, .packet_overhead = overhead };
 	struct nlattr *nest = (struct nlattr *)mnl_nlmsg_get_payload_tail(nlh);
 	size_t at = MNL_ALIGN(sizeof(o.q));
 
@@ -111,14 +111,25 @@ static void put_netem(struct nlmsghdr *nlh, __u32 latency, __u32 rate, __u64 rat
 	mnl_attr_nest_end(nlh, nest);
 }
 
-static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut)
+static void put_tbf(struct nlmsghdr *nlh, __u32 rate, __u64 rate64, size_t cut, int overhead)
 {
-	struct tc_tbf_qopt q = { .rate.rate = rate };
+	struct tc_tbf_qopt q = { .rate.rate = rate, .rate.overhead = overhead };
 	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
 
 	mnl_attr_put(nlh, TCA_TBF_PARMS, sizeof(q) - cut, &q);
 	if (rate64)
 		mnl_attr_put_u64(nlh, TCA_TBF_RATE64, rate64);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_cake(struct nlmsghdr *nlh, __u64 rate64, int overhead, bool raw)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
+
+	mnl_attr_put_u64(nlh, TCA_CAKE_BASE_RATE64, rate64);
+	mnl_attr_put_u32(nlh, TCA_CAKE_OVERHEAD, overhead);
+	if (raw)
+		mnl_attr_put_u32(nlh, TCA_CAKE_RAW, 0);
 	mnl_attr_nest_end(nlh, nest);
 }
 
@@ -129,6 +140,8 @@ TEST(qdiscs_are_read)
 		__u32 rate;		/* attributes of its options */
 		__u64 rate64;
 		size_t cut;
+		int overhead;
+		bool raw;
 	} list[] = {
 		{ { 7, 0x10000, TC_H_ROOT, "netem", 16000, true, 5ULL << 32, 3000, 4 }, 2000 },
 		{ { 7, 0x20000, 0x10001, "netem", 80000000000 }, -1, 10000000000 },
@@ -137,6 +150,13 @@ TEST(qdiscs_are_read)
 		/* options that are too short, and a qdisc without a rate */
 		{ { 7, 0x50000, 0x10004, "tbf", 0 }, 3000, 0, 4 },
 		{ { 7, 0x60000, 0x10005, "pfifo", 0 }, 3000 },
+		/* bytes that shapers add to each frame; cake adds its own to the IP packet */
+		{ { 7, 0x70000, 0x10006, "netem", 24000, .overhead = 24 }, 3000, 0, 0, 24 },
+		{ { 7, 0x80000, 0x10007, "netem", 24000 }, 3000, 0, 0, -14 },
+		{ { 7, 0x90000, 0x10008, "tbf", 24000, .overhead = 255 }, 3000, 0, 0, 300 },
+		{ { 7, 0xa0000, 0x10009, "cake", 24000, .overhead = 24 }, 0, 3000, 0, 38 },
+		{ { 7, 0xb0000, 0x1000a, "cake", 24000 }, 0, 3000, 0, 0, true },
+		{ { 7, 0xc0000, 0x1000b, "cake", 24000 }, 0, 3000, 0, -4 },
 	};
 	struct nlmsghdr *nlh;
 	struct qdisc *read;
@@ -150,9 +170,12 @@ TEST(qdiscs_are_read)
 
 			nlh = begin(dump, q->handle, q->parent, 0, q->kind);
 			if (!strcmp(q->kind, "netem"))
-				put_netem(nlh, q->delay ? 5 : 0, row->rate, row->rate64);
+				put_netem(nlh, q->delay ? 5 : 0, row->rate, row->rate64,
+					  row->overhead);
+			else if (!strcmp(q->kind, "cake"))
+				put_cake(nlh, row->rate64, row->overhead, row->raw);
 			else
-				put_tbf(nlh, row->rate, row->rate64, row->cut);
+				put_tbf(nlh, row->rate, row->rate64, row->cut, row->overhead);
 			if (q->backlog)
 				put_stats(nlh, q->backlog, q->drops);
 			end(dump, nlh);
@@ -170,6 +193,7 @@ TEST(qdiscs_are_read)
 		assert_int_equal(read[i].parent, q->parent);
 		assert_string_equal(read[i].kind, q->kind);
 		assert_int_equal(read[i].rate, q->rate);
+		assert_int_equal(read[i].overhead, q->overhead);
 		assert_int_equal(read[i].delay, q->delay);
 		assert_int_equal(read[i].bytes, q->bytes);
 		assert_int_equal(read[i].backlog, q->backlog);
@@ -183,7 +207,7 @@ TEST(qdiscs_are_read)
 
 static void put_class(unsigned int n, __u32 handle, __u32 parent, __u32 rate, __u32 ceil)
 {
-	struct tc_htb_opt o = { .rate.rate = rate, .ceil.rate = ceil };
+	struct tc_htb_opt o = { .rate.rate = rate, .rate.overhead = 24, .ceil.rate = ceil };
 	struct nlmsghdr *nlh = begin(n, handle, parent, 0, "htb");
 	struct nlattr *nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
 
@@ -214,6 +238,7 @@ TEST(rate_of_htb_is_that_of_its_root_class)
 	put_class(0, 0x10001, TC_H_ROOT, 5000, 4000);
 	assert_int_equal(qdisc_htb_rate("d0", &q), EXIT_DONE);
 	assert_int_equal(q.rate, 32000);
+	assert_int_equal(q.overhead, 24);
 	q.rate = 0;
 	put_class(0, 0x10002, TC_H_ROOT, 5000, 4000);
 	dumps = 0;

@@ -137,13 +137,17 @@ TEST(changes_under_mq_are_found)
 }
 
 /* Checks a device for a port; messages are in err. */
+static const char *root = "fq";
+static bool rate_given;
+
 static int checked(struct device is, __u32 queue)
 {
-	struct port_plan p = { .dev = "d0", .cfg.queue = queue, .qdisc.kind = "fq" };
+	struct port_plan p = { .dev = "d0", .cfg.queue = queue, .cfg.rate_given = rate_given };
 	struct device d;
 	int ret;
 
 	device = is;
+	strcpy(p.qdisc.kind, root);
 	capture();
 	ret = port_check_device(&p, &d);
 	if (!ret)
@@ -151,7 +155,7 @@ static int checked(struct device is, __u32 queue)
 	release();
 	if (!ret) {
 		assert_int_equal(p.cfg.sent, is.sent);
-		assert_string_equal(p.cfg.kind, "fq");
+		assert_string_equal(p.cfg.kind, root);
 	}
 	return ret;
 }
@@ -163,6 +167,7 @@ TEST(devices_need_ethernet_and_a_link)
 	struct device vxlan = { .type = ARPHRD_ETHER, .kind = "vxlan" };
 	struct device ppp = { .type = ARPHRD_PPP, .kind = "ppp" };
 	struct device wireguard = { .type = ARPHRD_NONE, .kind = "wireguard" };
+	static const char *const shapers[] = { "hfsc", "taprio", "cbs" };
 
 	assert_int_equal(checked(wireguard, HPCCPP_QUEUE_VIRTUAL), EXIT_SYSTEM);
 	assert_has(err, "d0*tunnel*wireguard*Ethernet*no port sees TCP");
@@ -177,6 +182,17 @@ TEST(devices_need_ethernet_and_a_link)
 	assert_string_equal(err, "");
 	assert_int_equal(checked(veth, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
 	assert_string_equal(err, "");
+	/* these shape, and the rate of the link is no default for them */
+	for_each_row(kind, shapers) {
+		root = *kind;
+		rate_given = false;
+		assert_int_equal(checked(veth, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
+		assert_has(err, "Warning*d0*less*rate RATE");
+		rate_given = true;
+		assert_int_equal(checked(veth, HPCCPP_QUEUE_VIRTUAL), EXIT_DONE);
+		assert_string_equal(err, "");
+	}
+	root = "fq";
 }
 
 /* "port add dev all" and the advice of "check" select the devices that need a port. */
