@@ -170,8 +170,6 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	} else {
 		/* cwnd is that of W; as hpccpp_enter() has it, without a window to go on from */
 		tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
-		if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
-			W = min_t(u64, W, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk));
 		W = hpccpp_start(sk, f, W, NULL);
 	}
 	hpccpp_set_W(f, clamp(W, f->p.W_min, f->p.W_max));

@@ -290,9 +290,12 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 w_init = hpccpp_w_init(f);
 	u64 queue_us;
-	/* a queue beyond what a record can say leaves T, and this, unknown */
+	/*
+	 * The threshold may be that of a connection before (tcp_no_ssthresh_metrics_save). A queue
+	 * beyond what a record can say leaves T, and this, unknown.
+	 */
 	bool new = !f->updates && tp->delivered <= hpccpp_first_flight(sk) &&
-		   tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
+		   (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH || !tp->lost) &&
 		   hpccpp_longest_queue(rec, n, &queue_us) != HPCCPP_QLEN_MAX;
 
 	if (!new)

@@ -89,11 +89,13 @@ TEST(flows_are_new_in_their_first_flight)
 		struct dst_entry *route;
 		u32 packets, ssthresh, qlen;
 		bool is_new;
+		u32 lost;
 	} rows[] = {
 		{ "first flight", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0, true },
 		{ "its last packet", 9, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0, true },
 		{ "a packet more", 10, 10, NULL, 10, TCP_INFINITE_SSTHRESH, 0 },
-		{ "a loss", 0, 10, NULL, 10, 100, 0 },
+		{ "a loss", 0, 10, NULL, 10, 100, 0, false, 1 },
+		{ "a threshold of connections before", 0, 10, NULL, 10, 100, 0, true },
 		{ "a queue of the largest code", 0, 10, NULL, 10, TCP_INFINITE_SSTHRESH,
 		  HPCCPP_QLEN_MAX << HPCCPP_QLEN_SHIFT },
 		{ "initcwnd of ip-route(8)", 0, 30, &route, 30, TCP_INFINITE_SSTHRESH, 0, true },
@@ -111,6 +113,7 @@ TEST(flows_are_new_in_their_first_flight)
 		begin(-1);
 		submit(row->packets);
 		w.tp.snd_ssthresh = row->ssthresh;
+		w.tp.lost = row->lost;
 		w.tp.snd_cwnd = 20;
 		pass(RTT);
 		news(.5, row->qlen);
@@ -201,6 +204,7 @@ TEST(older_flow_over_a_wan)
 	w.rtt = WAN_T + 1;
 	begin(-1);
 	w.tp.snd_ssthresh = 20;
+	w.tp.lost = 1;
 	submit(TCP_INIT_CWND + 1);
 	w.tp.snd_cwnd = 20;
 	pass(WAN_T);
