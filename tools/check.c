@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include <linux/ethtool.h>
 #include <linux/magic.h>
 #include <linux/pkt_sched.h>
@@ -641,8 +642,17 @@ static void print_report(struct json_object *report)
 	}
 }
 
+/* Returns false for users, and for root of a container or of a user namespace. */
+static bool may_read_agents(void)
+{
+	__u32 id;
+
+	return !bpf_prog_get_next_id(0, &id) || errno != EPERM;
+}
+
 int check_main(int argc, char **argv)
 {
+	bool readable = may_read_agents();
 	static const char *const roles[] = { "sender", "receiver", "switch" };
 	const char *netns = NULL;
 	struct state s = {};
@@ -668,17 +678,20 @@ int check_main(int argc, char **argv)
 	s.hosts = json_object_new_array();
 	begin_flows(&s);
 	/* first, as what passes meanwhile is compared */
-	if (!geteuid())
+	if (readable)
 		ret = port_rows(NULL, s.ports);
 	check_btf(&s);
 	check_cgroup(&s);
 	check_agents(&s);
 	if (s.role == SENDER)
 		check_module(&s);
-	if (!geteuid())
+	if (readable)
 		ret = check_objects(&s) ?: ret;
 	else
-		say(&s, MISSING, "agents and flows", advise(&s, "be root"), "not known");
+		say(&s, MISSING, "agents and flows",
+		    geteuid() ? advise(&s, "be root") :
+		    advise(&s, "run it on the host: a container cannot read eBPF programs"),
+		    "not known");
 	if (s.role == SENDER)
 		check_default(&s);
 	print_report(s.report);

@@ -52,6 +52,7 @@ port_rows=(
 'version~port agent on d0~the agent keeps running: show it with the command of its version, or run hpccpp with "replace" and the arguments it was added with~port dev d0.*|qdisc clsact .*'
 'files~open files~ulimit -n 1024# or LimitNOFILE=1024 in*~'
 'root~agents and flows~be root~'
+'container_root~agents and flows~run it on the host: a container cannot read eBPF programs~'
 'root_port~port agent loads~be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF, CONFIG_NET_CLS_ACT, CONFIG_NET_SCH_INGRESS; -v says more~'
 'root_host~host agent loads~be root; the kernel needs CONFIG_BPF_SYSCALL, CONFIG_CGROUP_BPF; -v says more~'
 'root_flow~flow show loads~be root; the kernel needs CONFIG_DEBUG_INFO_BTF, CONFIG_BPF_EVENTS and an eBPF JIT; the agents work without "flow show"~'
@@ -307,6 +308,8 @@ break_files() { inside=(bash -c 'ulimit -n 12 && exec "$@"' -); }
 fix_files() { inside=(bash -c "ulimit -n 12 && $(line "$about" advice | cut -f1) && exec \"\$@\"" -); }
 nobody() { inside=(setpriv --reuid 65534 --regid 65534 --clear-groups); args=(role switch); chmod a+rx "$tmp"; }
 root() { inside=(); args=(netns "$box" role switch); }
+break_container_root() { root; inside=(setpriv --bounding-set "-all,+net_admin" --inh-caps -all); args=(role switch); }
+fix_container_root() { root; }
 for what in root root_port root_host root_flow; do
 	eval "break_$what() { nobody; }; fix_$what() { root; }"
 done

@@ -444,6 +444,17 @@ assert_eq "check as nobody: status" "$status" 1
 for line in '.*\(you are not root\)' 'missing  port agent loads: ' 'note     flow show loads: '; do
 	check "... $line" grep -qE "^$line" "$tmp/out"
 done
+# As root in a container, which cannot see the agents: check does not report that there are none.
+for privileges in "unshare -Un --map-root-user" \
+	"unshare -n setpriv --bounding-set -all,+net_admin,+net_raw --inh-caps -all"; do
+	status=0
+	# shellcheck disable=SC2086 # words
+	$privileges "$HPCCPP" check >"$tmp/out" 2>"$tmp/err" || status=$?
+	assert_eq "check after $privileges: status" "$status" 1
+	is "... agents" "$(grep -A1 'agents and flows\|host agent:' "$tmp/out" | paste -sd,)" \
+		"missing  agents and flows: not known,         run it on the host: a container cannot read eBPF programs"
+	is "... errors" "$(<"$tmp/err")" ""
+done
 
 # --- Monitor and Prometheus --------------------------------------------------
 

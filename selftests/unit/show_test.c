@@ -59,6 +59,7 @@ STUB(int netns_enter(const char *name), EXIT_DONE)
 
 /* For check: it runs as root, agents can be loaded, and there are no qdiscs. */
 STUB(uid_t geteuid(void), 0)
+STUB(int bpf_prog_get_next_id(__u32 id, __u32 *next), 0)
 STUB(int port_probe(void), 0)
 STUB(int host_probe(void), 0)
 STUB(bool find_cgroup2(char *path, size_t size), false)
