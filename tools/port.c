@@ -468,7 +468,7 @@ static int check_filters(const struct port_plan *p, const struct qdisc *list, si
 	if (!clsact || !uses_clsact())
 		return EXIT_DONE;
 	if (strcmp(clsact->kind, "clsact"))
-		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs",
+		return system_error("%s has a qdisc %s, which excludes the clsact that a port needs: replace it by a clsact, which takes the same filters",
 				    p->dev, clsact->kind);
 	ret = clsact_filters(p->ifindex, &f);
 	if (!ret && ((f.taken && !out) || (p->cfg.ingress && f.taken_in && !in)))
