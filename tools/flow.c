@@ -38,7 +38,7 @@ const struct field flow_fields[] = {
 	{ "mode", FORM_TEXT, "", "MODE", "", NULL },
 	{ "reason", FORM_TEXT, "reason", "REASON", NULL, NULL },
 	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
-	{ "ino", FORM_NUM, NULL, NULL, NULL, NULL },
+	{ "ino", FORM_NUM, NULL, NULL, "", NULL },
 	{ "U", FORM_RATIO, "\nU", "U", "hpccpp_flow_utilization_ratio",
 	  "Load of the bottleneck link, queue included, 1 is full." },
 	{ "W", FORM_NUM, "W", NULL, "hpccpp_flow_window_bytes",

@@ -297,6 +297,8 @@ TEST(flows_are_counted_for_prometheus)
 	n_flows = 1000;
 	assert_int_equal(show(flow_main), EXIT_DONE);
 	assert_non_null(strstr(out, "\nhpccpp_flow_cwnd_packets{src=\"10.0.0.1\",sport=\"999\","));
+	/* a label that differs where addresses and ports do not, as in two VRFs */
+	assert_non_null(strstr(out, ",mode=\"hpccpp\",ino=\"1234567\"} 12\n"));
 	assert_non_null(strstr(out, "\nhpccpp_flows{mode=\"hpccpp-reno\"} 250\n"));
 	assert_non_null(strstr(out, "\nhpccpp_flows{mode=\"hpccpp\"} 750\n"));
 	n_flows = 1001;
