@@ -179,6 +179,6 @@ refuses() # NAME TEXT COMMAND...
 	check "$name" test "$status" -eq 2 -a -z "${said##*"$text"*}"
 }
 refuses "unknown scenario" "unknown scenario 'nonsense' (known: " "${bench[@]}" nonsense
-refuses "a part without a run" "no run of long is for CC=cubic ONLY=^nothing" \
+refuses "a part without a run" "no run of long is for PANEL=all CC=cubic ONLY=^nothing" \
 	env CCS=cubic ONLY=^nothing "${bench[@]}" long
 ktap_finish

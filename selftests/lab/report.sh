@@ -85,8 +85,9 @@ verdict() # WORD CLAIM FIGURE NAME MISSED [TEXT]
 }
 
 check "the page is made" report
-assert_eq "... of all runs that can be read" "$(tail -n 1 "$tmp/said")" \
-	"7 claims: 1 hold, 1 listed, 3 fail, 1 outdated, 1 unjudged"
+# unjudged are also those of other scenarios
+assert_eq "... of all runs that can be read" "$(tail -n 1 "$tmp/said" | sed 's/^[0-9]* claims: //; s/, [0-9]* unjudged$//')" \
+	"1 hold, 1 listed, 3 fail, 1 outdated"
 check "... and names the others" [ "$(cut -d: -f1,2 "$tmp/errors" | xargs)" = \
 	"lab: mine/cut.json lab: mine/old.json" ]
 check "... in it as well" has "<li>mine/cut.json: JSONDecodeError"
@@ -116,7 +117,7 @@ check "seeds are one row: mean and range, drops of hosts apart" has \
 check "... beyond the end of a histogram" has '<td>26 (1 to 50)<td>3<td>4<td>700 to &gt; 1385'
 check "keys that differ are columns, common ones are not" has "<thead><tr><th>flows<th>rate<th>cc<th>runs"
 check "... they stand above" has "have spread=1us."
-check "units and meanings of metrics" has '<th title="the queue is longer for 1 % of the time">queue p99 <small>packet</small>'
+check "units and meanings of metrics" has '<th title="mean over time of what waits">queue mean <small>packet</small>'
 check "a run of the user's own" has '<td>200<td>100gbit'
 check "a scenario whose file is gone" has '<th title="one">mycc<td>1<td>17'
 check "many metrics: the main ones first" has '<th>cc<th>runs<th title="flows of one packet">packet p99'
