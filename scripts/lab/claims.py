@@ -6,7 +6,7 @@ A scenario makes at most five. The worst of its runs judges a claim:
     holds     all runs keep it
     listed    a run misses it, and the claim lists that, with figure and reason
     fails     a run misses it that is not listed, or by more than is listed
-    outdated  it is listed that a run misses it, but all runs keep it
+    outdated  it is listed that a run misses it, but all runs keep it, and not by chance
     unjudged  no run of it, or of the one that it is compared with, has been made
 """
 
@@ -141,7 +141,8 @@ class Verdict:
         if not self.runs:
             return "unjudged"
         if not self.missed:
-            return "outdated" if listed is not None and self.complete else "holds"
+            by_chance = self.claim.margin > MARGIN
+            return "outdated" if listed is not None and self.complete and not by_chance else "holds"
         figure = self.worst.figure
         if listed is None or figure is None:
             return "fails"
