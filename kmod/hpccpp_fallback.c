@@ -210,8 +210,9 @@ static bool hpccpp_is_off(struct hpccpp_flow *f, bool slower, u32 rtt)
 
 /*
  * Returns true if the peer's window has shrunk by more than half of the bytes acknowledged in
- * this round trip: its application pauses, and Linux delays ACKs by up to 40 ms then. If the
- * application is only slow, the end of the window moves on with the flow.
+ * this round trip, and few ACKs came: its application pauses, and Linux delays ACKs by up to
+ * 40 ms then. If the application is only slow, the end of the window moves on with the flow. If
+ * it waits for more data (SO_RCVLOWAT), ACKs are not delayed.
  */
 static bool hpccpp_peer_pauses(const struct sock *sk, struct hpccpp_flow *f)
 {
@@ -220,7 +221,7 @@ static bool hpccpp_peer_pauses(const struct sock *sk, struct hpccpp_flow *f)
 	bool shrinks = before(mark, f->wnd_mark);
 
 	f->wnd_mark = mark;
-	return shrinks;
+	return shrinks && f->rtt_n < HPCCPP_PAUSE_ACKS;
 }
 
 /* Bytes/s on the wire that the flow has delivered lately */

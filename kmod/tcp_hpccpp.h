@@ -18,6 +18,8 @@
 #define HPCCPP_SPREAD_MAX	56	/* eighths of min(B) T added to W_max: seven more links */
 #define HPCCPP_OFF_ROUNDS	4
 #define HPCCPP_SLOW_FLIGHT	4U
+/* RTT samples of a round trip; with delayed ACKs there are one or two */
+#define HPCCPP_PAUSE_ACKS	4
 
 /*
  * A path of a longer T, us, 500 km of fibre and back, is a WAN's: links of others without

@@ -395,6 +395,26 @@ TEST(receiver_that_pauses_is_no_latency)
 	assert_int_equal(flow()->T, 200);
 }
 
+/* Its window shrinks for many round trips as well, but TCP does not delay ACKs (SO_RCVLOWAT). */
+TEST(receiver_that_reads_in_batches_has_latency)
+{
+	u32 end;
+
+	w.tp.snd_wnd = 100000000;
+	begin_at_most();
+	end = w.tp.snd_una + w.tp.snd_wnd;
+	for (int i = 0; i < 50; i++) {
+		w.tp.snd_wnd = end - w.tp.snd_una;
+		fill();
+		pass(200);
+		w.rtt = 200;
+		for (int j = 0; j < 4; j++)
+			ack(1);
+		rounds(1, 200, .5, 0);
+	}
+	assert_int_equal(flow()->T, 200);
+}
+
 /* The flow delivers this many bytes/s on the wire. */
 static void delivers(u64 rate)
 {
