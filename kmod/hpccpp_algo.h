@@ -122,16 +122,22 @@ struct hpccpp_link {
 	__u32 ts;		/* 16 ns, 24 bits */
 	__u32 tx_bytes;		/* 64 bytes, 24 bits */
 	__u32 qlen;		/* 64 bytes */
-	__u16 rate;		/* code that B was decoded from, and HPCCPP_AGAIN */
+	__u16 rate;		/* code that B was decoded from, and these flags */
 	__u16 id;		/* link id */
 };
 
 /* In a link's rate, whose code has 12 bits: heard of before, with this rate */
 #define HPCCPP_AGAIN	(1U << 15)
 
+/*
+ * ... its ts may be old: it has wrapped, or the echo waited for room in an ACK. The next record is
+ * compared with none.
+ */
+#define HPCCPP_WAITED	(1U << 14)
+
 static inline bool hpccpp_same_rate(__u16 a, __u16 b)
 {
-	return !((a ^ b) & ~HPCCPP_AGAIN);
+	return !((a ^ b) & ~(HPCCPP_AGAIN | HPCCPP_WAITED));
 }
 
 /* What the draft calls parameters (figure 3), plus the bounds of W. */
@@ -185,7 +191,7 @@ static inline __u64 hpccpp_queue_u(__u64 qlen, __u64 B, __u32 T)
  * a negative guard. B <= 2^39 bytes/s and ts < 2^24 bound every product.
  */
 static inline long hpccpp_link_u(const struct hpccpp_link *old,
-				 struct hpccpp_link *cur, __u32 T)
+				 const struct hpccpp_link *cur, __u32 T)
 {
 	__u32 dts = (cur->ts - old->ts) & HPCCPP_MASK24;
 	__u64 dtx = (__u64)((cur->tx_bytes - old->tx_bytes) & HPCCPP_MASK24)
@@ -202,14 +208,8 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	 */
 	if (!dts || dts_ns > age + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_NOT_NEW;
-	/*
-	 * ts has wrapped, or the echo has waited that long for room in an ACK: it is not
-	 * known which, and so the next record is compared with none.
-	 */
-	if (age > dts_ns + HPCCPP_TS_HALF_NS) {
-		cur->seen = 0;
+	if (age > dts_ns + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_WRAP;
-	}
 	if (age > (__u64)T * (HPCCPP_STALE_T * 1000))
 		return -HPCCPP_G_STALE;
 
@@ -316,6 +316,7 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 		}
 		cur.B = bps / 8;
 	}
+	known = known && !(old->rate & HPCCPP_WAITED);
 	if (known)
 		u = hpccpp_link_u(old, &cur, p->T);	/* 4-5 */
 	if (known && u >= 0) {
@@ -326,6 +327,8 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 	hpccpp_guard(s, -u);
 	if (u == -HPCCPP_G_NOT_NEW)
 		return u;
+	if (u == -HPCCPP_G_WRAP)
+		cur.rate |= HPCCPP_WAITED;
 	*old = cur;
 	/*
 	 * A rate over B or another B under the same id says that the port was set up

@@ -235,6 +235,40 @@ TEST(guard_echo_that_waited)
 	assert_works_again(&c);
 }
 
+/* B of a link stays known after a pause of more than a wrap, as does that of links behind it. */
+TEST(guard_wrap_keeps_links)
+{
+	struct hpccpp_int rec;
+	struct guard_case c;
+
+	guard_init(&c, RATE_100G, 100);
+	c.port.id = 8;
+	c.port.rate = hpccpp_rate_encode(10000000000ULL);
+	assert_true(guard_ack(&c));
+	assert_works_again(&c);
+	c.now += 300000000;
+	c.port.id = 7;
+	c.port.rate = RATE_100G;
+	c.port.ts += 300000000 / 16;
+	assert_true(guard_ack(&c));
+	assert_ports_U(&c, HPCCPP_G_WRAP);
+
+	rec = stamp(&c.port);
+	rec.ts++;
+	assert_int_equal(hpccpp_known_B(&c.s, &rec), 12500000000ULL);
+	rec.link = 8;
+	rec.rate = hpccpp_rate_encode(10000000000ULL);
+	assert_int_equal(hpccpp_known_B(&c.s, &rec), 1250000000);
+	assert_int_equal(hpccpp_min_B(&c.s, 1, NULL, 0, HPCCPP_T_MAX, c.now), 1250000000);
+
+	/* a flow with half of the BDP resumes: its probe found the load of the others alone */
+	assert_int_equal(c.s.bottleneck, 7);
+	c.s.W_c = 625000;
+	c.s.U = HPCCPP_ONE;
+	hpccpp_resume(&c.s, &c.p);
+	assert_near(c.s.W, 625000 * 0.95 / 1.5 + c.p.W_ai, 2);
+}
+
 /* Of a known link and of a new one; another rate of a known link is another link's. */
 TEST(guards_know_rates)
 {
