@@ -42,8 +42,9 @@ class Result:
         return self.metrics.get(metric)
 
     def like(self, **changes: Any) -> "Result":
-        """The run of the same scenario that differs in these keys alone"""
-        other = self.results.by_params.get((self.scenario, params.make(**params.values(self.params) | changes)))
+        """The run of the same scenario that differs in these keys alone, and in those that follow from cc"""
+        values = (params.given if "cc" in changes else params.values)(self.params)
+        other = self.results.by_params.get((self.scenario, params.make(**values | changes)))
         if other is None:
             raise Missing
         return other
@@ -51,12 +52,12 @@ class Result:
     def over(self, metric: str, **changes: Any) -> float:
         """The metric over that of the run which differs in these keys alone"""
         mine, other = self[metric], self.like(**changes)[metric]
-        return float(mine) / float(other) if mine is not None and other else float("inf")
+        return float(mine) / float(other) if other != 0 else float("inf")
 
     def mean(self, metric: str) -> float:
         """The mean over the five seeds"""
         values = [self.like(seed=seed)[metric] for seed in range(1, 6)]
-        return float("inf") if None in values else float(sum(values)) / len(values)
+        return float(sum(values)) / len(values)
 
 
 class Results:
@@ -92,12 +93,16 @@ class Claim:
     margin: float = MARGIN
 
     def judge(self, run: Result) -> "Judged":
-        """A run's figure and its bound"""
-        value = run[self.figure] if isinstance(self.figure, str) else self.figure(run)
-        if isinstance(value, list):
-            value = (max if self.op == "<=" else min)(value, default=None)
-        bound = self.bound(run) if callable(self.bound) else self.bound
-        return Judged(run, None if value is None else float(value), bound, self.op)
+        """A run's figure and its bound. There is no figure if one of those that either is computed from is None."""
+        bound = float("nan")
+        try:
+            bound = self.bound(run) if callable(self.bound) else self.bound
+            value = run[self.figure] if isinstance(self.figure, str) else self.figure(run)
+            if isinstance(value, list):
+                value = (max if self.op == "<=" else min)(value, default=None)
+            return Judged(run, float(value), bound, self.op)
+        except TypeError:
+            return Judged(run, None, bound, self.op)
 
 
 @dataclass(frozen=True)
@@ -143,10 +148,9 @@ class Verdict:
         if not self.missed:
             by_chance = self.claim.margin > MARGIN
             return "outdated" if listed is not None and self.complete and not by_chance else "holds"
-        figure = self.worst.figure
-        if listed is None or figure is None:
+        if listed is None or self.worst.figure is None:
             return "fails"
-        worse = figure - listed if self.claim.op == "<=" else listed - figure
+        worse = (self.worst.figure - listed) * (1 if self.claim.op == "<=" else -1)
         return "fails" if worse > self.claim.margin * abs(listed) else "listed"
 
     def __str__(self) -> str:

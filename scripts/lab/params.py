@@ -126,6 +126,10 @@ class Params:
 KEYS = {field.name: field for field in dataclasses.fields(Params)}
 
 
+# keys that may follow from the name of a congestion control
+IMPLIED = ("mark", "queue", "iw", "offloads", "mode")
+
+
 def implied(values: dict[str, Any]) -> dict[str, Any]:
     """What the name of a congestion control stands for"""
     cc = values.get("cc", "hpccpp")
@@ -168,6 +172,12 @@ def make(**values: Any) -> Params:
 def values(params: Params) -> dict[str, Any]:
     """All keys and their values"""
     return {name_: getattr(params, name_) for name_ in KEYS}
+
+
+def given(params: Params) -> dict[str, Any]:
+    """The keys and values that do not follow from the name of the congestion control"""
+    plain = values(make(**{name_: value for name_, value in values(params).items() if name_ not in IMPLIED}))
+    return {name_: value for name_, value in values(params).items() if name_ not in IMPLIED or value != plain[name_]}
 
 
 def parse(words: Iterable[str]) -> Params:

@@ -35,8 +35,6 @@ SIZES = "packet|to_10k|to_100k|to_1m|more"
 MAIN = re.compile("|".join(f"({name})" for name in (
     "utilisation", "jain", "queue_mean", "queue_p99", "queue_peak", "completion_over_ideal", f"({SIZES}|largest)_p99",
     "share_.*", "join_queue_peaks", "leave_lows", "reaction_.*", "drops", "host_drops", "timeouts", "unfinished")))
-# keys that may follow from the name of a congestion control
-IMPLIED = ("mark", "queue", "iw", "offloads", "mode")
 LINES = 9       # of a plot over time
 BINS = 200      # of its x axis
 
@@ -124,16 +122,11 @@ class Row:
         return ", ".join(run.name for run in self.runs)
 
 
-def implied(p: Params) -> Params:
-    """The keys with IMPLIED as by default"""
-    return params.make(**{key: value for key, value in params.values(p).items() if key not in IMPLIED})
-
-
 def varying(runs: list[Result]) -> list[str]:
     """The keys by which runs differ, but for seed, and those that follow from their congestion control"""
-    given = [(run.params, implied(run.params)) for run in runs]
-    return [key for key in params.KEYS if key not in ("cc", "seed") and len({getattr(p, key) for p, _ in given}) > 1
-            and (key not in IMPLIED or any(getattr(p, key) != getattr(plain, key) for p, plain in given))]
+    given = {key for run in runs for key in params.given(run.params)}
+    return [key for key in params.KEYS if key not in ("cc", "seed") and key in given
+            and len({getattr(run.params, key) for run in runs}) > 1]
 
 
 def rows_of(runs: list[Result], keys: list[str]) -> list[Row]:

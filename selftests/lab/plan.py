@@ -4,11 +4,14 @@
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lab"))
+import claims  # noqa: E402
 import params  # noqa: E402
 import scenario  # noqa: E402
 import units  # noqa: E402
+from claims import Claim, Results  # noqa: E402
 from guest import Own  # noqa: E402
 
 OWN = Own("gentle", Path("/gentle.ko"), ("net.ipv4.tcp_ecn=1",), 20)
@@ -52,7 +55,25 @@ def broken(text: str, why: str) -> None:
         check(f"a scenario {text!r}: refused:{why}", f"scenarios/{name}.py:{why}" in str(error))
 
 
+def of_runs(made: dict[Any, dict[str, Any]]) -> Results:
+    """Results of these runs, with these metrics"""
+    return Results({"scenario": "", "name": name, "cc": p.cc, "seed": p.seed, "params": {
+        key: value for key, value in params.values(p).items() if key not in ("cc", "seed")}, "metrics": values}
+        for (name, p), values in made.items())
+
+
+def judged(name: str, claim: Claim, word: str, *figures: Any) -> None:
+    """A case that holds if a claim gets this word from runs that differ by seed, of which "x" has these figures"""
+    made = {(f"seed{seed}", params.make(seed=seed)): {"x": figure} for seed, figure in enumerate(figures, 1)}
+    [verdict] = claims.judge("", [claim], of_runs(made), True)
+    check(f"{name}: {word}", verdict.word == word and word in str(verdict))
+
+
 for each in scenario.names():
+    there = of_runs({(run.name, run.params): {} for run in scenario.plan(each)})
+    check(f"{each}: all runs that claims compare are planned", all(
+        verdict.runs and len(verdict.runs) == sum(verdict.claim.runs(run.params) for run in there.runs)
+        for verdict in claims.judge("", scenario.load(each).claims, there, True)))
     runs = list(scenario.plan(each, OWN))
     files = [scenario.guest(run).files() for run in runs if not scenario.load(each).program]
     check(f"{each}: each of {len(runs)} runs has a script and traffic", all(
@@ -91,6 +112,17 @@ fails("mixed other=vegas time=1ms", "cc=vegas: one of")
 fails("long rate=10gbit rtt=2us", "rtt=2us: with rate=10gbit a packet and its ACK take longer")
 fails("long flow=2", "unknown key")
 fails("long flows", "KEY=VALUE")
+for op in "<=", ">=":
+    judged(f"no figure, {op}", Claim("x", "x", op, 1), "fails", 1, None)
+    judged(f"a list without one of its figures, {op}", Claim("x", "x", op, 1), "fails", [1, None])
+    judged(f"computed from none, {op}", Claim("x", lambda r: r["x"] - 1, op, 1), "fails", None)
+    judged(f"over none, {op}", Claim("x", lambda r: r.over("x", seed=2), op, 1), "fails", 1, None)
+    judged(f"a mean with none, {op}", Claim("x", lambda r: r.mean("x"), op, 1), "fails", 1, 1, 1, 1, None)
+judged("the mean of five", Claim("x", lambda r: r.mean("x"), "<=", 3), "holds", 1, 2, 3, 4, 5)
+judged("a list", Claim("x", "x", ">=", 2), "fails", [3, 2], [2, 1])
+judged("as listed", Claim("x", "x", "<=", 1, listed=2), "listed", 1, 2.01)
+judged("worse than listed", Claim("x", "x", "<=", 1, listed=2), "fails", 1, 2.03)
+judged("only runs to compare with are missing", Claim("x", lambda r: r.over("x", cc="dctcp"), "<=", 1), "unjudged", 1)
 check("the kernel has a seed of its own", params.parse(["kernel_seed=2"]).seed == 1)
 with tempfile.TemporaryDirectory() as directory:
     sys.path.insert(0, directory)
