@@ -137,7 +137,8 @@ def judge(names: Iterable[str], runs: Iterable[dict[str, Any]]) -> Iterator[Verd
         planned, asked = list(scenario.plan(name)), scenario.load(name)
         made = {run: by_name[name, run.name] for run in planned if (name, run.name) in by_name}
         all_ = [run for run in planned if asked.is_in("all", run.params)] or planned
-        yield from claims.judge(name, asked.claims, Results(made.values()), all(run in made for run in all_))
+        with scenario.file_of(name):
+            yield from claims.judge(name, asked.claims, Results(made.values()), all(run in made for run in all_))
 
 
 def write_page(names: list[str]) -> list[Verdict]:

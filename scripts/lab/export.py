@@ -26,9 +26,13 @@ def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> None:
     out.writerow([*RUN, *KEYS, "metric", "index", "value"])
     paths = sorted(path for path in results.glob("*/*.json") if not names or path.parent.name in names)
     for path in paths:
-        run: dict[str, Any] = json.loads(path.read_text())
-        values = run | run["params"]
+        try:
+            run: dict[str, Any] = json.loads(path.read_text())
+            values, metrics = run | run["params"], dict(run["metrics"])
+        except (LookupError, TypeError, ValueError) as error:
+            print(f"lab: {path}: left out, no JSON of a run: {error}", file=sys.stderr)
+            continue
         row = [values.get(key) for key in (*RUN, *KEYS)]
-        for metric, value in run["metrics"].items():
+        for metric, value in metrics.items():
             for index, one in enumerate(value if isinstance(value, list) else [value]):
                 out.writerow([*row, metric, index, one])

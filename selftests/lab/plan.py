@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lab"))
+import bench  # noqa: E402
 import claims  # noqa: E402
 import params  # noqa: E402
 import scenario  # noqa: E402
@@ -49,28 +50,30 @@ def broken(text: str, why: str) -> None:
     name = f"broken{len(results)}"
     (scenario.HERE / f"scenarios/{name}.py").write_text(text)
     try:
-        made(f"{name} size=1") if list(scenario.plan(name)) else None
+        runs = {(run.name, run.params): {"x": 0} for run in scenario.plan(name)}
+        made(f"{name} size=1")
+        list(bench.judge([name], jsons(runs, name)))
         check(f"{text!r}: refused", False)
     except units.Error as error:
         check(f"a scenario {text!r}: refused:{why}", f"scenarios/{name}.py:{why}" in str(error))
 
 
-def of_runs(made: dict[Any, dict[str, Any]]) -> Results:
-    """Results of these runs, with these metrics"""
-    return Results({"scenario": "", "name": name, "cc": p.cc, "seed": p.seed, "params": {
+def jsons(made: dict[Any, dict[str, Any]], of: str = "") -> list[dict[str, Any]]:
+    """The JSON of these runs of a scenario, with these metrics"""
+    return [{"scenario": of, "name": name, "cc": p.cc, "seed": p.seed, "params": {
         key: value for key, value in params.values(p).items() if key not in ("cc", "seed")}, "metrics": values}
-        for (name, p), values in made.items())
+        for (name, p), values in made.items()]
 
 
 def judged(name: str, claim: Claim, word: str, *figures: Any) -> None:
     """A case that holds if a claim gets this word from runs that differ by seed, of which "x" has these figures"""
     made = {(f"seed{seed}", params.make(seed=seed)): {"x": figure} for seed, figure in enumerate(figures, 1)}
-    [verdict] = claims.judge("", [claim], of_runs(made), True)
+    [verdict] = claims.judge("", [claim], Results(jsons(made)), True)
     check(f"{name}: {word}", verdict.word == word and word in str(verdict))
 
 
 for each in scenario.names():
-    there = of_runs({(run.name, run.params): {} for run in scenario.plan(each)})
+    there = Results(jsons({(run.name, run.params): {} for run in scenario.plan(each)}))
     check(f"{each}: all runs that claims compare are planned", all(
         verdict.runs and len(verdict.runs) == sum(verdict.claim.runs(run.params) for run in there.runs)
         for verdict in claims.judge("", scenario.load(each).claims, there, True)))
@@ -136,5 +139,7 @@ with tempfile.TemporaryDirectory() as directory:
     broken(f"{HEAD}lambda ccs: nosuch)\n", "2: NameError")
     broken(f"{HEAD}lambda ccs: [('a', dict(flow=1))])\n", " a: 'flow': unknown key")
     broken(f"{HEAD}lambda ccs: [('a', {{}})],\nsetup=lambda g: nosuch)\n", "3: NameError")
+    broken(f"from claims import Claim\n{HEAD}lambda ccs: [('a', {{}})],\n"
+           "claims=[Claim('x', lambda r: 1 / r['x'], '<=', 1)])\n", "4: ZeroDivisionError")
 print(f"1..{len(results)}")
 sys.exit(not all(results))

@@ -14,7 +14,7 @@ set -euo pipefail
 lab=$top/scripts/lab/lab
 export RESULTS_LAB=$tmp/results
 page=$RESULTS_LAB/report.html
-ktap_plan 32
+ktap_plan 33
 
 assert_eq "no run is there" "$("$lab" report 2>&1 || true)" "lab: no run is in $RESULTS_LAB: make bench"
 
@@ -90,7 +90,13 @@ assert_eq "... of all runs that can be read" "$(tail -n 1 "$tmp/said" | sed 's/^
 	"1 hold, 1 listed, 3 fail, 1 outdated"
 check "... and names the others" [ "$(cut -d: -f1,2 "$tmp/errors" | xargs)" = \
 	"lab: mine/cut.json lab: mine/old.json" ]
-check "... in it as well" has "<li>mine/cut.json: JSONDecodeError"
+export_leaves_out()
+{
+	"$tmp/lab/lab" export >"$tmp/csv" 2>"$tmp/errors" && grep -q '^mine,old,.*,text,0,words$' "$tmp/csv" &&
+		grep -q "^lab: $RESULTS_LAB/mine/cut.json: left out, " "$tmp/errors"
+}
+check "... as does the table of all" export_leaves_out
+check "... in the page as well" has "<li>mine/cut.json: JSONDecodeError"
 cp "$page" "$tmp/first.html"
 mv "$RESULTS_LAB" "$tmp/elsewhere"
 check "the page is made again, elsewhere" env RESULTS_LAB="$tmp/elsewhere" "$tmp/lab/lab" report
