@@ -10,6 +10,7 @@ A scenario makes at most five. The worst of its runs judges a claim:
     unjudged  no run of it, or of the one that it is compared with, has been made
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ class Result:
     def over(self, metric: str, **changes: Any) -> float:
         """The metric over that of the run which differs in these keys alone"""
         mine, other = self[metric], self.like(**changes)[metric]
-        return float(mine) / float(other) if other != 0 else float("inf")
+        return float(mine) / float(other) if other != 0 else math.inf
 
     def mean(self, metric: str) -> float:
         """The mean over the five seeds"""
@@ -94,7 +95,7 @@ class Claim:
 
     def judge(self, run: Result) -> "Judged":
         """A run's figure and its bound. There is no figure if one of those that either is computed from is None."""
-        bound = float("nan")
+        bound = math.nan
         try:
             bound = self.bound(run) if callable(self.bound) else self.bound
             value = run[self.figure] if isinstance(self.figure, str) else self.figure(run)
@@ -116,9 +117,8 @@ class Judged:
     @property
     def excess(self) -> float:
         """By how much the figure misses the bound; at most 0 if it keeps it; a missing figure misses by any"""
-        if self.figure is None:
-            return float("inf")
-        return self.figure - self.bound if self.op == "<=" else self.bound - self.figure
+        excess = math.nan if self.figure is None else self.figure - self.bound
+        return math.inf if math.isnan(excess) else excess if self.op == "<=" else -excess
 
 
 @dataclass(frozen=True)

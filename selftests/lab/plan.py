@@ -117,6 +117,8 @@ fails("long flow=2", "unknown key")
 fails("long flows", "KEY=VALUE")
 for op in "<=", ">=":
     judged(f"no figure, {op}", Claim("x", "x", op, 1), "fails", 1, None)
+    judged(f"no number, {op}", Claim("x", "x", op, 1), "fails", 1, float("nan"))
+    judged(f"a bound that is no number, {op}", Claim("x", "x", op, lambda r: float("nan")), "fails", 1)
     judged(f"a list without one of its figures, {op}", Claim("x", "x", op, 1), "fails", [1, None])
     judged(f"computed from none, {op}", Claim("x", lambda r: r["x"] - 1, op, 1), "fails", None)
     judged(f"over none, {op}", Claim("x", lambda r: r.over("x", seed=2), op, 1), "fails", 1, None)
