@@ -127,6 +127,8 @@ judged("the mean of five", Claim("x", lambda r: r.mean("x"), "<=", 3), "holds", 
 judged("a list", Claim("x", "x", ">=", 2), "fails", [3, 2], [2, 1])
 judged("as listed", Claim("x", "x", "<=", 1, listed=2), "listed", 1, 2.01)
 judged("worse than listed", Claim("x", "x", "<=", 1, listed=2), "fails", 1, 2.03)
+judged("worse than listed, but by less than another run, of another bound",
+       Claim("x", "x", "<=", lambda r: 1 if r.params.seed == 1 else 2.9, listed=2), "fails", 2, 3)
 judged("only runs to compare with are missing", Claim("x", lambda r: r.over("x", cc="dctcp"), "<=", 1), "unjudged", 1)
 check("the kernel has a seed of its own", params.parse(["kernel_seed=2"]).seed == 1)
 with tempfile.TemporaryDirectory() as directory:
