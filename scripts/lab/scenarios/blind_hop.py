@@ -21,8 +21,8 @@ def setup(g: Guest) -> None:
 
 
 CLAIMS = (
-    Claim("load of the link, share", "utilisation", ">=", 0.9),
-    Claim("flows without bytes", "without_bytes", "<=", 0),
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.9),
+    Claim("flows that received nothing", "without_bytes", "<=", 0),
 )
 SCENARIO = Scenario(
     about="A bottleneck without a port agent, which drops, or marks at DCTCP's K",

@@ -55,33 +55,36 @@ def alone(p: Params) -> bool:
 
 
 def beside(p: Params) -> bool:
-    """A flow beside one of another congestion control"""
+    """A flow in competition with one of another congestion control"""
     return p.cc == "hpccpp" and p.other != "none"
 
 
 def stands_for(run: Result) -> str:
-    """The congestion control that a flow has without telemetry"""
+    """The congestion control that a flow falls back to"""
     return "cubic" if run.params.agents == "none" else "reno"
 
 
 def twin(run: Result) -> float:
-    """What two flows of the other congestion control have, each"""
+    """Mean goodput of two flows of the other congestion control that share the link"""
     return float(sum(run.like(cc=run.params.other, agents="most")["shares_mbit"])) / 2
 
 
 CLAIMS = (
-    Claim("goodput alone, over Reno's (CUBIC's without agents)",
+    Claim("goodput alone, divided by that of Reno (of CUBIC if no port has an agent)",
           lambda r: r["shares_mbit"] / r.like(cc=stands_for(r), agents="most")["shares_mbit"], ">=", 0.95, alone,
           listed=0.9409,
-          why="where the bottleneck is told of, a flow has eta of it less 16 bytes of each packet, where Reno has all"),
-    Claim("drops alone, less twice Reno's (CUBIC's without agents)",
+          why="if the bottleneck reports telemetry, a flow uses eta (95 %) of it, including 16 bytes of telemetry in "
+              "each packet; Reno uses all of it"),
+    Claim("drops alone, minus twice those of Reno (of CUBIC if no port has an agent)",
           lambda r: r["drops"] - 2 * r.like(cc=stands_for(r), agents="most")["drops"], "<=", 0, alone, listed=4,
-          why="a flow starts with what telemetry tells of, and drops the rest once: 5 or 6 packets where Reno drops "
-              "1 or 2"),
-    Claim("goodput beside another, over that of its twin", lambda r: r["shares_mbit"][0] / twin(r), "<=", 1.5, beside,
-          listed=2.602, why="bursts of Reno and CUBIC do not fit into 4 packets of buffer, and paced packets do"),
-    Claim("goodput of the other, over that beside its twin", lambda r: r["shares_mbit"][1] / twin(r), ">=", 0.67,
-          beside, listed=0.6032, why="into 4 packets of buffer, as above"),
+          why="a flow begins at the rate of the links that report telemetry; the slower one, which does not, drops "
+              "the excess once: 5 or 6 packets, where Reno loses 1 or 2"),
+    Claim("goodput in competition with another congestion control, divided by the mean of two flows of that one",
+          lambda r: r["shares_mbit"][0] / twin(r), "<=", 1.5, beside, listed=2.602,
+          why="a buffer of 4 packets drops from the bursts of Reno and CUBIC, but has room for paced packets"),
+    Claim("goodput of the other congestion control, divided by the mean of two flows of that one",
+          lambda r: r["shares_mbit"][1] / twin(r), ">=", 0.67, beside, listed=0.6032,
+          why="a buffer of 4 packets, as above"),
 )
 SCENARIO = Scenario(about="A last link without a port agent, alone and with flows of other congestion controls",
                     runs=runs, setup=harm, metrics=lambda t: m.shares(t) | m.counters(t, "blind", "enter"),

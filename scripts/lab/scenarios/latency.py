@@ -26,15 +26,16 @@ def runs(ccs: list[str]) -> Plan:
 
 
 CLAIMS = (
-    Claim("load of the link, share", "utilisation", ">=", 0.93, lambda p: p.cc == "hpccpp" and p.jitter == 0, "jitter"),
-    Claim("load of the link under jitter, mean of five seeds, share", lambda r: r.mean("utilisation"), ">=", 0.93,
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93, lambda p: p.cc == "hpccpp" and p.jitter == 0,
+          "runs with jitter, which the next claim is about"),
+    Claim("utilisation of the bottleneck under jitter, mean of five seeds", lambda r: r.mean("utilisation"), ">=", 0.93,
           lambda p: p.cc == "hpccpp" and p.jitter != 0 and p.seed == 1, listed=0.8407, margin=0.02,
-          why="ACKs in bunches make U of one round trip differ from that of the next, and W follows the largest: .91 "
-              "to .93; with a long tail the window is used up while ACKs wait: .84 to .85. Tried: T of the longest "
-              "round trip (.82)"),
+          why="ACKs that arrive in bunches make U vary between round trips, and W follows the largest: 0.91 to 0.93. "
+              "With a long tail a sender has used up its window while ACKs are late: 0.84 to 0.85. Tried: the longest "
+              "round trip as T (0.82)"),
     Claim("mean queue, packets", "queue_mean", "<=", 5),
-    Claim("switches to Reno and back", lambda r: r["enter"] - 1 + r["fallback"], "<=", 2, listed=4,
-          why="one of five seeds of a long tail at 200 Mbit/s"),
+    Claim("switches to the fallback (Reno) and back", lambda r: r["enter"] - 1 + r["fallback"], "<=", 2, listed=4,
+          why="one of five seeds, with a long tail at 200 Mbit/s"),
     Claim("drops", "drops", "<=", 0),
 )
 SCENARIO = Scenario(about="Latency of the receiver that begins in the run: in one step or four, or as jitter",

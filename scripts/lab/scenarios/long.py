@@ -56,7 +56,7 @@ def law(p: Params) -> bool:
     return plain and p.rtt == 20_000 and p.flows >= 4
 
 
-SHORT = "pipes of less than 40 packets, where a packet of slack in the window puts eta out of reach"
+SHORT = "paths with a BDP below 40 packets, where a window that is one packet short costs over 2.5 % of utilisation"
 
 
 def full_pipe(p: Params) -> bool:
@@ -65,16 +65,18 @@ def full_pipe(p: Params) -> bool:
 
 
 CLAIMS = (
-    Claim("load of the link, share", "utilisation", ">=", 0.93, full_pipe, SHORT, 0.9265,
-          "fq sends up to 10 us (timer_slack) after the time that pacing asks for, half of T here: with a slack of 1 "
-          "us, or paced by TCP, these 16 flows at 25 Gbit/s have .952"),
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93, full_pipe, SHORT, 0.9265,
+          "fq sends a packet up to 10 us (timer_slack) later than pacing schedules it, half of the base RTT here. With "
+          "a slack of 1 us, or paced by TCP, these 16 flows at 25 Gbit/s have 0.952"),
     Claim("mean queue, packets", "queue_mean", "<=", 5, full_pipe, SHORT, 7.456,
-          "64 flows behind fq, as above; without fq 5.7: 64 flows add W_ai, 5 % of the BDP over 64, in each round "
-          "trip, up to a load of 1"),
-    Claim("p99 of the queue, packets", "queue_p99", "<=", 16, full_pipe, SHORT, 24.01, "64 flows behind fq, as above"),
+          "64 flows with fq on the hosts, as above. Without fq it is 5.7: each of 64 flows adds W_ai, 5 % of the BDP "
+          "divided by 64, in each round trip until U is 1"),
+    Claim("p99 of the queue, packets", "queue_p99", "<=", 16, full_pipe, SHORT, 24.01,
+          "64 flows with fq on the hosts, as above"),
     Claim("Jain's index", "jain", ">=", 0.98, listed=0.9521,
-          why="64 flows with packets of 9000 bytes have a tenth to a half of a packet in T each, and hear of the "
-              "path once in several T; counting max_stage by T for them makes this .94 and costs 15 % of the load"),
+          why="each of 64 flows with packets of 9000 bytes sends 0.1 to 0.5 packets per base RTT, and receives "
+              "telemetry once in several base RTTs. Tried: max_stage counted in base RTTs for them (0.94, and 15 % "
+              "less utilisation)"),
     Claim("drops", "drops", "<=", 0),
 )
 SCENARIO = Scenario(about="1 to 64 flows without end to one receiver", runs=runs, setup=long,

@@ -22,11 +22,13 @@ def setup(g: Guest) -> None:
 
 
 CLAIMS = (
-    Claim("least pacing rate, Mbit/s", "least_R_mbit", ">=", 1),
-    Claim("least goodput of a flow beside the others, Mbit/s", "least_mbit", ">=", 1),
-    Claim("time until the load is back after the others left, RTTs", "leave_back", "<=", 20, listed=76,
-          why="beside flows that fill the queue W is at its floor, a packet in 16 T, and it takes max_stage answers "
-              "until it grows. Tried: stages by T (36, but 64 flows at 10 Gbit/s lose 15 % of the load)"),
+    Claim("least pacing rate of a flow, Mbit/s", "least_R_mbit", ">=", 1),
+    Claim("least goodput of a flow while it competes with the others, Mbit/s", "least_mbit", ">=", 1),
+    Claim("time after the others left until utilisation is back at 0.95 of eta, RTTs", "leave_back", "<=", 20,
+          listed=76,
+          why="flows that fill the queue push W down to its minimum, a packet in 16 base RTTs, from which it grows "
+              "only after max_stage echoes. Tried: stages counted in base RTTs (36, but 64 flows at 10 Gbit/s "
+              "lose 15 % of utilisation)"),
 )
 SCENARIO = Scenario(
     about="hpccpp shares a link with another congestion control, which leaves after half of the time",

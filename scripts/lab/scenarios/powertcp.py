@@ -53,15 +53,18 @@ def ours(p: Params) -> bool:
 
 CLAIMS = (
     Claim("drops", "drops", "<=", 0),
-    Claim("load of the link from the burst on, share", "load", ">=", 0.93, lambda p: ours(p) and p.shape == "incast",
-          listed=0.9206, why="256 senders of two packets are there after 1.007 of ideal; the flow beside which they "
-                             "came has come down to its part by then, and takes nine round trips to grow again"),
-    Claim("time until the queue is back under 5 packets, RTTs", "queue_back", "<=", 5,
+    Claim("utilisation of the bottleneck from the burst on", "load", ">=", 0.93,
+          lambda p: ours(p) and p.shape == "incast", listed=0.9206,
+          why="256 senders of two packets finish in 1.007 times the ideal time. The long flow has reduced its rate to "
+              "its fair share by then, and needs nine round trips to grow again"),
+    Claim("time from the start of ten flows until the queue is back at 5 packets, RTTs", "queue_back", "<=", 5,
           lambda p: ours(p) and p.shape == "incast" and p.size == 0, listed=8.336,
-          why="ten SYNs that come together are told of one flow, and the ten begin with half of the link each"),
-    Claim("Jain's index after each join", "jains", ">=", 0.98, lambda p: ours(p) and p.shape == "staggered"),
-    Claim("least load from the fourth round trip after a leave on, share", "leave_lows_late", ">=", 0.85,
-          lambda p: ours(p) and p.shape == "staggered", listed=0.4723, why="max_stage, as in step"),
+          why="ten SYNs arrive together, while the port reports only one flow, so that each flow begins with half of "
+              "the link"),
+    Claim("Jain's index between joins and leaves", "jains", ">=", 0.98, lambda p: ours(p) and p.shape == "staggered"),
+    Claim("least utilisation over two round trips, from the fourth after a leave on", "leave_lows_late", ">=", 0.85,
+          lambda p: ours(p) and p.shape == "staggered", listed=0.4723,
+          why="the other flows add W_ai for five round trips (max_stage), as in step"),
 )
 SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
                     panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp") and p.load == 0},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Flows that idled resume beside others or alone, with a probe and without."""
+"""Flows that idled resume on a busy or an idle link, with a probe and without."""
 
 import metrics as m
 from claims import Claim
@@ -23,17 +23,18 @@ def setup(g: Guest) -> None:
 
 
 CLAIMS = (
-    Claim("peak of the queue over that without a probe", lambda r: r.over("queue_peak", probe=0), "<=", 0.6,
+    Claim("peak of the queue, divided by that without a probe", lambda r: r.over("queue_peak", probe=0), "<=", 0.6,
           lambda p: p.probe != 0 and p.busy != 0, "flows that resume on an idle link", 0.68,
-          "without a probe flows already resume with half of the link, which makes 558 packets for 905"),
-    Claim("time until all that resumed is there, RTTs more than without a probe",
+          "also without a probe, a flow resumes with only half of the link, which makes a peak of 558 packets instead "
+          "of 905"),
+    Claim("time until all flows that resumed have finished, RTTs, minus that without a probe",
           lambda r: (r["resumed_last_us"] - r.like(probe=0)["resumed_last_us"]) * 1000 / r.params.rtt, "<=", 5,
           lambda p: p.probe != 0),
-    Claim("flows that did not end", "unfinished", "<=", 0),
+    Claim("flows that did not finish", "unfinished", "<=", 0),
     Claim("drops", "drops", "<=", 0),
 )
 SCENARIO = Scenario(
-    about="Flows that idled resume beside others or alone, with a probe and without",
+    about="Flows that idled resume on a busy or an idle link, with a probe and without",
     runs=lambda _: ((f"{flows}flows-busy{busy}-probe{probe}", dict(flows=flows, size="200k", busy=busy, probe=probe))
                     for flows in (16, 4, 1) for busy in (4, 0) for probe in (0, 8)),
     setup=setup,

@@ -20,8 +20,9 @@ def setup(g: Guest) -> None:
 
 
 CLAIMS = (
-    Claim("largest goodput over the least", lambda r: max(r["shares_mbit"]) / min(r["shares_mbit"]), "<=", 1.3),
-    Claim("load of the link, share", "utilisation", ">=", 0.93),
+    Claim("largest goodput of a flow, divided by the least",
+          lambda r: max(r["shares_mbit"]) / min(r["shares_mbit"]), "<=", 1.3),
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93),
     Claim("drops", "drops", "<=", 0),
 )
 SCENARIO = Scenario(

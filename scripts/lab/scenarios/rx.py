@@ -7,16 +7,16 @@ from params import Params
 from scenario import Scenario
 from setups import long
 
-MANY = "200 flows, of which each has a third of a packet in T"
+MANY = "200 flows, whose fair share is a third of a packet per base RTT"
 
 
 def up_to_64(p: Params) -> bool:
-    """At least a packet in T for each flow"""
+    """The fair share is at least a packet per base RTT"""
     return p.flows <= 64
 
 
 CLAIMS = (
-    Claim("load of the link, share", "utilisation", ">=", 0.93, up_to_64, MANY),
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93, up_to_64, MANY),
     Claim("mean queue, packets", "queue_mean", "<=", 5, up_to_64, MANY),
     Claim("p99 of the queue, packets", "queue_p99", "<=", 16, up_to_64, MANY),
     Claim("Jain's index", "jain", ">=", 0.98, up_to_64, MANY),

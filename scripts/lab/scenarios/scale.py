@@ -7,7 +7,7 @@ from scenario import Scenario
 
 def many(about: str, metric: str, listed: float | None = None, why: str = "") -> Claim:
     """A claim that a flow among 10,000 costs what a flow among 1 or 100 costs"""
-    return Claim(f"{about} with 10,000 flows, over that with 1 and with 100",
+    return Claim(f"{about} with 10,000 flows, divided by that with 1 or 100 flows",
                  lambda r: max(r.over(metric, flows=flows) for flows in (1, 100)), "<=", 1.1,
                  lambda p: p.cc == "hpccpp" and p.flows == 10000, "", listed, why, CHANCE)
 
@@ -15,9 +15,10 @@ def many(about: str, metric: str, listed: float | None = None, why: str = "") ->
 CLAIMS = (
     many("bytes of memory per flow", "bytes_per_flow"),
     many("instructions of the module per ACK", "instructions_per_ack", 1.195,
-         "more of the ACKs bring a record: a quarter of one flow's, half of those of 10,000; with a record a call "
-         "takes 945 instructions, without 245, however many flows there are"),
-    many("instructions of tcp_ack() per ACK", "instructions_tcp_ack", 1.11, "as above; an interrupt counts as well"),
+         "more ACKs carry a record: a quarter of them with one flow, half with 10,000. A call takes 945 instructions "
+         "with a record and 245 without, for any number of flows"),
+    many("instructions of tcp_ack() per ACK", "instructions_tcp_ack", 1.11,
+         "more ACKs carry a record, as above; interrupts during tcp_ack() are counted as well"),
 )
 SCENARIO = Scenario(
     about="What a flow costs a host, by the number of flows: memory, and CPU instructions for an ACK",

@@ -7,14 +7,15 @@ from scenario import Scenario
 from setups import long
 
 CLAIMS = (
-    Claim("load of the link, less than with telemetry in every segment",
+    Claim("utilisation lost, compared with requests in all packets",
           lambda r: r.like(every="1")["utilisation"] - r["utilisation"], "<=", 0.02,
           lambda p: p.every != "1", listed=0.0208,
-          why="64 flows at 100 Gbit/s and 20 us of which one segment in 4 asks"),
-    Claim("p99 of the queue, packets more than with telemetry in every segment",
+          why="64 flows at 100 Gbit/s and 20 us that request telemetry in one packet of 4"),
+    Claim("p99 of the queue, packets, minus that with requests in all packets",
           lambda r: r["queue_p99"] - r.like(every="1")["queue_p99"], "<=", 8, lambda p: p.every != "1", listed=206.8,
-          why="64 flows have 1 to 3 packets in T each: where one in 16 asks, a flow hears of its path once in up to "
-              "16 T. By the round trip, the default, all ask where the window is 8 packets or less"),
+          why="each of 64 flows sends 1 to 3 packets per base RTT: with requests in one packet of 16, it receives "
+              "telemetry once in up to 16 base RTTs. By default (every=rtt), all packets request it at windows of up "
+              "to 8 packets"),
 )
 SCENARIO = Scenario(
     about="Telemetry requested in all packets, one in 4, one in 16, or once in a round trip",

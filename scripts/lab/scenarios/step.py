@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The join of a second flow, then the leave of the first; 16 or 64 join and leave one by one."""
+"""A second flow joins, then the first leaves; 16 or 64 flows join and leave one by one."""
 
 import metrics as m
 from claims import Claim
@@ -25,19 +25,21 @@ def runs(ccs: list[str]) -> Plan:
 
 
 CLAIMS = (
-    Claim("time from a join until the queue is back under 5 packets, RTTs", "join_queue_back", "<=", 5, listed=9.116,
-          why="a flow that joins begins with half of a full link; 64 at 25 Gbit/s make a queue of packets "
-              "themselves, as each has .6 of a packet in a round trip"),
-    Claim("time from a join until the flow stays within 1.25 of its share, RTTs", "join_fair", "<=", 20, listed=49,
-          why="a flow goes half of the way to its share in a round trip while the link is full; with less than 3 "
-              "packets in a round trip one packet more is over the bound. Tried: a pull of a quarter (30), of an "
-              "eighth (56)"),
-    Claim("time from a leave until the load is back at .95 of eta, RTTs", "leave_back", "<=", 10, listed=19.06,
-          why="max_stage additive steps come before a multiplicative one"),
-    Claim("least load from the fourth round trip after a leave on, share", "leave_lows_late", ">=", 0.85, listed=0.4516,
-          why="the other flow adds W_ai for five round trips (max_stage). Tried: max_stage 0 (.92, but 60 x 500 KB "
-              "into 1 MB take 3.3 times ideal); as many stages as U is near eta (.86, but 200 flows take 1.48 times "
-              "ideal)"),
+    Claim("time from a join until the queue is back at 5 packets, RTTs", "join_queue_back", "<=", 5, listed=9.116,
+          why="a flow that joins a full link begins with half of its rate. Each of 64 flows at 25 Gbit/s sends 0.6 "
+              "packets per round trip, so that single packets make a queue"),
+    Claim("time from a join until the flow stays below 1.25 times its fair share, RTTs", "join_fair", "<=", 20,
+          listed=49,
+          why="W goes half of the way to the fair share in each round trip while the link is full. At less than 3 "
+              "packets per round trip, one packet more is over the limit. Tried: a quarter (30) and an eighth (56) of "
+              "the way"),
+    Claim("time from a leave until utilisation is back at 0.95 of eta, RTTs", "leave_back", "<=", 10, listed=19.06,
+          why="W grows by W_ai in max_stage round trips before it grows multiplicatively"),
+    Claim("least utilisation over two round trips, from the fourth after a leave on", "leave_lows_late", ">=", 0.85,
+          listed=0.4516,
+          why="the other flow adds W_ai for five round trips (max_stage). Tried: max_stage 0 (0.92, but 60 x 500 KB "
+              "into a buffer of 1 MB take 3.3 times the ideal time); more stages the nearer U is to eta (0.86, but "
+              "200 flows take 1.48 times the ideal time)"),
 )
 SCENARIO = Scenario(about="Flows that join and leave one by one", runs=runs, setup=step,
                     metrics=lambda t: m.link(t) | m.events(t) | m.fair(t),

@@ -27,12 +27,12 @@ def runs(_: list[str]) -> Plan:
 
 CLAIMS = (
     Claim("drops", "drops", "<=", 0),
-    Claim("flows without bytes", "without_bytes", "<=", 0),
-    Claim("p99 of the queue, packets over a BDP and one for each flow",
+    Claim("flows that received nothing", "without_bytes", "<=", 0),
+    Claim("p99 of the queue, packets, minus a BDP and one packet for each flow",
           lambda r: (r["queue_p99"] or r["queue_max"]) - r["bdp"] - r.params.flows, "<=", 0, listed=1285,
-          why="1000 flows start within 1.7 ms; a part of what the SYN of a later one waited is in its T. Tried: a "
-              "start from line rate (5303), no share (3242)"),
-    Claim("load of the link, share", "utilisation", ">=", 0.8),
+          why="1000 flows start within 1.7 ms, and T of a later flow contains a part of the time that its SYN waited "
+              "in the queue. Tried: flows that begin at line rate (5303), share=0 (3242)"),
+    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.8),
 )
 SCENARIO = Scenario(about="eta, max_stage, and the number of flows, RTT and rate over orders of magnitude", runs=runs,
                     setup=long, metrics=lambda t: m.link(t) | m.jain(t),
