@@ -179,9 +179,9 @@ def ports(t: Traces) -> Metrics:
 def counters(t: Traces, *names: str) -> Metrics:
     """Counters of /proc/net/hpccpp (tcp_hpccpp(7)) at the end of the run, all senders together.
 
-    blind: times that a flow was found to have a bottleneck that does not report
-    enter: times that a flow entered the fallback
-    fallback: flows in the fallback
+    enter: times that a flow began, or went on, with telemetry
+    fallback: times that a flow fell back to another congestion control
+    blind: times that a flow fell back because telemetry did not report its bottleneck
     """
     return {name: t.counters["value"][t.counters["counter"] == name].sum() for name in names}
 
