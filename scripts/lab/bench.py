@@ -48,7 +48,7 @@ def own(name: str) -> Own:
         raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(CCS)}; "
                           "one of your own: CC_KO=FILE.ko)")
     if not path.is_file() or path.suffix != ".ko":
-        raise units.Error(f"CC_KO '{path}': no such file, FILE.ko")
+        raise units.Error(f"CC_KO '{path}': no such file, or not a FILE.ko")
     # a guest does not see files in /tmp
     path = one_run.LAB / f"own-{one_run.digest(path)}.ko"
     if not path.exists():
@@ -56,10 +56,10 @@ def own(name: str) -> Own:
         shutil.copy(environ("CC_KO"), temporary)
         temporary.rename(path)
     if not re.fullmatch(r"(mark=([1-9]\d{0,4}|100000))?", queue):
-        raise units.Error(f"CC_QUEUE '{queue}': mark=K, K from 1 to 100000 packets")
+        raise units.Error(f"CC_QUEUE '{queue}': has to be mark=K, K from 1 to 100000 packets")
     for sysctl in sysctls:
         if not re.fullmatch(r"net\.[a-z0-9_.]+=.+", sysctl):
-            raise units.Error(f"CC_SYSCTLS '{sysctl}': net.KEY=VALUE")
+            raise units.Error(f"CC_SYSCTLS '{sysctl}': has to be net.KEY=VALUE")
     return Own(name, path, tuple(sysctls), int(queue[5:] or 0))
 
 
@@ -69,13 +69,14 @@ def selected_ccs() -> tuple[list[str], Own | None]:
     mine = [cc for cc in ccs if cc not in CCS]
     for cc in mine:
         if not re.fullmatch(r"[a-z0-9_]{1,15}", cc):
-            raise units.Error(f"CC '{cc}': neither of {' '.join(CCS)}, nor a name of 1 to 15 of a-z, 0-9 and _")
+            raise units.Error(f"CC '{cc}': neither of {' '.join(CCS)}, nor a name of 1 to 15 characters of "
+                              "a-z, 0-9 and _")
     if len(mine) > 1:
-        raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': one of your own at a time (known: {' '.join(CCS)})")
+        raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': only one of your own at a time (known: {' '.join(CCS)})")
     if mine:
         return ccs + ["hpccpp"], own(mine[0])
     if environ("CC_KO") + environ("CC_SYSCTLS") + environ("CC_QUEUE"):
-        raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: of a CC that is none of {' '.join(CCS)}")
+        raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: need a CC that is none of {' '.join(CCS)}")
     return ccs, None
 
 
@@ -98,7 +99,7 @@ def plan(names: list[str]) -> list[Result]:
         raise units.Error(f"ONLY={environ('ONLY')}: {error}") from None
     runs = [run for run in runs if only.search(f"{run} {' '.join(params.words(run.params))}")]
     if not runs:
-        raise units.Error(f"no run of {' '.join(names)} is for PANEL={panel} CC={environ('CCS')} "
+        raise units.Error(f"no run of {' '.join(names)} matches PANEL={panel} CC={environ('CCS')} "
                           f"ONLY={environ('ONLY')}")
     return [Result(run, results()) for run in runs]
 
@@ -152,7 +153,7 @@ def write_page(names: list[str]) -> list[Verdict]:
     for line in broken:
         print(f"lab: {line}", file=sys.stderr)
     verdicts = list(judge(sorted({run["scenario"] for run in runs} & {*scenario.names()}), runs))
-    print(f"{page.write(results(), runs, broken, verdicts)} is of {len(runs)} runs")
+    print(f"{page.write(results(), runs, broken, verdicts)}: report of {len(runs)} runs")
     return verdicts
 
 
@@ -160,7 +161,7 @@ def report(names: list[str]) -> int:
     """Makes the page, and prints how many claims hold"""
     for name in names or ["*"]:
         if not any(results().glob(f"{name}/*.json")):
-            raise units.Error(f"no run {f'of {name} ' if names else ''}is in {results()}: make bench")
+            raise units.Error(f"no run {f'of {name} ' if names else ''}is in {results()}: run make bench first")
     print(claims.summary(write_page(names)))
     return 0
 
@@ -249,7 +250,7 @@ def bench(names: list[str]) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"lab: another bench is at work in {results()}", file=sys.stderr)
+            print(f"lab: another bench is running in {results()}", file=sys.stderr)
             return 1
         if environ("FORCE"):
             for result in runs:
@@ -262,7 +263,7 @@ def bench(names: list[str]) -> int:
             if due:
                 distribute(due)
         except SystemExit:
-            print("stopped; 'make bench' goes on from here.", file=sys.stderr)
+            print("lab: stopped; the same command goes on from here", file=sys.stderr)
             write_page([])
             raise
         write_page([])
@@ -278,5 +279,5 @@ def bench(names: list[str]) -> int:
         for run in failed:
             print(f"failed: {run} {' '.join(params.words(run.params))}", file=sys.stderr)
         if failed:
-            print("lab: runs failed (above); the results of the others stay", file=sys.stderr)
+            print("lab: runs failed (above); the results of the others are kept", file=sys.stderr)
         return int(bool(failed) or any(verdict.word in ("fails", "outdated") for verdict in verdicts))

@@ -127,7 +127,7 @@ stopped()
 	wait "$pid" || status=$?
 	cat "$tmp/stopped.out"
 	[[ $status -eq 143 && -s $tmp/stopped/report.html ]] &&
-		grep -qxF "$tmp/stopped/report.html is of 2 runs" "$tmp/stopped.out" &&
+		grep -qxF "$tmp/stopped/report.html: report of 2 runs" "$tmp/stopped.out" &&
 		grep -qE '^  0 of 3 runs in [0-9]+ s; now (long hpccpp-64x100g-50us-mtu1500-n64|incast (cubic|dctcp)-8x10k-1mb)' "$tmp/stopped.out"
 }
 check "stopped, it reports the runs that are there, and names those at work" stopped
@@ -179,6 +179,6 @@ refuses() # NAME TEXT COMMAND...
 	check "$name" test "$status" -eq 2 -a -z "${said##*"$text"*}"
 }
 refuses "unknown scenario" "unknown scenario 'nonsense' (known: " "${bench[@]}" nonsense
-refuses "a part without a run" "no run of long is for PANEL=all CC=cubic ONLY=^nothing" \
+refuses "a part without a run" "no run of long matches PANEL=all CC=cubic ONLY=^nothing" \
 	env CCS=cubic ONLY=^nothing "${bench[@]}" long
 ktap_finish

@@ -32,12 +32,12 @@ refused() # SAID NAME=VALUE...
 refused "neither of hpccpp" CCS=Gentle
 refused "one of your own at a time" CCS=gentle,other
 refused "unknown congestion control 'vegas'" CCS=vegas
-refused "no such file, FILE.ko" CCS=gentle CC_KO=/none.ko
+refused "no such file, or not a FILE.ko" CCS=gentle CC_KO=/none.ko
 refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=mark=0
 refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=red
 refused "net.KEY=VALUE" CCS=gentle CC_KO="$ko" CC_SYSCTLS=kernel.panic=1
 refused "one of bench, law, all, paper" PANEL=nosuch
-refused "of a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
+refused "need a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
 
 # --- The page's commands ----------------------------------------------------------------
 
@@ -47,7 +47,7 @@ check "two commands build the example" [ "$(wc -l <"$tmp/build")" = 2 ]
 check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
 	'said=$(bash -eu "$1" 2>&1); ! grep -iE "warning|error" <<<"$said"' - "$tmp/build"
 check "the page's words are those of lab bench" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
-	"$("${bench[@]}" --help | sed -nE 's/^  .*(CC(|_KO|_QUEUE)) +[hmt].*/\1=/p' | sort | xargs)" ]
+	"$("${bench[@]}" --help | sed -nE 's/^  (CC_KO|CC_QUEUE) .*/\1=/p; s/.*\((make bench )(CC=).*/\2/p' | sort | xargs)" ]
 
 export RESULTS_LAB=$top/.build/check/own
 absent()

@@ -16,7 +16,7 @@ export RESULTS_LAB=$tmp/results
 page=$RESULTS_LAB/report.html
 ktap_plan 33
 
-assert_eq "no run is there" "$("$lab" report 2>&1 || true)" "lab: no run is in $RESULTS_LAB: make bench"
+assert_eq "no run is there" "$("$lab" report 2>&1 || true)" "lab: no run is in $RESULTS_LAB: run make bench first"
 
 for cc in dctcp cubic; do
 	"$lab" run star flows=4 size=100k cc=$cc >"$tmp/metrics"
