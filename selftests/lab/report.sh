@@ -107,7 +107,7 @@ check "no id is there twice" [ -z "$(grep -oE ' id="[^"]*"' "$page" | sort | uni
 check "tags of text are closed and names are escaped" has "<p>Flows &amp; a &lt;queue&gt;"
 
 check "a claim that holds, and the runs that it leaves out" \
-	verdict holds "held, packets &lt;= 9" 5 hpccpp-4-3 "0 of 3" " Without: 16 flows"
+	verdict holds "held, packets &lt;= 9" 5 hpccpp-4-3 "0 of 3" "left out: 16 flows"
 check "one that fails" verdict fails "missed &lt;= 9" 11 hpccpp-16-3 "2 of 6"
 check "one that is listed, and its reason" \
 	verdict listed "known &lt;= 9" "11 (listed: 13)" hpccpp-16-3 "2 of 6" "Tried and &lt;failed&gt;"
