@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many runs: selects those that are due, makes one per CPU at a time, the longest first, and judges claims.
 
-The environment selects, as `make bench` passes it on: `lab bench --help`."""
+Variables of the environment select runs: `lab bench --help` lists them."""
 
 import fcntl
 import json
@@ -64,7 +64,7 @@ def own(name: str) -> Own:
 
 
 def selected_ccs() -> tuple[list[str], Own | None]:
-    """The congestion controls of CCS, and the one of these that is the user's own"""
+    """The congestion controls of CCS, and the user's own if it is among them"""
     ccs = [cc for cc in environ("CCS").split(",") if cc]
     mine = [cc for cc in ccs if cc not in CCS]
     for cc in mine:
@@ -89,7 +89,7 @@ def plan(names: list[str]) -> list[Result]:
     runs = []
     for name in names:
         of_one = list(scenario.plan(name, mine))
-        # of a scenario that compares hpccpp with no other, nothing
+        # a scenario that does not compare hpccpp with others has no run of the user's own: skip it
         if not mine or any(run.own for run in of_one):
             runs += [run for run in of_one if (not ccs or run.params.cc in ccs)
                      and scenario.load(name).is_in(panel, run.params)]
@@ -105,7 +105,7 @@ def plan(names: list[str]) -> list[Result]:
 
 
 def weight(run: Run) -> int:
-    """CPU seconds that a run takes, about: to start, for each host, more where it has agents, and for each packet"""
+    """An estimate of a run's CPU seconds: a constant, a part for each host (more with agents), one for each packet"""
     p, name = run.params, run.scenario
     if name == "scale":
         return 60
@@ -132,7 +132,7 @@ def weight(run: Run) -> int:
 
 
 def judge(names: Iterable[str], runs: Iterable[dict[str, Any]]) -> Iterator[Verdict]:
-    """Judges all claims of these scenarios by the JSON of runs, of which it ignores those that are not planned"""
+    """Judges all claims of these scenarios by the JSON of runs. Ignores runs that are not in the scenario's plan."""
     by_name = {(run["scenario"], run["name"]): run for run in runs}
     for name in names:
         planned, asked = list(scenario.plan(name)), scenario.load(name)
@@ -143,7 +143,7 @@ def judge(names: Iterable[str], runs: Iterable[dict[str, Any]]) -> Iterator[Verd
 
 
 def write_page(names: list[str]) -> list[Verdict]:
-    """Makes the page of all runs that are there, of any module, or of these scenarios only"""
+    """Makes the page of all runs in the results, made with any module, or of these scenarios only"""
     try:
         # matplotlib takes time to start
         import report as page
@@ -167,7 +167,7 @@ def report(names: list[str]) -> int:
 
 
 def one(weight_: str, name: str, run: str) -> None:
-    """One run of the plan, for GNU parallel: says when it begins and ends, and nothing else, on stdout"""
+    """Makes one run of the plan, for GNU parallel. Prints only its begin and its end on stdout."""
     [result] = [result for result in plan([name]) if result.run.name == run]
     said = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -177,7 +177,7 @@ def one(weight_: str, name: str, run: str) -> None:
 
 
 class Progress:
-    """Says where we are, at most every 20 s. Of a run at work half counts."""
+    """Prints progress, at most every 20 s. A run in progress counts as half done."""
 
     def __init__(self, runs: int, total: int) -> None:
         self.runs, self.total = runs, total
@@ -187,7 +187,7 @@ class Progress:
         self.now: dict[str, int] = {}
 
     def line(self, line: str) -> None:
-        """What a run says of itself: begin or end, weight, name"""
+        """Reads a line that one() prints: begin or end, weight, name"""
         what, weight_, run = line.rstrip("\n").split(" ", 2)
         if what == "begin":
             self.now[run] = int(weight_)
@@ -205,7 +205,7 @@ class Progress:
 
 
 def distribute(due: list[Result]) -> None:
-    """Makes the runs that are due. If a signal comes, ends those at work."""
+    """Makes the runs that are due. If a signal arrives, ends those in progress."""
     weights = {result: weight(result.run) for result in due}
     jobs = sorted(due, key=lambda result: -weights[result])
     command: list[Any] = ["parallel", "--plain", "--will-cite", "--line-buffer", "--colsep", " "]
@@ -222,7 +222,7 @@ def distribute(due: list[Result]) -> None:
     with tempfile.NamedTemporaryFile("w") as file:
         file.writelines(f"{weights[result]} {result.run}\n" for result in jobs)
         file.flush()
-        # in a session of its own, so that nothing of a run stays when it is stopped
+        # a session of its own: a signal to it reaches all processes of the runs
         parallel = subprocess.Popen([*command, "-a", file.name, *job], env=env, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, text=True, start_new_session=True)
         try:
@@ -270,7 +270,7 @@ def bench(names: list[str]) -> int:
         ran = list(dict.fromkeys(result.run.scenario for result in runs))
         of_all = (Result(run, results()) for name in ran for run in scenario.plan(name))
         verdicts = list(judge(ran, [json.loads(result.json.read_text()) for result in of_all if result.is_done]))
-        # those that need attention are the last
+        # print those that need attention last
         words = ("holds", "listed", "unjudged", "outdated", "fails")
         for verdict in sorted(verdicts, key=lambda verdict: words.index(verdict.word)):
             print(verdict)

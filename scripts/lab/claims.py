@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The claims that scenarios make of hpccpp, and which of them hold.
+"""Claims of scenarios about hpccpp, and their verdicts.
 
-A scenario makes at most five. The worst of its runs judges a claim:
+A claim is a bound that all runs of hpccpp in a scenario have to keep. A scenario makes at most five. The run that
+misses the bound by most, or keeps it with the least margin, decides the verdict:
 
-    holds     all runs keep it
-    listed    a run misses it, and the claim lists that, with figure and reason
-    fails     a run misses it that is not listed, or by more than is listed
-    outdated  it is listed that a run misses it, but all runs keep it, and not by chance
-    unjudged  no run of it, or of the one that it is compared with, has been made
+    holds     all runs keep the bound
+    listed    a run misses it, and the claim lists this with the worst figure and a reason
+    fails     a run misses it, and the claim does not list this, or lists a better figure
+    outdated  the claim lists a miss, but all runs have been made and keep the bound, and
+              not by chance
+    unjudged  no run of the claim, or none to compare it with, has been made
 """
 
 import math
@@ -19,8 +21,8 @@ from typing import Any
 import params
 from params import Params
 
-# By how much a figure may be worse than is listed: where runs repeat to the byte, another compiler may change
-# that much; where they depend on the kernel's random numbers (README.md, "What repeats"), another build does
+# Share by which a figure may be worse than the listed one. MARGIN is for runs that repeat to the byte, CHANCE for those
+# that depend on the kernel's random numbers, which another build changes (README.md, "What repeats").
 MARGIN = 0.01
 CHANCE = 0.15
 
@@ -51,12 +53,12 @@ class Result:
         return other
 
     def over(self, metric: str, **changes: Any) -> float:
-        """The metric over that of the run which differs in these keys alone"""
+        """The metric divided by that of like(changes)"""
         mine, other = self[metric], self.like(**changes)[metric]
         return float(mine) / float(other) if other != 0 else math.inf
 
     def mean(self, metric: str) -> float:
-        """The mean over the five seeds"""
+        """The mean over the runs with seeds 1 to 5"""
         values = [self.like(seed=seed)[metric] for seed in range(1, 6)]
         return float(sum(values)) / len(values)
 
@@ -65,7 +67,7 @@ class Results:
     """All runs that were made"""
 
     def __init__(self, runs: Iterable[dict[str, Any]]) -> None:
-        """Of the JSON of these runs"""
+        """Reads the parsed JSON files of runs"""
         self.runs = []
         for run in runs:
             # a run that draws nothing has seed 0
@@ -85,10 +87,11 @@ class Claim:
     figure: str | Callable[[Result], Any]       # a metric, or computed from some
     op: str                                     # "<=" or ">="
     bound: float | Callable[[Result], float]
-    # runs that it is about, if not all of hpccpp; a reader sees the reason
+    # selects the runs of the claim
     runs: Callable[[Params], bool] = lambda p: p.is_hpccpp
+    # runs of hpccpp that the claim leaves out, and why: completes the sentence "left out: ..."
     without: str = ""
-    # a claim that does not hold: the worst figure, the reason, and what was tried
+    # for a claim that does not hold: the worst figure; the reason, and what was tried
     listed: float | None | Callable[[Result], float | None] = None
     why: str = ""
     margin: float = MARGIN
@@ -109,7 +112,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run's figure beside the bound of a claim"""
+    """A run's figure and the bound of a claim"""
     run: Result
     figure: float | None
     bound: float
@@ -132,7 +135,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim and all runs that it is about"""
+    """A claim, judged by all of its runs"""
     scenario: str
     claim: Claim
     runs: list[Judged]
@@ -140,7 +143,7 @@ class Verdict:
 
     @property
     def worst(self) -> Judged:
-        """The run that judges the claim"""
+        """The run with the largest excess"""
         return max(self.runs, key=lambda judged: judged.excess)
 
     @property
@@ -190,7 +193,7 @@ def judge(scenario: str, claims: Iterable[Claim], results: Results, complete: bo
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:
-    """The number of claims by their words"""
+    """The numbers of claims by verdict"""
     words = Counter(verdict.word for verdict in verdicts)
     text = f"{words.total()} claims: {words['holds']} hold, {words['listed']} listed, {words['fails']} fail"
     return text + "".join(f", {words[word]} {word}" for word in ("outdated", "unjudged") if words[word])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The page of all runs in a folder of results: claims, tables, figures. It is one file that needs no other.
+"""The page of all runs in a folder of results: claims, tables, plots. It is one file that needs no other.
 
-What it shows depends on the metrics and tables that are there, not on scenarios. The same results make the
-same bytes.
+Its content depends on the metrics and tables in the results, not on the scenarios' names, except for published
+figures. The same results make the same bytes.
 """
 
 import dataclasses
@@ -29,18 +29,18 @@ from claims import Result, Results, Verdict
 from params import Params
 
 HERE = Path(__file__).resolve().parent
-# of a table; those of a scenario with more metrics has these only, in this order, and another table has all
+# most metrics in a table. A scenario with more has those that MAIN matches, in its order, and a second table of all.
 COLUMNS = 12
 SIZES = "packet|to_10k|to_100k|to_1m|more"
 MAIN = re.compile("|".join(f"({name})" for name in (
     "utilisation", "jain", "queue_mean", "queue_p99", "queue_peak", "completion_over_ideal", f"({SIZES}|largest)_p99",
     "share_.*", "join_queue_peaks", "leave_lows", "reaction_.*", "drops", "host_drops", "timeouts", "unfinished")))
-LINES = 9       # of a plot over time
-BINS = 200      # of its x axis
+LINES = 9       # most lines in a plot over time
+BINS = 200      # bins of its x axis
 
 
 def numbers(value: Any) -> list[float | None]:
-    """The figures of a metric; lists are made flat"""
+    """The figures of a metric, as a flat list"""
     if isinstance(value, list):
         return [one for part in value for one in numbers(part)]
     if value is not None and not isinstance(value, (int, float)):
@@ -49,7 +49,7 @@ def numbers(value: Any) -> list[float | None]:
 
 
 def load(results: Path, names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The JSON of all runs, or of these scenarios only; and which files could not be read, with the reason"""
+    """The JSON of all runs, or of these scenarios only; and a line with the reason for each file that is unreadable"""
     runs, broken = [], []
     for path in sorted(results.glob("*/*.json")):
         if names and path.parent.name not in names:
@@ -78,7 +78,7 @@ class Cell:
     mean: float | None
     least: float | None
     most: float | None
-    text: str = ""      # in place of these
+    text: str = ""      # shown in place of the figures
 
     def __str__(self) -> str:
         if self.text or self.least == self.most:
@@ -87,7 +87,7 @@ class Cell:
 
 
 def cell(group: list[Result], metric: str) -> Cell:
-    """Of runs with this metric; METRIC_over is the end of the histogram beyond which it is null"""
+    """The cell of a metric in a group of runs. METRIC_over is the end of the histogram, beyond which it is null."""
     values = [one for run in group for one in numbers(run[metric])]
     known = [value for value in values if value is not None]
     ends = [run[f"{metric}_over"] for run in group if run[f"{metric}_over"] is not None]
@@ -97,7 +97,7 @@ def cell(group: list[Result], metric: str) -> Cell:
 
 
 def published_cell(text: str) -> Cell:
-    """Of a number or a range"""
+    """The cell of a published number or range"""
     value = float(text) if text.replace(".", "").isdecimal() else None
     return Cell(value, value, value, text)
 
@@ -160,7 +160,7 @@ def with_published(name: str, rows: list[Row], keys: list[str]) -> tuple[list[Ro
 
 
 def compared(rows: list[Row]) -> list[list[Row]]:
-    """Rows with the same keys, and runs: those with the most congestion controls first; of several, the last ones"""
+    """Groups of rows with equal keys that have runs, largest first; of equally large groups, the last in the table"""
     groups = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row.keys)]
     return sorted((group for group in reversed(groups) if group[0].runs), key=lambda group: -len(group))
 
@@ -178,7 +178,7 @@ def queues(rows: list[Row], results: Path) -> Iterator[Markup]:
             _, name, lines = plot.load(folder(row), "queue")
             panels.append((name, [plot.thin(line, BINS) for line in lines]))
         except (OSError, EOFError, LookupError, ValueError, units.Error):
-            pass    # a run that is just made again
+            pass    # the run is being repeated
     if panels:
         whole = plot.picture("queue", panels, "queue of the bottleneck")
         whole.axes[0].set_yscale("symlog", linthresh=1)

@@ -42,7 +42,7 @@ def some(ccs: list[str], *names: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What `runs` gets are the congestion controls to compare; it yields names and keys."""
+    """A scenario. `runs` is called with the congestion controls to compare, and yields names and keys of runs."""
     about: str
     runs: Callable[[list[str]], Plan]
     setup: Callable[[Guest], None] = setups.star
@@ -50,7 +50,7 @@ class Scenario:
     claims: Sequence[Claim] = ()
     # a program of scripts/lab and its arguments, which makes the run in place of setup and leaves $RESULTS/NAME.json
     program: Callable[["Run"], list[str]] | None = None
-    # which runs belong to a panel: to "bench" and "all" all, if nothing is said, to others none
+    # which runs belong to a panel; default: all belong to "bench" and "all", none to others
     panels: dict[str, Callable[[Params], bool]] = field(default_factory=dict)
     name: str = field(default="", compare=False)
 
@@ -83,7 +83,7 @@ def path(name: str) -> Path:
 
 @contextmanager
 def file_of(name: str) -> Iterator[None]:
-    """What is done in it calls a scenario's code: an exception that this raises becomes an error that names the line"""
+    """Turns an exception from a scenario's code into an error with file and line"""
     try:
         yield
     except SyntaxError as error:
@@ -111,7 +111,7 @@ def load(name: str) -> Scenario:
 
 
 def plan(name: str, own: Own | None = None) -> Iterator[Run]:
-    """The runs of a scenario; own is run where congestion controls are compared"""
+    """The runs of a scenario. If it compares congestion controls, own is one of them."""
     seen = set()
     with file_of(name):
         runs = list(load(name).runs(CCS + ([own.name] if own else [])))
@@ -129,7 +129,7 @@ def plan(name: str, own: Own | None = None) -> Iterator[Run]:
 
 
 def guest(run: Run) -> Guest:
-    """What this run does in the guest; fails if it has an unknown congestion control, or draws nothing from its seed"""
+    """The work of a run in the guest. Fails if its congestion control is unknown or its seed draws nothing."""
     made, p = Guest(run.params, run.own), run.params
     known = [*ALGORITHMS, *([run.own.name] if run.own else [])]
     for cc in {p.algorithm, p.other} - {*known, "none", "bare", "marks"}:
