@@ -291,8 +291,8 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	u32 w_init = hpccpp_w_init(f);
 	u64 queue_us;
 	/*
-	 * The threshold may be that of a connection before (tcp_no_ssthresh_metrics_save). A queue
-	 * beyond what a record can say leaves T, and this, unknown.
+	 * The threshold may be cached from an earlier connection (tcp_no_ssthresh_metrics_save is
+	 * 0). A queue beyond the range of a record leaves T unknown, and the flow is not new.
 	 */
 	bool new = !f->updates && tp->delivered <= hpccpp_first_flight(sk) &&
 		   (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH || !tp->lost) &&
