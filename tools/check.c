@@ -642,7 +642,10 @@ static void print_report(struct json_object *report)
 	}
 }
 
-/* Returns false for users, and for root of a container or of a user namespace. */
+/*
+ * Returns false if the command is not permitted to list eBPF programs: for users other than root,
+ * and for root of a container or of a user namespace.
+ */
 static bool may_read_agents(void)
 {
 	__u32 id;
