@@ -32,8 +32,8 @@ CLAIMS = (
     Claim("drops of 8 and 32 flows", "drops", "<=", 0, lambda p: p.is_hpccpp and p.flows <= 32),
     Claim("drops of 60 and 200 flows", "drops", "<=", 0, lambda p: p.is_hpccpp and p.flows > 32, listed=73,
           why="none if flows start 100 ns apart. If starts are spread over one base RTT, 3 of 5 runs of 200 flows "
-              "and 1 of 5 runs of 60 flows of 500 KB into 1 MB have some: a flow begins with at least two packets and hears "
-              "of the others one round trip later"),
+              "and 1 of 5 runs of 60 flows of 500 KB into 1 MB have some: a flow begins with at least two packets "
+              "and hears of the others one round trip later"),
     Claim("completion time, divided by the ideal time", "completion_over_ideal", "<=", 1.1, listed=1.633,
           why="one of 60 flows lost two of 13 dropped packets (spread starts, seed 2) and took 4.1 ms, where others "
               "took 2.7 ms; the cause was not traced. Without drops it is 1.23: TCP's smallest window is two packets, "
