@@ -111,8 +111,8 @@ for percent in $percents; do
 	condition "$percent % doubled, either way" 1 "next prev" duplicate "$percent%"
 done
 # However much is lost at random, telemetry goes on. A flight of two packets that is lost, and then
-# the next request, look like a path that drops the option: about once in 130 transfers of 20 MB.
-# Packets that are late may look like a queue at a port without an agent.
+# the next request, look like a path that drops the option: about once in 130 pairs of transfers of
+# 20 MB. Packets that are late may look like a queue at a port without an agent.
 assert_le "fallbacks for want of telemetry" $(($(silent) - fallbacks)) 1
 assert_ge "decreases taken back after late data" $(($(count undo) - undo)) 1
 

@@ -215,7 +215,7 @@ losses()
 	assert_ge "5 % lost: decreases" "$md" 1
 	assert_ge "5 % lost: windows" "$windows" 20
 	# A flight of two packets that is lost, and then the next request, look like a path that
-	# drops the option: about once in 130 transfers at this loss.
+	# drops the option: about once in 130 pairs of transfers at this loss.
 	assert_le "5 % lost: fallbacks for want of telemetry or windows" "$fallbacks" 1
 	assert_ge "5 % lost: windows beside two SACK blocks" \
 		"$(awk '$7 == "other" && $6 == 60' "$tmp/segments" | wc -l)" 1
