@@ -281,8 +281,8 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
  * The flow's first record, or the first after silence: where W and W_c start. Returns true if
  * the flow is new: its first flight is not delivered yet, and nothing was lost. It starts at
  * line rate, min(B) T, or with less by the load in the record, hpccpp_first_W(). One that comes
- * from a fallback or another congestion control starts with its cwnd. hpccpp_start() may lower
- * either.
+ * from a fallback or another congestion control, and is older, starts with its cwnd.
+ * hpccpp_start() may lower either.
  */
 static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
