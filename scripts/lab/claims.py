@@ -15,7 +15,7 @@ misses the bound by most, or keeps it with the least margin, decides the verdict
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import params
@@ -46,7 +46,7 @@ class Result:
 
     def like(self, **changes: Any) -> "Result":
         """The run of the same scenario that differs in these keys alone, and in those that follow from cc"""
-        values = (params.given if "cc" in changes else params.values)(self.params)
+        values = params.given(self.params) if "cc" in changes else asdict(self.params)
         other = self.results.by_params.get((self.scenario, params.make(**values | changes)))
         if other is None:
             raise Missing
@@ -78,6 +78,11 @@ class Results:
     def of(self, scenario: str) -> list[Result]:
         """The runs of a scenario"""
         return [run for run in self.runs if run.scenario == scenario]
+
+
+def lost(run: Result) -> Any:
+    """Packets dropped at switches and at hosts"""
+    return run["drops"] + run["host_drops"]
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,9 @@ class Verdict:
         return max(self.runs, key=lambda judged: judged.excess)
 
     @property
-    def missed(self) -> int:
-        """Number of runs that miss the bound"""
-        return sum(judged.excess > 0 for judged in self.runs)
+    def missed(self) -> list[Judged]:
+        """The runs that miss the bound"""
+        return [judged for judged in self.runs if judged.excess > 0]
 
     @property
     def word(self) -> str:
@@ -159,8 +164,7 @@ class Verdict:
         if not self.missed:
             by_chance = self.claim.margin > MARGIN
             return "outdated" if self.claim.listed is not None and self.complete and not by_chance else "holds"
-        missed = (run for run in self.runs if run.excess > 0)
-        return "listed" if all(run.is_listed(self.claim.margin) for run in missed) else "fails"
+        return "listed" if all(judged.is_listed(self.claim.margin) for judged in self.missed) else "fails"
 
     def __str__(self) -> str:
         claim = self.claim
@@ -170,7 +174,7 @@ class Verdict:
         worst = self.worst
         text += f"{worst.bound:.4g}: {show(worst.figure)} in {worst.run.name}, the worst of {len(self.runs)} runs"
         if self.missed:
-            text += f", of which {self.missed} miss it"
+            text += f", of which {len(self.missed)} miss it"
         return text + (f" (listed: {worst.listed:g})" if worst.listed is not None else "")
 
 

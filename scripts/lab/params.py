@@ -170,15 +170,11 @@ def make(**values: Any) -> Params:
     return params
 
 
-def values(params: Params) -> dict[str, Any]:
-    """All keys and their values"""
-    return {name_: getattr(params, name_) for name_ in KEYS}
-
-
 def given(params: Params) -> dict[str, Any]:
     """The keys and values that do not follow from the name of the congestion control"""
-    plain = values(make(**{name_: value for name_, value in values(params).items() if name_ not in IMPLIED}))
-    return {name_: value for name_, value in values(params).items() if name_ not in IMPLIED or value != plain[name_]}
+    values = dataclasses.asdict(params)
+    plain = make(**{name_: value for name_, value in values.items() if name_ not in IMPLIED})
+    return {name_: value for name_, value in values.items() if name_ not in IMPLIED or value != getattr(plain, name_)}
 
 
 def parse(words: Iterable[str]) -> Params:

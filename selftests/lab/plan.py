@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Checks what the lab's scenarios hand to the guest: scripts, traffic, and errors for wrong keys."""
 
+import dataclasses
 import sys
 import tempfile
 from pathlib import Path
@@ -61,7 +62,7 @@ def broken(text: str, why: str) -> None:
 def jsons(made: dict[Any, dict[str, Any]], of: str = "") -> list[dict[str, Any]]:
     """The JSON of these runs of a scenario, with these metrics"""
     return [{"scenario": of, "name": name, "cc": p.cc, "seed": p.seed, "params": {
-        key: value for key, value in params.values(p).items() if key not in ("cc", "seed")}, "metrics": values}
+        key: value for key, value in dataclasses.asdict(p).items() if key not in ("cc", "seed")}, "metrics": values}
         for (name, p), values in made.items()]
 
 
