@@ -2,14 +2,14 @@
 """Poisson arrivals between the 320 hosts of the HPCC paper's Clos."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from scenario import BEST, Scenario, some
 from setups import fabric_poisson
 
 # with the K of the paper's simulations too: the other congestion controls would double the runs
 CLAIMS = (
     Claim("flows that did not finish", "unfinished", "<=", 0),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
     Claim(f"p99 slowdown of flows above one packet, up to 10 KB, divided by that of {BEST}",
           lambda r: r.over("to_10k_p99", cc=BEST), "<=", 0.5),
     Claim(f"p99 slowdown of the largest 5 % of flows, divided by that of {BEST}",

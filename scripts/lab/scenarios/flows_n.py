@@ -2,7 +2,7 @@
 """The number of flows, by which W_ai is divided: fixed at 64, or counted by the receiver."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from params import Params
 from scenario import Scenario
 from setups import long
@@ -18,7 +18,7 @@ CLAIMS = (
           -0.002, counted),
     Claim("mean queue of more than 64 flows, divided by that with the number fixed at 64",
           lambda r: r.over("queue_mean", n=64), "<=", 1, lambda p: p.n == 0 and p.flows > 64),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(
     about="The number of flows, by which W_ai is divided: fixed at 64, or counted by the receiver",

@@ -5,7 +5,7 @@ import metrics as m
 from collections.abc import Iterator
 from typing import Any
 
-from claims import Claim, Result
+from claims import Claim, Result, lost
 from params import Params
 from scenario import Plan, Scenario, some
 from setups import harm
@@ -76,7 +76,7 @@ CLAIMS = (
           why="if the bottleneck reports telemetry, a flow uses eta (95 %) of it, including 16 bytes of telemetry in "
               "each packet; Reno uses all of it"),
     Claim("drops alone, minus twice those of Reno (of CUBIC if no port has an agent)",
-          lambda r: r["drops"] - 2 * r.like(cc=stands_for(r), agents="most")["drops"], "<=", 0, alone, listed=4,
+          lambda r: lost(r) - 2 * lost(r.like(cc=stands_for(r), agents="most")), "<=", 0, alone, listed=4,
           why="a flow begins at the rate of the links that report telemetry; the slower one, which does not, drops "
               "the excess once: 5 or 6 packets, where Reno loses 1 or 2"),
     Claim("goodput in competition with another congestion control, divided by the mean of two flows of that one",

@@ -2,7 +2,7 @@
 """Latency of the receiver that begins in the run: in one step or four, or as jitter."""
 
 import metrics as m
-from claims import CHANCE, Claim
+from claims import CHANCE, Claim, lost
 from scenario import Plan, Scenario, some
 from setups import harm
 
@@ -36,7 +36,7 @@ CLAIMS = (
     Claim("mean queue, packets", "queue_mean", "<=", 5),
     Claim("switches to the fallback (Reno) and back", lambda r: r["enter"] - 1 + r["fallback"], "<=", 2, listed=4,
           why="one of five seeds, with a long tail at 200 Mbit/s"),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(about="Latency of the receiver that begins in the run: in one step or four, or as jitter",
                     runs=runs, setup=harm, metrics=lambda t: m.link(t) | m.counters(t, "enter", "fallback"),

@@ -2,7 +2,7 @@
 """Which link is the bottleneck, and how flows share it."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from scenario import Plan, Scenario, some
 from setups import parking
 
@@ -21,7 +21,7 @@ CLAIMS = (
     Claim("share of window updates that name the real bottleneck", "real_bottleneck", ">=", 0.99),
     Claim("largest goodput of a flow, divided by the least",
           lambda r: max(r["shares_mbit"]) / min(r["shares_mbit"]), "<=", 1.15),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(about="Which link is the bottleneck, and how flows share it", runs=runs, setup=parking,
                     metrics=m.parking,

@@ -4,7 +4,7 @@
 from typing import Any
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from guest import Guest
 from params import Params
 from scenario import Plan, Scenario
@@ -52,7 +52,7 @@ def ours(p: Params) -> bool:
 
 
 CLAIMS = (
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
     Claim("utilisation of the bottleneck from the burst on", "load", ">=", 0.93,
           lambda p: ours(p) and p.shape == "incast", listed=0.9206,
           why="256 senders of two packets finish in 1.007 times the ideal time. The long flow has reduced its rate to "

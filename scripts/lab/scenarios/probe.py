@@ -2,7 +2,7 @@
 """Flows that idled resume on a busy or an idle link, with a probe and without."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from guest import Guest
 from scenario import Scenario
 from setups import TRACE
@@ -31,7 +31,7 @@ CLAIMS = (
           lambda r: (r["resumed_last_us"] - r.like(probe=0)["resumed_last_us"]) * 1000 / r.params.rtt, "<=", 5,
           lambda p: p.probe != 0),
     Claim("flows that did not finish", "unfinished", "<=", 0),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(
     about="Flows that idled resume on a busy or an idle link, with a probe and without",

@@ -2,7 +2,7 @@
 """The window computed by the sender, and by the receiver."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from params import Params
 from scenario import Scenario
 from setups import long
@@ -20,7 +20,7 @@ CLAIMS = (
     Claim("mean queue, packets", "queue_mean", "<=", 5, up_to_64, MANY),
     Claim("p99 of the queue, packets", "queue_p99", "<=", 16, up_to_64, MANY),
     Claim("Jain's index", "jain", ">=", 0.98, up_to_64, MANY),
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(
     about="The window computed by the sender, and by the receiver",

@@ -2,7 +2,7 @@
 """eta, max_stage, and the number of flows, RTT and rate over orders of magnitude."""
 
 import metrics as m
-from claims import Claim
+from claims import Claim, lost
 from scenario import Plan, Scenario
 from setups import long
 
@@ -26,7 +26,7 @@ def runs(_: list[str]) -> Plan:
 
 
 CLAIMS = (
-    Claim("drops", "drops", "<=", 0),
+    Claim("drops", lost, "<=", 0),
     Claim("flows that received nothing", "without_bytes", "<=", 0),
     Claim("p99 of the queue, packets, minus a BDP and one packet for each flow",
           lambda r: (r["queue_p99"] or r["queue_max"]) - r["bdp"] - r.params.flows, "<=", 0, listed=1285,
