@@ -224,7 +224,7 @@ help:
 	@echo '                count those that unit tests notice: 15 minutes. FILE=PATH: 100 into'
 	@echo '                this C file; N=COUNT: others than 400 or 100; SEED=N: another sample'
 	@echo '  lab         - build the virtual-time lab: User-Mode Linux, about 5 minutes'
-	@echo '  bench       - the 610 runs that README and report compare, 2.4 CPU hours; repeats only'
+	@echo '  bench       - the 406 runs that README and claims need, 1.7 CPU hours; repeats only'
 	@echo '                runs whose inputs have changed, and makes results/lab/report.html.'
 	@echo '                SCENARIO="long step", CC=hpccpp,dctcp and PANEL=law (for changes to'
 	@echo '                the control law) select runs; CC=NAME: a congestion control of your'

@@ -22,9 +22,16 @@ def runs(ccs: list[str]) -> Plan:
                         yield f"{cc}-{flows}x{k}k-{mb}mb-spread{seed}", dict(run, spread="8us", seed=seed)
 
 
+def bench(p: Params) -> bool:
+    """DCTCP: what the README compares. hpccpp: not 4 MB, as its queue fits into 1 MB; 10 KB with regular starts only"""
+    if p.cc == "dctcp":
+        return p.size == 500_000 and p.buffer == 10**6 and p.flows != 60
+    return p.cc == "hpccpp" and p.buffer != 4_000_000 and (p.size == 500_000 or not p.spread)
+
+
 def law(p: Params) -> bool:
     """Large flows, with starts of both kinds"""
-    return p.cc == "hpccpp" and p.size == 500_000 and p.seed == 1
+    return bench(p) and p.cc == "hpccpp" and p.size == 500_000 and p.seed == 1
 
 
 CLAIMS = (
@@ -50,5 +57,5 @@ CLAIMS = (
 SCENARIO = Scenario(
     about="Flows that start at once, into buffers of three sizes", runs=runs, setup=incast,
     metrics=lambda t: m.link(t) | m.incast(t),
-    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp"), "law": law},
+    panels={"bench": bench, "law": law},
     claims=CLAIMS)

@@ -52,4 +52,5 @@ CLAIMS = (
 )
 SCENARIO = Scenario(about="Incast with INT responses of the switch, and without", runs=runs, setup=setup,
                     metrics=lambda t: m.link(t) | m.incast(t) | m.reaction(t),
+                    panels={"bench": lambda p: p.flows == 60},
                     claims=CLAIMS)

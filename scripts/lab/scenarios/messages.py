@@ -32,4 +32,5 @@ SCENARIO = Scenario(
                                             buffer="320m", host="fq")) for cc in ccs),
     setup=setup,
     metrics=lambda t: m.link(t) | m.messages(t),
+    panels={"bench": lambda p: p.is_hpccpp},
     claims=CLAIMS)

@@ -25,5 +25,6 @@ CLAIMS = (
 )
 SCENARIO = Scenario(about="Which link is the bottleneck, and how flows share it", runs=runs, setup=parking,
                     metrics=m.parking,
-                    panels={"law": lambda p: p.cc == "hpccpp" and p.shape == "parking"},
+                    panels={"bench": lambda p: p.is_hpccpp or p.hops == 8,
+                            "law": lambda p: p.cc == "hpccpp" and p.shape == "parking"},
                     claims=CLAIMS)

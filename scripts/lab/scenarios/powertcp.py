@@ -67,6 +67,6 @@ CLAIMS = (
           why="the other flows add W_ai for five round trips (max_stage), as in step"),
 )
 SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
-                    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp") and p.load == 0},
+                    panels={"bench": lambda p: p.cc == "hpccpp" and p.load == 0},
                     setup=lambda g: {"incast": incast, "staggered": step}.get(g.p.shape, fabric_poisson)(g),
                     claims=CLAIMS)

@@ -36,5 +36,6 @@ SCENARIO = Scenario(
                       for cc in [*ccs, BEST, "hpccpp-rx"]),
     setup=setup,
     metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t),
-    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp", BEST), "law": lambda p: p.cc == "hpccpp"},
+    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp") or p.cc == BEST and p.sizes == "fb_hadoop",
+            "law": lambda p: p.cc == "hpccpp"},
     claims=CLAIMS)

@@ -25,4 +25,5 @@ SCENARIO = Scenario(
     runs=lambda _: ((f"{cc}-{flows}", dict(cc=cc, flows=flows))
                     for flows in (10000, 100, 1) for cc in ("hpccpp", "reno")),
     program=lambda run: ["scale.sh", run.name, run.params.cc, str(run.params.flows)],
+    panels={"bench": lambda p: p.is_hpccpp},
     claims=CLAIMS)

@@ -25,5 +25,6 @@ SCENARIO = Scenario(
                     for every in (1, 4, 16, "rtt")),
     setup=long,
     metrics=lambda t: m.link(t) | m.jain(t),
-    panels={"law": lambda p: p.every in ("4", "16") and p.rate == 10**11 and p.rtt == 20_000},
+    panels={"bench": lambda p: p.rate == 10**11 and (p.rtt == 20_000 or p.flows == 64),
+            "law": lambda p: p.every in ("4", "16") and p.rate == 10**11 and p.rtt == 20_000},
     claims=CLAIMS)

@@ -29,5 +29,5 @@ SCENARIO = Scenario(
                                                   host="fq")) for cc in [*ccs, BEST]),
     setup=setup,
     metrics=lambda t: m.slowdown(t) | m.classes(t) | m.ports(t),
-    panels={"law": lambda p: p.is_hpccpp},
+    panels={"bench": lambda p: p.cc in ("hpccpp", "dctcp", BEST, "bbr"), "law": lambda p: p.is_hpccpp},
     claims=CLAIMS)
