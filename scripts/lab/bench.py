@@ -25,9 +25,8 @@ import units
 from claims import Results, Verdict
 from guest import Own
 from run import HERE, TOP, Result
-from scenario import Run
+from scenario import KNOWN, Run
 
-CCS = "hpccpp hpccpp-full hpccpp-rx dctcp dctcp-k20 dctcp-dualpi2 bbr cubic reno".split()
 PASSED = "RESULTS_LAB FORCE PANEL CCS CC_KO CC_SYSCTLS CC_QUEUE".split()
 
 
@@ -45,7 +44,7 @@ def own(name: str) -> Own:
     """The user's own congestion control"""
     path, sysctls, queue = Path(environ("CC_KO")), environ("CC_SYSCTLS").split(), environ("CC_QUEUE")
     if not environ("CC_KO"):
-        raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(CCS)}; "
+        raise units.Error(f"unknown congestion control '{name}' (known: {' '.join(KNOWN)}; "
                           "one of your own: CC_KO=FILE.ko)")
     if not path.is_file() or path.suffix != ".ko":
         raise units.Error(f"CC_KO '{path}': no such file, or not a FILE.ko")
@@ -66,17 +65,17 @@ def own(name: str) -> Own:
 def selected_ccs() -> tuple[list[str], Own | None]:
     """The congestion controls of CCS, and the user's own if it is among them"""
     ccs = [cc for cc in environ("CCS").split(",") if cc]
-    mine = [cc for cc in ccs if cc not in CCS]
+    mine = [cc for cc in ccs if cc not in KNOWN]
     for cc in mine:
         if not re.fullmatch(r"[a-z0-9_]{1,15}", cc):
-            raise units.Error(f"CC '{cc}': neither of {' '.join(CCS)}, nor a name of 1 to 15 characters of "
+            raise units.Error(f"CC '{cc}': neither of {' '.join(KNOWN)}, nor a name of 1 to 15 characters of "
                               "a-z, 0-9 and _")
     if len(mine) > 1:
-        raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': only one of your own at a time (known: {' '.join(CCS)})")
+        raise units.Error(f"CC '{mine[0]}' and '{mine[1]}': only one of your own at a time (known: {' '.join(KNOWN)})")
     if mine:
         return ccs + ["hpccpp"], own(mine[0])
     if environ("CC_KO") + environ("CC_SYSCTLS") + environ("CC_QUEUE"):
-        raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: need a CC that is none of {' '.join(CCS)}")
+        raise units.Error(f"CC_KO, CC_SYSCTLS, CC_QUEUE: need a CC that is none of {' '.join(KNOWN)}")
     return ccs, None
 
 

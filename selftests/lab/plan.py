@@ -82,6 +82,7 @@ for each in scenario.names():
     files = [scenario.guest(run).files() for run in runs if not scenario.load(each).program]
     check(f"{each}: each of {len(runs)} runs has a script and traffic", all(
         "\nnetwork " in one["script"] and one["traffic"] for one in files))
+    check(f"{each}: its congestion controls are known", {run.params.cc for run in runs} <= {*scenario.KNOWN, "gentle"})
     check(f"{each}: no two runs have the same keys", len({run.params for run in runs}) == len(runs))
     check(f"{each}: one's own congestion control has its module, sysctls and K in its runs only", all(
         [run.own is OWN, "/gentle.ko" in one["script"], "sysctl net.ipv4.tcp_ecn=1 " in one["script"]] ==
