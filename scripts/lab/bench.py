@@ -85,22 +85,24 @@ def plan(names: list[str]) -> list[Result]:
     names, panel = names or scenario.names(), environ("PANEL") or ("all" if mine else "bench")
     if panel not in scenario.PANELS:
         raise units.Error(f"PANEL={panel}: one of {', '.join(scenario.PANELS)}")
-    runs = []
+    try:
+        only = re.compile(environ("ONLY"))
+    except re.error as error:
+        raise units.Error(f"ONLY={environ('ONLY')}: {error}") from None
+    runs: list[Run] = []
     for name in names:
         of_one = list(scenario.plan(name, mine))
         # a scenario that does not compare hpccpp with others has no run of the user's own: skip it
         if not mine or any(run.own for run in of_one):
             runs += [run for run in of_one if (not ccs or run.params.cc in ccs)
-                     and scenario.load(name).is_in(panel, run.params)]
-    try:
-        only = re.compile(environ("ONLY"))
-    except re.error as error:
-        raise units.Error(f"ONLY={environ('ONLY')}: {error}") from None
-    runs = [run for run in runs if only.search(f"{run} {' '.join(params.words(run.params))}")]
-    if not runs:
+                     and only.search(f"{run} {' '.join(params.words(run.params))}")]
+    by_panel = {each: [run for run in runs if scenario.load(run.scenario).is_in(each, run.params)]
+                for each in (panel, "all", "paper")}
+    if not by_panel[panel]:
+        others = "".join(f"; make bench-{other} has some" for other, found in by_panel.items() if found)
         raise units.Error(f"no run of {' '.join(names)} matches PANEL={panel} CC={environ('CCS')} "
-                          f"ONLY={environ('ONLY')}")
-    return [Result(run, results()) for run in runs]
+                          f"ONLY={environ('ONLY')}{others}")
+    return [Result(run, results()) for run in by_panel[panel]]
 
 
 def weight(run: Run) -> int:

@@ -2,6 +2,7 @@
 """Checks what the lab's scenarios hand to the guest: scripts, traffic, and errors for wrong keys."""
 
 import dataclasses
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -118,6 +119,11 @@ fails("mixed other=vegas time=1ms", "cc=vegas: one of")
 fails("long rate=10gbit rtt=2us", "rtt=2us: with rate=10gbit a packet and its ACK take longer")
 fails("long flow=2", "unknown key")
 fails("long flows", "KEY=VALUE")
+os.environ["PANEL"] = "bench"
+try:
+    check("no run of clos in bench", not bench.plan(["clos"]))
+except units.Error as refused:
+    check(f"clos: {refused}", str(refused).endswith("; make bench-paper has some"))
 for op in "<=", ">=":
     judged(f"no figure, {op}", Claim("x", "x", op, 1), "fails", 1, None)
     judged(f"no number, {op}", Claim("x", "x", op, 1), "fails", 1, float("nan"))
