@@ -172,15 +172,15 @@ class Verdict:
         if not self.runs:
             return text + "?"
         worst = self.worst
-        text += f"{worst.bound:.4g}: {show(worst.figure)} in {worst.run.name}, the worst of {len(self.runs)} runs"
+        text += f"{show(worst.bound)}: {show(worst.figure)} in {worst.run.name}, the worst of {len(self.runs)} runs"
         if self.missed:
             text += f", of which {len(self.missed)} miss it"
-        return text + (f" (listed: {worst.listed:g})" if worst.listed is not None else "")
+        return text + (f" (listed: {show(worst.listed)})" if worst.listed is not None else "")
 
 
 def show(value: float | None) -> str:
-    """A figure with four digits"""
-    return "no figure" if value is None else f"{value:.4g}"
+    """A figure with four digits; a dash if there is none"""
+    return "–" if value is None else f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def judge(scenario: str, claims: Iterable[Claim], results: Results, complete: bool) -> Iterator[Verdict]:

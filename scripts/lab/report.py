@@ -25,7 +25,7 @@ import plot
 import published
 import scenario
 import units
-from claims import Result, Results, Verdict
+from claims import Result, Results, Verdict, show
 from params import Params
 
 HERE = Path(__file__).resolve().parent
@@ -65,11 +65,6 @@ def load(results: Path, names: Sequence[str]) -> tuple[list[dict[str, Any]], lis
         except (OSError, LookupError, TypeError, ValueError, AttributeError, units.Error) as error:
             broken.append(f"{path.relative_to(results)}: {type(error).__name__}: {error}")
     return runs, broken
-
-
-def show(value: float | None) -> str:
-    """A figure with four digits"""
-    return "–" if value is None else f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
