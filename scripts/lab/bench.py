@@ -206,7 +206,7 @@ class Progress:
 
 
 def distribute(due: list[Result]) -> None:
-    """Makes the runs that are due. If a signal arrives, ends those in progress."""
+    """Makes the runs that are due. If it does not get to the end, those in progress are ended."""
     weights = {result: weight(result.run) for result in due}
     jobs = sorted(due, key=lambda result: -weights[result])
     command: list[Any] = ["parallel", "--plain", "--will-cite", "--line-buffer", "--colsep", " "]
@@ -226,13 +226,15 @@ def distribute(due: list[Result]) -> None:
         # a session of its own: a signal to it reaches all processes of the runs
         parallel = subprocess.Popen([*command, "-a", file.name, *job], env=env, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, text=True, start_new_session=True)
+        # ends them when this process has ended, even if that was killed: its end of the pipe is closed then
+        guard = subprocess.Popen(["sh", "-c", 'read _; kill -- "-$1"', "-", str(parallel.pid)],
+                                 stdin=subprocess.PIPE, start_new_session=True)
         try:
             for line in parallel.stdout or ():
                 progress.line(line)
-        except BaseException:
-            os.killpg(parallel.pid, signal.SIGTERM)
-            raise
+            guard.kill()
         finally:
+            guard.communicate()
             parallel.wait()
 
 

@@ -52,7 +52,7 @@ export ONLY
 status=0
 FORCE=1 "${bench[@]}" >"$tmp/first" 2>&1 || status=$?
 claims=$(grep -E '^(holds|listed|unjudged|outdated|fails)  ' "$tmp/first" || true)
-ktap_plan 20
+ktap_plan 21
 assert_eq "lab bench: status" "$status" 0
 check "... no claim fails or is outdated" [ -z "$(grep -E '^(fails|outdated)' <<<"$claims" || true)" ]
 check "... how many there are" grep -q "^$(grep -c . <<<"$claims") claims: " "$tmp/first"
@@ -133,6 +133,16 @@ stopped()
 check "stopped, it reports the runs that are there, and names those at work" stopped
 nothing_left() { ! pgrep -fa -- "lab one [0-9]+ long hpccpp-64x100g-50us-mtu1500-n64"; }
 check "... of which nothing is left" busywait 10 nothing_left
+killed()
+{
+	local pid
+	ONLY='long hpccpp-64x100g-50us-mtu1500-n64 ' RESULTS_LAB=$tmp/killed "${bench[@]}" long &
+	pid=$!
+	busywait 60 test -e "$tmp/killed/long/hpccpp-64x100g-50us-mtu1500-n64/script" || return
+	kill -KILL "$pid"
+	busywait 10 nothing_left
+}
+check "killed, it leaves no run at work" killed
 
 # On another machine, which is this one, but for its results: HOSTS, and an ssh to it, which
 # as sshd does says what the login shell is.
