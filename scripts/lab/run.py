@@ -179,19 +179,26 @@ class Result:
 
     def write(self) -> None:
         """Writes what the guest and the metrics read"""
-        guest, params = scenario.guest(self.run), dataclasses.asdict(self.run.params)
-        ko, linux = Path(environment()["HPCCPP_KO"]), kernel() / "linux"
+        guest, ko, linux = scenario.guest(self.run), Path(environment()["HPCCPP_KO"]), kernel() / "linux"
         for name, text in guest.files().items():
             (self.folder / name).write_text(text)
-        meta = {"scenario": self.run.scenario, "name": self.run.name,
-                "cc": params.pop("cc"), "seed": params.pop("seed"), "commit": commit(),
-                "kernel": f"{(kernel() / 'release').read_text().strip()} {digest(linux)}",
-                "compiler": compiler(linux, ko), "module": module(ko), "params": params, "window": guest.window}
-        (self.folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+        meta = self.meta(f"{(kernel() / 'release').read_text().strip()} {digest(linux)}", linux, ko)
+        (self.folder / "meta.json").write_text(json.dumps(meta | {"window": guest.window}, indent=1) + "\n")
+
+    def meta(self, kernel_: str, *built: Path) -> dict[str, Any]:
+        """The part of its JSON that is known before it is made, with the kernel and what was built, the module last"""
+        params = dataclasses.asdict(self.run.params)
+        return {"scenario": self.run.scenario, "name": self.run.name,
+                "cc": params.pop("cc"), "seed": params.pop("seed"), "commit": commit(), "kernel": kernel_,
+                "compiler": compiler(*built), "module": module(built[-1]), "params": params}
 
     def measure(self) -> None:
-        """Computes the metrics from the tables"""
-        if not self.program:
+        """Computes the metrics from the tables. A program has computed them, and names its kernel."""
+        if self.program:
+            made = json.loads(self.json.read_text())
+            meta = self.meta(made["kernel"], TOP / ".build/6.1/kmod/tcp_hpccpp.ko")
+            self.json.write_text(json.dumps(meta | {"metrics": made["metrics"]}, indent=2) + "\n")
+        else:
             metrics.save(self.folder)
             if (self.folder / "rates.csv.gz").exists():
                 output(FLENT, "-q", "-o", self.folder, self.folder)

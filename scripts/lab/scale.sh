@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a flow costs a host, by the number of flows: memory, and CPU instructions for
 # an ACK. Runs the stock kernel in the VM, where a nanosecond is an instruction, and
-# writes $RESULTS/NAME.json.
+# writes $RESULTS/NAME.json: kernel and metrics, to which run.py adds the rest.
 #
 #	h1 --- s1 --- r		1 Gbit/s, then 200 Mbit/s, 2 ms
 #
@@ -310,9 +310,6 @@ if [[ $gap -gt $dense ]]; then
 	many_stop
 fi
 
-jq -n --arg name "$name" --arg cc "$cc" --arg kernel "$(uname -r)" --arg ko \
-	"$(modinfo -F version "$HPCCPP_KO") $(sha256sum "$HPCCPP_KO" | cut -c1-12)" \
-	--argjson flows "$flows" '{
-		scenario: "scale", $name, $cc, seed: 0, $kernel, module: $ko, params: { $flows },
-		metrics: [$ARGS.positional | _nwise(2) | { (.[0]): (.[1] | tonumber) }] | add
+jq -n --arg kernel "$(uname -r)" '{
+		$kernel, metrics: [$ARGS.positional | _nwise(2) | { (.[0]): (.[1] | tonumber) }] | add
 	}' --args "${metrics[@]}" >"$RESULTS/$name.json"
