@@ -10,9 +10,6 @@ their order.
 """
 
 import json
-import os
-import subprocess
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,13 +20,12 @@ from numpy.typing import NDArray
 import scenario
 import traces
 import units
-from traces import Traces
+from traces import Ints, Traces
 
 Metrics = dict[str, Any]
 Floats = NDArray[np.float64]
 HEADERS = 66  # Ethernet, IPv4, and TCP with timestamps
 END = 1 << 21  # of the histogram in links.csv, bytes (sch_lablink.c)
-LAB = Path(os.environ.get("HPCCPP_LAB") or Path(__file__).resolve().parents[2] / ".build/lab")
 
 
 # --- what several metrics use --------------------------------------------------
@@ -421,9 +417,9 @@ def resume(t: Traces) -> Metrics:
 # --- by size -------------------------------------------------------------------
 
 
-def finished(t: Traces) -> dict[str, NDArray[Any]]:
-    """Of flows that have finished, in the order of their sizes: flow, size_bytes, time (after the handshake, with half
-    a base RTT for the last ACK, ns), least (that time if a flow is alone and nothing waits) and slowdown.
+def finished(t: Traces) -> tuple[Ints, Floats]:
+    """Sizes and slowdowns of flows that have finished, in the order of sizes. A slowdown is the time after the
+    handshake, with half a base RTT for the last ACK, over the least such time, which a flow has if it is alone.
 
     The least time has half a base RTT, the way of the first packet through all links, and the rest at the slowest.
     ideal_ns has a full packet's way and an ACK's instead, and all bytes."""
@@ -442,7 +438,7 @@ def finished(t: Traces) -> dict[str, NDArray[Any]]:
     # each link delivers at a whole ns, rounded down
     least -= np.bincount(t.ways["flow"], minlength=len(t.flows["flow"]))[flow]
     time = fct - setup + rtt / 2
-    return {"flow": flow, "size": size, "time": time, "least": least, "alone": alone, "slowdown": time / least}
+    return size, time / least
 
 
 def slowdown(t: Traces) -> Metrics:
@@ -458,8 +454,7 @@ def slowdown(t: Traces) -> Metrics:
     all_p99: of all flows
     short_p99: of flows shorter than 3 KB (websearch) or 120 KB (others)
     """
-    flows = finished(t)
-    size, slow = flows["size"], flows["slowdown"]
+    size, slow = finished(t)
     n = len(size)
     classes_ = np.split(np.arange(n), np.flatnonzero(np.diff(np.arange(n) * 20 // n)) + 1) if n else []
     short = size < (3000 if t.p.sizes == "websearch" else 120_000)
@@ -467,23 +462,6 @@ def slowdown(t: Traces) -> Metrics:
             "bytes": np.maximum(t.flows["size_bytes"], 0).sum(), "sizes": [size[part].max() for part in classes_],
             **{f"p{p}": [percentile(slow[part], p / 100) for part in classes_] for p in (50, 95, 99)},
             "all_p99": percentile(slow, .99), "short_p99": percentile(slow[short], .99)}
-
-
-def oracle(t: Traces) -> NDArray[Any]:
-    """Of each flow with a size: its number, the time it takes if links are shared max-min fair, its base RTT, ns.
-
-    oracle.c computes them. It reads lines as tgen and testbed print them."""
-    ways: dict[int, list[str]] = {}
-    for flow, *link_rate in zip(*(t.ways[name].tolist() for name in ("flow", "link", "rate_bit"))):
-        ways.setdefault(flow, []).extend(map(str, link_rate))
-    columns = [t.flows[name].tolist() for name in traces.FLOWS.split(",")]
-    flows = "".join(" ".join("-" if word == -1 else str(word) for word in row) + "\n" for row in zip(*columns))
-    with tempfile.NamedTemporaryFile("w") as file:
-        file.writelines(f"{flow} {' '.join(words)}\n" for flow, words in ways.items())
-        file.flush()
-        done = subprocess.run([LAB / "oracle", str(t.p.mtu), file.name], input=flows.encode(), stdout=subprocess.PIPE,
-                              check=True)
-    return traces.numbers(done.stdout, 3)
 
 
 def classes(t: Traces) -> Metrics:
@@ -496,15 +474,8 @@ def classes(t: Traces) -> Metrics:
     to_7k_*, from_46k_to_120k_*: flows up to 7 KB, and from 46 to 120 KB, as in Bolt's paper
     *_flows: number of flows
     *_p50, *_p99: percentiles of the slowdown
-    *_fluid_p99: 99th percentile of the same time over that which the flow takes if all links are shared max-min fair
-        at each moment and nothing waits; a flow that gets more than its share is under 1
     """
-    flows = finished(t)
-    size = flows["size"]
-    fluid = np.zeros(len(t.flows["flow"]))
-    known = oracle(t)
-    fluid[known[:, 0]] = known[:, 1]
-    over = flows["time"] / (fluid[flows["flow"]] + flows["least"] - flows["alone"])
+    size, slow = finished(t)
     class_ = np.searchsorted([t.p.mtu - 52, 1e4, 1e5, 1e6], size)
     parts = {name: class_ == i for i, name in enumerate(("packet", "to_10k", "to_100k", "to_1m", "more"))} | {
         "largest": np.arange(1, len(size) + 1) > .95 * len(size), "to_7k": size <= 7000,
@@ -512,9 +483,8 @@ def classes(t: Traces) -> Metrics:
     result: Metrics = {}
     for name, part in parts.items():
         if part.any():
-            slow = flows["slowdown"][part]
-            result |= {f"{name}_flows": part.sum(), f"{name}_p50": percentile(slow, .5),
-                       f"{name}_p99": percentile(slow, .99), f"{name}_fluid_p99": percentile(over[part], .99)}
+            result |= {f"{name}_flows": part.sum(), f"{name}_p50": percentile(slow[part], .5),
+                       f"{name}_p99": percentile(slow[part], .99)}
     return result
 
 

@@ -146,7 +146,7 @@ class Result:
     @cached_property
     def measured(self) -> str:
         """A hash of all that the metrics depend on"""
-        return digest(HERE / "traces.py", HERE / "metrics.py", scenario.path(self.run.scenario), LAB / "oracle", FLENT)
+        return digest(HERE / "traces.py", HERE / "metrics.py", scenario.path(self.run.scenario), FLENT)
 
     @property
     def is_made(self) -> bool:

@@ -16,7 +16,7 @@
 
 #include "testbed.h"
 
-#define MAX_HOPS	32	/* of a way, as in oracle.c: more is a loop */
+#define MAX_HOPS	32	/* of a way: more is a loop */
 
 struct flow {
 	struct node *src, *dst;
