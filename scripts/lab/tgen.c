@@ -17,16 +17,13 @@
  * of them, each as likely as the next:
  *
  *	poisson FROM_NS TO_NS LOAD DIST SEED CC
- *	closed FROM_NS TO_NS N DIST SEED CC
  *	rpc FROM_NS TO_NS LOAD DIST SEED CC N
  *
  * poisson starts connections with exponential gaps between, so many that what a
  * host sends is LOAD percent of its rate (that of its fastest path), headers not
- * counted. closed has N from each host at a time: when the last byte of one has
- * arrived, the next starts, until TO_NS. Sizes have the distribution DIST:
- * websearch, fb_hadoop, alistorage, a number of bytes, or a file with lines "BYTES
- * PERCENT": so many are no larger; both rise, the last is 100; linear between, and
- * from 0 to the first.
+ * counted. Sizes have the distribution DIST: websearch, fb_hadoop, alistorage, a
+ * number of bytes, or a file with lines "BYTES PERCENT": so many are no larger; both
+ * rise, the last is 100; linear between, and from 0 to the first.
  * Gaps, sizes and receivers of a host come from SEED and its name, the k-th of each
  * for its k-th connection, whatever the network does with them.
  *
@@ -45,8 +42,7 @@
  * that go the same way on one connection are in order: where all N are in use one
  * waits for others, and that is part of its fct_ns.
  *
- * Once all is done, a line for each connection in the same order, those of closed
- * that had to wait for another last:
+ * Once all is done, a line for each connection in the same order:
  *
  *	id src dst size start_ns fct_ns ideal_ns bytes_received bytes_in_window
  *	cc setup_ns retrans timeouts src_port dst_port

@@ -41,8 +41,7 @@ struct point {
 /* From SEED: what there is for a host's next flow. */
 struct generator {
 	uint64_t from, to, seed;
-	uint32_t at_once;		/* flows of a host, of closed; 0: others */
-	uint32_t kept;			/* connections of a pair, of rpc; 0: others */
+	uint32_t kept;			/* connections of a pair, of rpc; 0: of poisson */
 	uint32_t conns;			/* the first of these */
 	double load;			/* of the host's rate */
 	uint32_t cc;
@@ -59,7 +58,6 @@ struct flow {
 	uint64_t start, stop, size;	/* size NEVER: without end */
 	uint64_t again;			/* when the second half is sent */
 	uint32_t src, dst, cc;
-	uint32_t closed;		/* of generators[], + 1: another follows */
 	uint32_t message;		/* of generators[], + 1: one of rpc */
 	uint32_t conn;			/* on which it goes */
 	uint32_t next;			/* behind it there, the same way */
@@ -126,7 +124,6 @@ void read_paths(const char *name);
 const struct path *find_path(uint32_t src, uint32_t dst);
 void take_port(uint32_t host);
 void add_event(uint64_t at, enum what what, uint32_t index);
-void generate(uint32_t index, uint32_t src, uint64_t start);
 void read_flows(const char *name);
 void plan(void);
 

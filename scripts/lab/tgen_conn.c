@@ -226,22 +226,6 @@ void send_again(uint32_t i)
 		watch_else(w->tx, EPOLLOUT, TAG(SEND, i));
 }
 
-/* What a generator has next for a host whose last flow ended at that time. */
-static void start_next(uint32_t index, uint32_t src, uint64_t at)
-{
-	struct flow *w;
-
-	if (at >= generators[index].to)
-		return;
-	generate(index, src, at);
-	w = &flows[n_flows - 1];
-	if (from <= at)
-		w->at_from = 0;
-	if (to <= at)
-		w->at_to = 0;
-	start_flow(n_flows - 1);
-}
-
 void receive_some(uint32_t i)
 {
 	struct flow *w = &flows[i];
@@ -260,8 +244,6 @@ void receive_some(uint32_t i)
 		close_flow(w);
 	else if (w->size - w->received < (uint64_t)rcvlowat)
 		set_lowat(w->rx, w->size - w->received);
-	if (w->end != NEVER && w->closed)
-		start_next(w->closed - 1, w->src, w->end);
 }
 
 void accept_one(const struct listener *l)

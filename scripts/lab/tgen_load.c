@@ -330,7 +330,7 @@ static uint64_t random_size(uint64_t *state, const struct point *p)
 	return bytes < 1 ? 1 : bytes;
 }
 
-void generate(uint32_t index, uint32_t src, uint64_t start)
+static void generate(uint32_t index, uint32_t src, uint64_t start)
 {
 	struct generator *g = &generators[index];
 	uint64_t *state = &g->streams[src];
@@ -350,11 +350,9 @@ void generate(uint32_t index, uint32_t src, uint64_t start)
 		return;
 	}
 	take_port(src);
-	if (g->at_once)
-		w->closed = index + 1;
 }
 
-/* All that poisson and rpc start, and what closed starts with. */
+/* All that poisson and rpc start. */
 static void generate_first(uint32_t index)
 {
 	struct generator *g = &generators[index];
@@ -367,10 +365,6 @@ static void generate_first(uint32_t index)
 		g->streams[i] = g->seed;
 		g->streams[i] = random64(&g->streams[i]) ^
 				hash(hosts[i].name, strlen(hosts[i].name));
-		for (j = 0; j < g->at_once; j++)
-			generate(index, i, g->from);
-		if (g->at_once)
-			continue;
 		for (j = 0; j < n_path_hosts; j++)
 			if (find_path(i, j)->rate > rate)
 				rate = find_path(i, j)->rate;
@@ -398,14 +392,9 @@ static void add_generator(char **word)
 	memset(g, 0, sizeof(*g));
 	g->from = parse_range("FROM_NS", word[1], kept, MAX_NS);
 	g->to = parse_range("TO_NS", word[2], g->from + 1, MAX_NS);
-	if (!strcmp(word[0], "closed")) {
-		g->at_once = parse_range("N", word[3], 1, MAX_FLOWS);
-	} else {
-		g->load = strtod(word[3], &rest) / 100;
-		if (*rest || !(g->load > 0 && g->load <= 1))
-			error(2, 0, "LOAD \"%s\": more than 0, to 100 percent",
-			      word[3]);
-	}
+	g->load = strtod(word[3], &rest) / 100;
+	if (*rest || !(g->load > 0 && g->load <= 1))
+		error(2, 0, "LOAD \"%s\": more than 0, to 100 percent", word[3]);
 	g->sizes = find_sizes(word[4]);
 	g->seed = parse("SEED", word[5]);
 	g->cc = find_cc(word[6]);
@@ -447,7 +436,6 @@ static const struct {
 	int n;
 } generator_lines[] = {
 	{ "poisson", "FROM_NS TO_NS LOAD DIST SEED CC", 7 },
-	{ "closed", "FROM_NS TO_NS N DIST SEED CC", 7 },
 	{ "rpc", "FROM_NS TO_NS LOAD DIST SEED CC N", 8 },
 };
 
