@@ -49,8 +49,8 @@
  *
  * fct_ns is from START_NS, when connect() is called, to the arrival of the last
  * byte, "-" when it has not arrived; setup_ns the part of it until SRC is connected;
- * ideal_ns base RTT + size with headers over the bottleneck's rate (-r -b -m, or
- * per pair -p); retrans and timeouts of SRC, in segments and times.
+ * ideal_ns base RTT + size with headers over the bottleneck's rate (-p);
+ * retrans and timeouts of SRC, in segments and times.
  * Of rpc each message has a line, the 64 bytes have none. start_ns is when it can be
  * written, of an answer that has yet to be called for when that is due; setup_ns is 0.
  * The first message of a connection has the retrans and timeouts of both ends, the
@@ -62,14 +62,12 @@
  * -i NS -s FILE	write "t id bytes" to FILE, each NS, of what each connection
  *		has received, lines that say nothing new left out
  * -l FILE	reset /proc/lablink at FROM and copy it to FILE at TO of -w
- * -r NS -b BITS -m MTU -p FILE	for ideal_ns: base RTT, bottleneck rate, MTU
- *		(1500); FILE is what "testbed paths" prints
- * -6		over IPv6
- * -n BYTES	TCP_NOTSENT_LOWAT (256k): what is not sent yet at most
- * -L BYTES	SO_RCVLOWAT (256k): wake for so much. Needs a tcp_rmem of 32 MB
- *		not to change anything, and saves most of the run's wall time.
- * -t NS	wait so long before time 0 of the run (10 ms), and to a whole ms
- * -z FILE	write that time, ns of CLOCK_MONOTONIC, to FILE
+ * -p FILE	what "testbed paths" prints, for generators and ideal_ns
+ * -z FILE	write time 0 of the run, a whole ms, ns of CLOCK_MONOTONIC, to FILE
+ *
+ * A socket takes at most 256 KB that it cannot send yet, and wakes its reader for as
+ * much. With a tcp_rmem of 32 MB this changes nothing, and saves most of the run's
+ * wall time.
  *
  * Every time is of CLOCK_MONOTONIC by timerfd, which has no slack. Source ports
  * count up from 10000 on each host in the order of starts; destination ports are
@@ -107,13 +105,9 @@ struct path *paths;		/* n_path_hosts * n_path_hosts, or NULL */
 struct generator *generators;
 uint32_t n_generators;
 
-struct path path = { .mtu = 1500 };
 uint64_t from = NEVER, to = NEVER, end = NEVER;
 static uint64_t interval, next_sample;
 uint64_t t0;
-static uint64_t wait_ns = 10000000;
-int notsent_lowat = 256 << 10, rcvlowat = 256 << 10;
-int family = AF_INET;
 static const char *link_file;
 static FILE *samples;
 int epoll_fd;
@@ -146,10 +140,6 @@ uint64_t parse(const char *what, const char *text)
 
 	errno = 0;
 	value = strtoull(text, &rest, 10);
-	if (*rest == 'k' && !rest[1]) {
-		value <<= 10;
-		rest++;
-	}
 	if (rest == text || *rest || errno || *text == '-')
 		error(2, 0, "%s \"%s\" is not a number", what, text);
 	return value;
@@ -310,7 +300,7 @@ static void run(void)
 	 * looked up are. When time stamps (of 16 ns) and timers (of ticks) are
 	 * rounded from here on must not depend on it.
 	 */
-	t0 = (now() + wait_ns) / TICK_NS * TICK_NS + TICK_NS;
+	t0 = (now() + WAIT_NS) / TICK_NS * TICK_NS + TICK_NS;
 	next_sample = interval ? 0 : NEVER;
 	set_timer();
 	while (!ended && (flows_left || (to != NEVER && now() - t0 < to))) {
@@ -348,14 +338,13 @@ static void run(void)
 static uint64_t ideal(const struct flow *w)
 {
 	const struct path *p = find_path(w->src, w->dst);
-	uint32_t headers = ETH_IP_TCP + (family == AF_INET ? 0 : 20);
 	uint32_t mss;
 	double bits;
 
-	if (w->size == NEVER || !p->rate || p->mtu + 14 <= headers)
+	if (w->size == NEVER || !p->rate || p->mtu + 14 <= ETH_IP_TCP)
 		return NEVER;
-	mss = p->mtu + 14 - headers;
-	bits = w->size + (w->size + mss - 1) / mss * headers;
+	mss = p->mtu + 14 - ETH_IP_TCP;
+	bits = w->size + (w->size + mss - 1) / mss * ETH_IP_TCP;
 	bits *= 8;
 	return p->rtt + (uint64_t)(bits * 1e9 / p->rate + 0.5);
 }
@@ -411,7 +400,7 @@ static void parse_options(int argc, char **argv)
 	char *colon;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "w:e:i:s:l:r:b:m:p:6n:L:t:z:")) != -1) {
+	while ((opt = getopt(argc, argv, "w:e:i:s:l:p:z:")) != -1) {
 		switch (opt) {
 		case 'w':
 			colon = strchr(optarg, ':');
@@ -436,29 +425,8 @@ static void parse_options(int argc, char **argv)
 		case 'l':
 			link_file = optarg;
 			break;
-		case 'r':
-			path.rtt = parse("-r", optarg);
-			break;
-		case 'b':
-			path.rate = parse("-b", optarg);
-			break;
-		case 'm':
-			path.mtu = parse("-m", optarg);
-			break;
 		case 'p':
 			path_file = optarg;
-			break;
-		case '6':
-			family = AF_INET6;
-			break;
-		case 'n':
-			notsent_lowat = parse("-n", optarg);
-			break;
-		case 'L':
-			rcvlowat = parse("-L", optarg);
-			break;
-		case 't':
-			wait_ns = parse("-t", optarg);
 			break;
 		case 'z':
 			zero_file = optarg;

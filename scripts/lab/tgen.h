@@ -16,6 +16,8 @@
 #define MAX_FLOWS	(65536 - FIRST_SPORT)	/* of a host: a port each */
 #define MAX_NS		1000000000000ULL	/* of the run */
 #define TICK_NS		1000000ULL	/* of a jiffy, at the lab's HZ */
+#define WAIT_NS		10000000ULL	/* before time 0 of the run */
+#define LOWAT		262144		/* TCP_NOTSENT_LOWAT, SO_RCVLOWAT */
 #define MAX_SIZE	1e12
 #define MAX_FILES	1048576		/* as much as the kernel lets root have */
 #define KEPT		0x80000000	/* no flow, but a connection of rpc */
@@ -23,7 +25,7 @@
 struct host {
 	char name[64];
 	int ns;
-	struct sockaddr_storage addr;	/* without a port */
+	struct sockaddr_in addr;	/* without a port */
 	uint32_t n_flows, n_started;
 	uint32_t *by_port;		/* flows, or KEPT | conn, from FIRST_SPORT */
 };
@@ -100,11 +102,8 @@ extern uint32_t n_path_hosts;	/* the first of hosts[] */
 extern struct path *paths;	/* n_path_hosts * n_path_hosts, or NULL */
 extern struct generator *generators;
 extern uint32_t n_generators;
-extern struct path path;
 extern uint64_t from, to, end;
 extern uint64_t t0;
-extern int notsent_lowat, rcvlowat;
-extern int family;
 extern int epoll_fd;
 extern bool ended;
 extern char zeros[CHUNK];
@@ -116,10 +115,7 @@ uint64_t parse(const char *what, const char *text);
 
 /* tgen_load.c: hosts, the list of flows, generators */
 void enter(const struct host *h);
-void set_port(struct sockaddr_storage *addr, uint16_t port);
-uint16_t get_port(const struct sockaddr_storage *addr);
-socklen_t addr_len(void);
-uint32_t *addr_slot(const struct sockaddr_storage *addr);
+uint32_t *addr_slot(struct in_addr addr);
 void read_paths(const char *name);
 const struct path *find_path(uint32_t src, uint32_t dst);
 void take_port(uint32_t host);
@@ -130,6 +126,7 @@ void plan(void);
 /* tgen_conn.c: sockets */
 void watch(int fd, uint32_t what, uint64_t tag);
 void watch_else(int fd, uint32_t what, uint64_t tag);
+void set_notsent_lowat(int fd);
 void set_lowat(int fd, uint64_t left);
 int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
 	       uint16_t *port);

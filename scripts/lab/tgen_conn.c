@@ -29,9 +29,16 @@ void watch_else(int fd, uint32_t what, uint64_t tag)
 		error(1, errno, "epoll");
 }
 
+void set_notsent_lowat(int fd)
+{
+	int lowat = LOWAT;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof(lowat));
+}
+
 void set_lowat(int fd, uint64_t left)
 {
-	int lowat = left < (uint64_t)rcvlowat ? (int)left : rcvlowat;
+	int lowat = left < LOWAT ? left : LOWAT;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
 		error(1, errno, "SO_RCVLOWAT");
@@ -39,19 +46,19 @@ void set_lowat(int fd, uint64_t left)
 
 static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 {
-	struct sockaddr_storage addr = h->addr;
+	struct sockaddr_in addr = h->addr;
 	int fd, one = 1;
 
 	enter(h);
-	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		error(1, errno, "socket");
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, ccs[cc],
 		       strlen(ccs[cc])))
 		error(1, errno, "congestion control %s", ccs[cc]);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	set_port(&addr, port);
-	if (bind(fd, (struct sockaddr *)&addr, addr_len()))
+	addr.sin_port = htons(port);
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		error(1, errno, "%s: port %u", h->name, port);
 	return fd;
 }
@@ -144,7 +151,7 @@ void close_flow(struct flow *w)
 int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
 	       uint16_t *port)
 {
-	struct sockaddr_storage addr = hosts[dst].addr;
+	struct sockaddr_in addr = hosts[dst].addr;
 	struct host *h = &hosts[src];
 	int fd;
 
@@ -152,10 +159,9 @@ int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
 	h->by_port[h->n_started] = whose;
 	*port = FIRST_SPORT + h->n_started++;
 	fd = open_socket(h, cc, *port);
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
-		   sizeof(notsent_lowat));
-	set_port(&addr, FIRST_DPORT + cc);
-	if (connect(fd, (struct sockaddr *)&addr, addr_len()) &&
+	set_notsent_lowat(fd);
+	addr.sin_port = htons(FIRST_DPORT + cc);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
 	    errno != EINPROGRESS)
 		error(1, errno, "%s port %u: connect to %s", h->name, *port,
 		      hosts[dst].name);
@@ -242,13 +248,13 @@ void receive_some(uint32_t i)
 		w->end = now() - t0;
 	if (n <= 0 || w->received == w->size)
 		close_flow(w);
-	else if (w->size - w->received < (uint64_t)rcvlowat)
+	else if (w->size - w->received < LOWAT)
 		set_lowat(w->rx, w->size - w->received);
 }
 
 void accept_one(const struct listener *l)
 {
-	struct sockaddr_storage addr;
+	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
 	uint32_t i, h, port;
 	struct flow *w;
@@ -260,9 +266,8 @@ void accept_one(const struct listener *l)
 		return;
 	if (fd < 0)
 		error(1, errno, "accept");
-	port = get_port(&addr);
-	set_port(&addr, 0);
-	h = *addr_slot(&addr);
+	port = ntohs(addr.sin_port);
+	h = *addr_slot(addr.sin_addr);
 	if (!h || port < FIRST_SPORT ||
 	    port >= FIRST_SPORT + hosts[h - 1].n_started) {
 		error(0, 0, "%s: a connection of someone else",
@@ -281,7 +286,7 @@ void accept_one(const struct listener *l)
 		return;
 	}
 	w->rx = fd;
-	if (w->size < (uint64_t)rcvlowat)
+	if (w->size < LOWAT)
 		set_lowat(fd, w->size);
 	watch(fd, EPOLLIN, TAG(RECEIVE, i));
 }

@@ -26,34 +26,10 @@ void enter(const struct host *h)
 	at = h;
 }
 
-void set_port(struct sockaddr_storage *addr, uint16_t port)
-{
-	if (family == AF_INET)
-		((struct sockaddr_in *)addr)->sin_port = htons(port);
-	else
-		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
-}
-
-uint16_t get_port(const struct sockaddr_storage *addr)
-{
-	return ntohs(family == AF_INET ?
-		     ((const struct sockaddr_in *)addr)->sin_port :
-		     ((const struct sockaddr_in6 *)addr)->sin6_port);
-}
-
-socklen_t addr_len(void)
-{
-	return family == AF_INET ? sizeof(struct sockaddr_in) :
-				   sizeof(struct sockaddr_in6);
-}
-
 static bool is_global(const struct ifaddrs *ifa)
 {
-	const struct sockaddr_in6 *v6 = (const void *)ifa->ifa_addr;
-
-	return ifa->ifa_addr && ifa->ifa_addr->sa_family == family &&
-	       !(ifa->ifa_flags & IFF_LOOPBACK) &&
-	       (family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr));
+	return ifa->ifa_addr && ifa->ifa_addr->sa_family == AF_INET &&
+	       !(ifa->ifa_flags & IFF_LOOPBACK);
 }
 
 /* FNV-1a */
@@ -79,13 +55,12 @@ static uint32_t *name_slot(const char *name)
 	return &by_name[i];
 }
 
-/* Without a port. */
-uint32_t *addr_slot(const struct sockaddr_storage *addr)
+uint32_t *addr_slot(struct in_addr addr)
 {
-	uint16_t i = hash(addr, addr_len());
+	uint16_t i = hash(&addr, sizeof(addr));
 
-	while (by_addr[i] && memcmp(&hosts[by_addr[i] - 1].addr, addr,
-				    addr_len()))
+	while (by_addr[i] &&
+	       hosts[by_addr[i] - 1].addr.sin_addr.s_addr != addr.s_addr)
 		i++;
 	return &by_addr[i];
 }
@@ -116,10 +91,10 @@ static uint32_t find_host(const char *name, bool add)
 		;
 	if (!ifa)
 		error(1, 0, "namespace %s has no address", name);
-	memcpy(&h->addr, ifa->ifa_addr, addr_len());
+	memcpy(&h->addr, ifa->ifa_addr, sizeof(h->addr));
 	freeifaddrs(ifas);
 	*slot = n_hosts + 1;
-	*addr_slot(&h->addr) = n_hosts + 1;
+	*addr_slot(h->addr.sin_addr) = n_hosts + 1;
 	return n_hosts++;
 }
 
@@ -194,8 +169,6 @@ const struct path *find_path(uint32_t src, uint32_t dst)
 {
 	static const struct path none;
 
-	if (!paths)
-		return &path;
 	if (src >= n_path_hosts || dst >= n_path_hosts)
 		return &none;
 	return &paths[(size_t)src * n_path_hosts + dst];

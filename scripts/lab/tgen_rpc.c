@@ -101,8 +101,7 @@ void accept_conn(uint32_t index, int fd)
 
 	c->fd[1] = fd;
 	set_nodelay(fd);
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat,
-		   sizeof(notsent_lowat));
+	set_notsent_lowat(fd);
 	await(c, 0);
 	watch(fd, EPOLLIN, TAG(OTHER, index));
 }
