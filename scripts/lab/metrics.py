@@ -59,13 +59,13 @@ def share(t: Traces, sent: Any, ns: Any) -> Any:
     return sent * 8000 / (ns * mbit(t) + t.p.wire * 8000)
 
 
-def ideal(t: Traces, ways: int, dst: NDArray[Any], sizes: NDArray[Any]) -> float:
-    """A lower bound of the time, ns, in which flows of these sizes arrive, of the first bytes of which a small packet
-    passes an empty star so many times one after another: then all bytes with headers of the receiver that gets the
-    most, at the links' rate. A way is half of a base RTT less a full packet's time."""
+def ideal(t: Traces, dst: NDArray[Any], sizes: NDArray[Any]) -> float:
+    """A lower bound of the time, ns, in which flows of these sizes arrive: three small packets pass an empty star one
+    after another, each in half of a base RTT less a full packet's time. Then all bytes with headers of the receiver
+    that gets the most arrive at the links' rate."""
     packet = t.p.wire * 8000 / mbit(t)
     bytes_ = np.bincount(np.unique(dst, return_inverse=True)[1], with_headers(t, sizes))
-    return ways * (t.p.rtt / 2 - packet) + float(bytes_.max(initial=0)) * 8000 / mbit(t)
+    return 3 * (t.p.rtt / 2 - packet) + float(bytes_.max(initial=0)) * 8000 / mbit(t)
 
 
 def queue_p99(t: Traces, bytes_: Any) -> Metrics:
@@ -202,7 +202,7 @@ def completion(t: Traces) -> Metrics:
     if not sizes.sum():
         return {}
     done = fct >= 0
-    least = ideal(t, 3, dst, sizes)
+    least = ideal(t, dst, sizes)
     ns = (start + fct).max() - start.min() if done.all() else None
     return {"goodput_gbit": ns and sizes.sum() * 8 / ns, "completion_us": ns and ns / 1000, "ideal_us": least / 1000,
             "completion_over_ideal": ns and ns / least, "unfinished": (~done).sum(),
@@ -215,33 +215,17 @@ def incast(t: Traces) -> Metrics:
     queue_peak [packet]: the longest queue
     drain_us [us]: from the peak until the queue is at most 5 packets
     drain_net_rate [share]: by which the queue shrinks in that time
-    utilisation_until_drained [share]: as utilisation, from the first packet that waits until then
-    stall_us [us]: the longest time in which a flow that has begun receives nothing, to 20 us
     """
-    time, queue, sent = (t.queue[name] for name in ("time_ns", "queue_bytes", "sent_bytes"))
-    result = completion(t) | {"queue_peak": 0, "drain_us": 0, "drain_net_rate": 0, "utilisation_until_drained": 0}
+    time, queue = t.queue["time_ns"], t.queue["queue_bytes"]
+    result = completion(t) | {"queue_peak": 0, "drain_us": 0, "drain_net_rate": 0}
     if len(time):
-        begin = first(queue >= t.p.wire) or 0
         top = int(queue.argmax())
         low = first(queue[top:] <= 5 * t.p.wire)
         end = len(time) - 1 if low is None else top + low
-        ns, busy = time[end] - time[top], time[end] - time[begin]
+        ns = time[end] - time[top]
         result |= {"queue_peak": queue[top] / t.p.wire, "drain_us": ns / 1000,
-                   "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / mbit(t) if ns else 0,
-                   "utilisation_until_drained": share(t, sent[end] - sent[begin], busy)}
-    return result | {"stall_us": stall(t) / 1000}
-
-
-def stall(t: Traces) -> float:
-    """The longest time in which a flow that has begun receives nothing, ns."""
-    start, fct = t.flows["start_ns"], t.flows["fct_ns"]
-    end = np.where(fct < 0, t.window[1] or 3_000_000_000, start + fct)
-    # of each flow its start, the times at which it has received something, and its end
-    flow = np.concatenate((t.flows["flow"], t.rates["flow"], t.flows["flow"]))
-    time = np.concatenate((start, t.rates["time_ns"], end))
-    order = np.argsort(flow, kind="stable")
-    gaps = np.diff(time[order])[np.diff(flow[order]) == 0]
-    return float(gaps.max(initial=0))
+                   "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / mbit(t) if ns else 0}
+    return result
 
 
 def messages(t: Traces) -> Metrics:
@@ -263,28 +247,22 @@ def messages(t: Traces) -> Metrics:
 # --- joining and leaving -------------------------------------------------------
 
 
-Three = tuple[float, float, float]
-
-
-def join(t: Traces, at: int, begin: int, end: int) -> Three:
+def join(t: Traces, at: int, begin: int, end: int) -> tuple[float, ...]:
     """A join at this time, followed by these rows of the trace: the metrics of events(), in their order."""
     rtt = t.p.rtt
-    traced = begin < len(t.queue["time_ns"]) and t.queue["time_ns"][begin] < at + 5 * rtt
+    if begin == len(t.queue["time_ns"]) or t.queue["time_ns"][begin] >= at + 5 * rtt:
+        return 1e6, 40.0
     time, queue = t.queue["time_ns"][begin:end], t.queue["queue_bytes"][begin:end] / t.p.wire
-    long = np.flatnonzero((queue > 5) & (time < at + 20 * rtt))
-    last = time[long[-1]] - at if len(long) else 0.0
-    if not traced:
-        return 1e6, 40.0, last / rtt
     soon = queue[time < at + 5 * rtt]
     peak, back = soon.max(initial=0), 0.0
     if peak > 5:
         top = int(soon.argmax())
         low = first(queue[top:] <= 5)
         back = 40.0 * rtt if low is None else time[top + low] - at
-    return peak, back / rtt, last / rtt
+    return peak, back / rtt
 
 
-def leave(t: Traces, at: int, begin: int, end: int) -> Three:
+def leave(t: Traces, at: int, begin: int, end: int) -> tuple[float, ...]:
     """The same of a leave."""
     rtt, enough = t.p.rtt, 0.95 * t.p.eta / 100
     time, sent = t.queue["time_ns"][begin:end], t.queue["sent_bytes"]
@@ -307,7 +285,6 @@ def events(t: Traces) -> Metrics:
 
     join_queue_peaks [packet]: the longest queue in 5 RTTs (1000000: no trace)
     join_queue_back [RTT]: from the join until the queue is back at 5 packets (40: not at all)
-    join_queue_last [RTT]: from the join until the queue is over 5 packets for the last time in 20 RTTs
     leave_lows [share]: the least load over two round trips, from 1 to 15 RTTs after the leave
     leave_lows_late [share]: the same from 5 RTTs on (0: no trace)
     leave_back [RTT]: from the leave until the load is back at 0.95 of eta (40: not at all)
@@ -315,10 +292,10 @@ def events(t: Traces) -> Metrics:
     at = t.events["time_ns"]
     until = np.minimum(at + 40 * t.p.rtt, np.append(at[1:], np.iinfo(np.int64).max))
     begin, end = np.searchsorted(t.queue["time_ns"], (at, until))
-    found: dict[str, list[Three]] = {"join": [], "leave": []}
+    found: dict[str, list[tuple[float, ...]]] = {"join": [], "leave": []}
     for kind, *place in zip(t.events["event"], at, begin, end):
         found[kind].append((join if kind == "join" else leave)(t, *place))
-    names = {"join": ["join_queue_peaks", "join_queue_back", "join_queue_last"],
+    names = {"join": ["join_queue_peaks", "join_queue_back"],
              "leave": ["leave_lows", "leave_lows_late", "leave_back"]}
     return {name: [values[i] for values in found[kind]] for kind in found if found[kind] or kind == "leave"
             for i, name in enumerate(names[kind])}
@@ -371,47 +348,35 @@ def jains(t: Traces) -> Metrics:
 def begun(t: Traces) -> Metrics:
     """The bottleneck when others begin at once beside a flow, from its trace.
 
-    queue_before [packet]: the longest queue before that, from half of the time on
     queue_peak [packet]: the longest queue after it
     queue_back [RTT]: from the begin until the queue, after its peak, is at most 5 packets
     load [share]: as utilisation, from the begin to the end
-    load_least [share]: the least over two round trips
     """
     time, queue, sent = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire, t.queue["sent_bytes"]
     at, rtt = t.events["time_ns"][-1], t.p.rtt
     start = int(np.searchsorted(time, at))
-    before = queue[:start][time[:start] > at / 2].max(initial=0)
     top = start + int(queue[start:].argmax())
     low = first((queue[top:] <= 5) & (time[top:] > at))
     back = time[-1] if low is None else time[top + low]
     # bytes sent by each round trip
     grid = np.arange(at, time[-1] + 1, rtt)
     x = np.append(0, sent)[np.searchsorted(time, grid)]
-    load = (x[3:] - x[1:-2]) * 8000 / mbit(t) / (2 * rtt)
-    return {"queue_before": before, "queue_peak": queue[top], "queue_back": (back - at) / rtt,
-            "load": share(t, x[-1] - x[0], (len(x) - 1) * rtt), "load_least": load.min(initial=1)}
+    return {"queue_peak": queue[top], "queue_back": (back - at) / rtt,
+            "load": share(t, x[-1] - x[0], (len(x) - 1) * rtt)}
 
 
 def resume(t: Traces) -> Metrics:
     """Flows that have sent half of their bytes, paused, and resume at once.
 
-    queue_before [packet]: the longest queue before that, from half of the time on
-    queue_peak [packet]: the longest queue after it
+    queue_peak [packet]: the longest queue after that
     unfinished: flows whose last byte has not arrived
-    resumed_mean_us [us]: mean of the times from then until the last byte has arrived
-    resumed_last_us [us]: the longest of these
-    ideal_us [us]: a lower bound of resumed_last_us: the first byte through an empty star (half of a base RTT less a
-        full packet's time), then the second halves with headers at the link's rate
+    resumed_last_us [us]: from then until the last byte of all has arrived
     """
-    time, queue = t.queue["time_ns"], t.queue["queue_bytes"] / t.p.wire
     again = t.events["time_ns"][0]
     sized = t.flows["size_bytes"] >= 0
-    sizes, start, fct, dst = (t.flows[name][sized] for name in ("size_bytes", "start_ns", "fct_ns", "dst"))
-    after = (start + fct)[fct >= 0] - again
-    return {"queue_before": queue[(time > again / 2) & (time < again)].max(initial=0),
-            "queue_peak": queue[time >= again].max(initial=0), "unfinished": (fct < 0).sum(),
-            "resumed_mean_us": after.mean() / 1000 if len(after) else 0, "resumed_last_us": after.max(initial=0) / 1000,
-            "ideal_us": ideal(t, 1, dst, sizes / 2) / 1000}
+    start, fct = t.flows["start_ns"][sized], t.flows["fct_ns"][sized]
+    return {"queue_peak": t.queue["queue_bytes"][t.queue["time_ns"] >= again].max(initial=0) / t.p.wire,
+            "unfinished": (fct < 0).sum(), "resumed_last_us": ((start + fct)[fct >= 0] - again).max(initial=0) / 1000}
 
 
 # --- by size -------------------------------------------------------------------
@@ -495,7 +460,6 @@ def reaction(t: Traces) -> Metrics:
     """How soon flows reduce W when the queue is half a BDP, a load of 150 %: from then on. Empty if that never happens.
 
     reaction_first [RTT]: of the flow that does it first
-    reaction_median [RTT]: of half of those that do it
     """
     full = first(t.queue["queue_bytes"] >= t.p.rate * t.p.rtt / 16e9)
     used = t.updates["used"] == 1
@@ -505,11 +469,7 @@ def reaction(t: Traces) -> Metrics:
     order = np.argsort(flow, kind="stable")
     flow, time, W = flow[order], t.updates["time_ns"][used][order], t.updates["W"][used][order]
     less = np.append(False, (flow[1:] == flow[:-1]) & (W[1:] < W[:-1])) & (time > t.queue["time_ns"][full])
-    _, firsts = np.unique(flow[less], return_index=True)
-    times = np.sort(time[less][firsts]) - t.queue["time_ns"][full]
-    if not len(times):
-        return {}
-    return {"reaction_first": times[0] / t.p.rtt, "reaction_median": times[(len(times) - 1) // 2] / t.p.rtt}
+    return {"reaction_first": (time[less].min() - t.queue["time_ns"][full]) / t.p.rtt} if less.any() else {}
 
 
 def parking(t: Traces) -> Metrics:

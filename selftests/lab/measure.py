@@ -78,8 +78,7 @@ def link(dev: str, queue: int, **values: int) -> str:
 
 
 def incasts() -> None:
-    """100 packets at 0; from 1 ms on the link sends 8 for each 2 that come. The flow with the longest stall receives
-    nothing from 0.2 to 0.9 ms."""
+    """100 packets at 0; from 1 ms on the link sends 8 for each 2 that come."""
     queue = [f"42 p3 {1_000_000 + i * 10_000} {(100 if i < 10 else 100 - (i - 10) * 6 // 8) * WIRE} {i * WIRE}"
              for i in range(101)] + ["42 p3 2500000 6250 126250", "42 p3 2600000 0 127500"]
     files = {"queue": queue, "links": [link("p3", 0)],
@@ -97,8 +96,6 @@ def incasts() -> None:
     # 95 packets in 1.41 ms, of the 141 that the link can send; the first at 1.09 ms
     is_("drain_us", 1500)
     is_("drain_net_rate", 0.633333)
-    is_("utilisation_until_drained", 0.668874)
-    is_("stall_us", 700)
     equal("... only tables stay", sorted(path.name for path in run.iterdir()),
           ["flows.csv.gz", "links.csv", "meta.json", "queue.csv.gz", "rates.csv.gz"])
     table = gzip.decompress((run / "queue.csv.gz").read_bytes()).decode().split("\n")
@@ -161,11 +158,9 @@ def powertcp() -> None:
     one = flow(0, "-", 1700, "-", "-", 1, "hpccpp", 1)
     files = {"queue": queue, "flows": [one], "events": ["begin 1000000"]}
     measured("powertcp", 100_000, 24_000_000, files, shape="incast")
-    is_("queue_before", 2)
     is_("queue_peak", 50)
     is_("queue_back", 4.5)
     is_("load", 0.900901)
-    is_("load_least", 0.5)
     # From 1 to 3 ms there are two; the first receives three times what the second does, at last.
     rates = []
     for t in range(100, 4001, 100):
@@ -200,7 +195,6 @@ def steps() -> None:
         "flows": [flow(i, "-", 1700, "-", "-", 1, "hpccpp", 1) for i in range(2)]})
     is_("join_queue_peaks", 10)
     is_("join_queue_back", 2)
-    is_("join_queue_last", 19)
     is_("join_fair", 12)
 
 
@@ -254,11 +248,8 @@ def hosts() -> None:
         "events": ["resume 12000000"], "flows": [
             flow(0, 2368, 100_000, 12_000_000, "-", 1, "hpccpp", 1), flow(2, "-", 1, "-", "-", 1, "hpccpp", 1),
             flow(1, 2368, 200_000, 12_100_000, "-", 1, "hpccpp", 1)]})
-    is_("queue_before", 3)
     is_("queue_peak", 20)
-    is_("resumed_mean_us", 200)
     is_("resumed_last_us", 300)
-    is_("ideal_us", 60)
     # half a BDP waits at 1 ms, when the clock is at 6 ms
     updates = [("a", 5.9, 100), ("a", 5.95, 90), ("a", 6.05, 95), ("a", 6.1, 80), ("b", 5.5, 100), ("b", 6.3, 50),
                ("c", 5.1, 100), ("c", 6.2, 60), ("d", 6.05, 70)]
@@ -266,7 +257,6 @@ def hosts() -> None:
         "queue": ["42 p3 0 6249 0", "42 p3 999000 6250 0"], "flows": [flow(0, 1250, 1, 9, "-", 1, "hpccpp", 1)],
         "zero": ["5000000"], "updates": [f"time={ms / 1000:.6f} src={src}:1 used=1 W={W}" for src, ms, W in updates]})
     is_("reaction_first", 1)
-    is_("reaction_median", 2)
     measured("parking", 10_000_000, 20_000_000, {
         "flows": [flow(0, "-", 1, "-", "-", 1_250_000, "hpccpp", 1)], "zero": ["0"], "real": ["10.0.0.1 2 4"],
         "updates": [f"time=0.000001 src=10.0.0.{host}:1 bottleneck={link_id} used={used}"
