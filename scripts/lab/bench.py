@@ -129,7 +129,7 @@ def weight(run: Run) -> int:
         n *= hosts * p.load / 100 * (2 if name == "clos" else 1.2)
     elif name in ("parking", "layout"):
         hosts, n = 12, packets(4000 * p.rtt) * 2
-    return round(1 + (0.19 if p.is_hpccpp else 0.01) * hosts + (34e-6 if p.is_hpccpp else 14e-6) * n)
+    return round(1 + (0.16 if p.is_hpccpp else 0.012) * hosts + (18e-6 if p.is_hpccpp else 8e-6) * n)
 
 
 def judge(names: Iterable[str], runs: Iterable[dict[str, Any]]) -> Iterator[Verdict]:
