@@ -19,7 +19,7 @@ cd "$top"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 26
+ktap_plan 27
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -48,6 +48,9 @@ check "... with no word of a compiler or linker" bash -eu -o pipefail -c \
 	'said=$(bash -eu "$1" 2>&1); ! grep -iE "warning|error" <<<"$said"' - "$tmp/build"
 check "the page's words are those of lab bench" [ "$(commands '^make bench' | grep -oE 'CC[A-Z_]*=' | sort | xargs)" = \
 	"$("${bench[@]}" --help | sed -nE 's/^  (CC_KO|CC_QUEUE) .*/\1=/p; s/.*\((make bench )(CC=).*/\2/p' | sort | xargs)" ]
+only=$(commands '^make bench' | sed -n 's/.*ONLY="\([^"]*\)".*/\1/p')
+assert_eq "... and select its run and that of hpccpp" "$(CCS=gentle CC_KO=$ko CC_QUEUE=mark=65 ONLY=$only PANEL=all \
+	"$top/scripts/lab/lab" plan incast | cut -d' ' -f2 | xargs)" "hpccpp-60x500k-1mb gentle-60x500k-1mb"
 
 export RESULTS_LAB=$top/.build/check/own
 absent()
