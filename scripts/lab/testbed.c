@@ -20,7 +20,6 @@
  *
  * TOPOLOGY		hosts h and r, the rest are switches
  * star N		h1..hN and r1 around s1: N to 1
- * dumbbell N		h1..hN at s1, r1..rN at s2, one link s1-s2
  * parking N		N links s1-..-s(N+1); h0 at s1, r0 at the last switch pass
  *			all of them; hI at sI and rI at s(I+1) pass link I
  * leafspine L S N	leaves l1..lL with N hosts each (h1..hN at l1, and so on),
@@ -49,7 +48,6 @@
  * mtu			of all; default 1500
  * offloads		yes or no (default): hosts leave segmentation to their links (TSO);
  *			GRO stays off, arrivals are timed one by one
- * qdisc		lablink (default), tbf (knows no delay and no mark) or none
  * queue, host_queue	fifo (default), or another qdisc that packets wait in, with its
  *			defaults, of the ports of switches and of hosts; dualpi2 has buffer,
  *			mark as the time that it takes at the rate, and takes any ECT as L4S

@@ -48,7 +48,7 @@ extern int n_ports;
 extern char **sysctls;
 extern int n_sysctls;
 extern uint32_t mtu;
-extern const char *qdisc, *queue, *host_queue;
+extern const char *queue, *host_queue;
 extern bool ipv6, offloads;
 extern long ecn, rto_min_us;
 

@@ -169,37 +169,17 @@ static void put_dualpi2(struct nlmsghdr *nlh, const struct lablink_opt *opt)
 void make_qdisc(struct port *p)
 {
 	const char *child = p->node->host ? host_queue : queue;
-	struct nlmsghdr *nlh;
-	struct nlattr *nest;
 	struct tcmsg *tcm;
 
-	if (!strcmp(qdisc, "none"))
-		return;
 	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
 		      sizeof(*tcm));
-	nlh = batch.last;
 	tcm->tcm_ifindex = p->ifindex;
 	tcm->tcm_parent = TC_H_ROOT;
 	tcm->tcm_handle = 1 << 16;
-	mnl_attr_put_strz(nlh, TCA_KIND, qdisc);
-	if (!strcmp(qdisc, "tbf")) {
-		struct tc_tbf_qopt qopt = {
-			.rate.rate = p->opt.rate / 8 < UINT32_MAX ?
-				     p->opt.rate / 8 : UINT32_MAX,
-			.rate.linklayer = TC_LINKLAYER_ETHERNET,
-			.limit = p->opt.limit,
-		};
-
-		nest = mnl_attr_nest_start(nlh, TCA_OPTIONS);
-		mnl_attr_put(nlh, TCA_TBF_PARMS, sizeof(qopt), &qopt);
-		mnl_attr_put_u64(nlh, TCA_TBF_RATE64, p->opt.rate / 8);
-		mnl_attr_put_u32(nlh, TCA_TBF_BURST, mtu + 100);
-		mnl_attr_nest_end(nlh, nest);
-	} else {
-		mnl_attr_put(nlh, TCA_OPTIONS, sizeof(p->opt), &p->opt);
-	}
+	mnl_attr_put_strz(batch.last, TCA_KIND, "lablink");
+	mnl_attr_put(batch.last, TCA_OPTIONS, sizeof(p->opt), &p->opt);
 	request_end();
-	if (strcmp(qdisc, "lablink") || !strcmp(child, "fifo"))
+	if (!strcmp(child, "fifo"))
 		return;
 	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
 		      sizeof(*tcm));

@@ -32,7 +32,7 @@ static const struct lablink_opt unset = {
 
 static struct lablink_opt opt_all, opt_host, opt_core;
 uint32_t mtu = 1500;
-const char *qdisc = "lablink", *queue = "fifo", *host_queue = "fifo";
+const char *queue = "fifo", *host_queue = "fifo";
 bool ipv6 = true, offloads;
 long ecn = -1, rto_min_us = -1;
 
@@ -191,12 +191,6 @@ static void build(const char *topology, const unsigned int *n)
 		for (i = 1; i <= n[0]; i++)
 			link_nodes(node("h%u", i), node("s1"));
 		link_nodes(node("r1"), node("s1"));
-	} else if (!strcmp(topology, "dumbbell")) {
-		for (i = 1; i <= n[0]; i++)
-			link_nodes(node("h%u", i), node("s1"));
-		link_nodes(node("s1"), node("s2"));
-		for (i = 1; i <= n[0]; i++)
-			link_nodes(node("r%u", i), node("s2"));
 	} else if (!strcmp(topology, "parking")) {
 		for (i = 1; i <= n[0]; i++)
 			link_nodes(node("s%u", i), node("s%u", i + 1));
@@ -236,8 +230,8 @@ static const struct {
 	const char *name;
 	int args;
 } topologies[] = {
-	{ "star", 1 }, { "dumbbell", 1 }, { "parking", 1 }, { "leafspine", 3 },
-	{ "clos", 5 }, { "graph", 0 },
+	{ "star", 1 }, { "parking", 1 }, { "leafspine", 3 }, { "clos", 5 },
+	{ "graph", 0 },
 };
 
 static bool link_key(struct lablink_opt *opt, const char *key,
@@ -268,12 +262,6 @@ static void global_key(const char *key, const char *value)
 {
 	if (!strcmp(key, "mtu")) {
 		mtu = parse(key, value, 65535);
-	} else if (!strcmp(key, "qdisc")) {
-		if (strcmp(value, "lablink") && strcmp(value, "tbf") &&
-		    strcmp(value, "none"))
-			error(2, 0, "qdisc \"%s\": lablink, tbf or none",
-			      value);
-		qdisc = value;
 	} else if (!strcmp(key, "queue")) {
 		queue = value;
 	} else if (!strcmp(key, "host_queue")) {
