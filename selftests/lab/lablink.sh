@@ -38,7 +38,7 @@ insmod "$lab/link/sch_lablink.ko"
 
 burst() # PAIR COUNT [URGENT [SEGMENTS]]: arrivals in $tmp/burst
 {
-	"$lab/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" "$wire" "${3-0}" "${4-1}" >"$tmp/burst"
+	"$HPCCPP_BIN/burst" "h$1" "r$1" "10.0.$((2 * $1)).1" "$2" "$wire" "${3-0}" "${4-1}" >"$tmp/burst"
 }
 
 # The n-th column of a pair's sender in /proc/lablink, and its lines of the trace
