@@ -147,8 +147,7 @@ static void print_ports(bool all)
 	for (i = 0; i < n_nodes; i++)
 		for (j = 0; j < nodes[i]->n_ports; j++)
 			if (all || !nodes[i]->host)
-				printf("%s %s %llu\n", nodes[i]->name,
-				       nodes[i]->ports[j]->dev,
+				printf("%s %s %llu\n", nodes[i]->name, nodes[i]->ports[j]->dev,
 				       nodes[i]->ports[j]->opt.rate);
 }
 
@@ -177,12 +176,10 @@ static void print_paths(void)
 
 				for (k = 0; k < n->n_ports; k++) {
 					p = n->ports[k];
-					if (p->peer->node->distance ==
-					    n->distance - 1)
+					if (p->peer->node->distance == n->distance - 1)
 						break;
 				}
-				rtt += hop_time(p, ACK_FRAME) +
-				       hop_time(p->peer, mtu + ETH_HEADER);
+				rtt += hop_time(p, ACK_FRAME) + hop_time(p->peer, mtu + ETH_HEADER);
 				if (p->peer->opt.rate < rate)
 					rate = p->peer->opt.rate;
 				n = p->peer->node;

@@ -80,8 +80,7 @@ void flush(void)
 				continue;
 			if (err->error) {
 				if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
-					mnl_attr_parse(nlh, sizeof(*err),
-						       extack_cb, &text);
+					mnl_attr_parse(nlh, sizeof(*err), extack_cb, &text);
 				error(1, -err->error, "%s: %s %s", n->name,
 				      request_name(err->msg.nlmsg_type), text);
 			}
@@ -125,8 +124,7 @@ void make_link(struct port *p)
 	struct ifinfomsg *ifi;
 	struct nlmsghdr *nlh;
 
-	ifi = request(p->node, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
-		      sizeof(*ifi));
+	ifi = request(p->node, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, sizeof(*ifi));
 	nlh = batch.last;
 	ifi->ifi_index = p->ifindex;
 	put_port(nlh, p);
@@ -171,8 +169,7 @@ void make_qdisc(struct port *p)
 	const char *child = p->node->host ? host_queue : queue;
 	struct tcmsg *tcm;
 
-	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
-		      sizeof(*tcm));
+	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, sizeof(*tcm));
 	tcm->tcm_ifindex = p->ifindex;
 	tcm->tcm_parent = TC_H_ROOT;
 	tcm->tcm_handle = 1 << 16;
@@ -181,8 +178,7 @@ void make_qdisc(struct port *p)
 	request_end();
 	if (!strcmp(child, "fifo"))
 		return;
-	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL,
-		      sizeof(*tcm));
+	tcm = request(p->node, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, sizeof(*tcm));
 	tcm->tcm_ifindex = p->ifindex;
 	tcm->tcm_parent = TC_H_MAKE(1 << 16, 1);
 	mnl_attr_put_strz(batch.last, TCA_KIND, child);
@@ -237,8 +233,7 @@ static void make_address(struct port *p, int family)
 {
 	struct ifaddrmsg *ifa;
 
-	ifa = request(p->node, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL,
-		      sizeof(*ifa));
+	ifa = request(p->node, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, sizeof(*ifa));
 	ifa->ifa_family = family;
 	ifa->ifa_prefixlen = family == AF_INET ? 32 : 128;
 	ifa->ifa_flags = family == AF_INET ? 0 : IFA_F_NODAD;
@@ -254,20 +249,17 @@ static void make_neighbour(struct port *p, int family, struct node *host)
 {
 	struct ndmsg *ndm;
 
-	ndm = request(p->node, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE,
-		      sizeof(*ndm));
+	ndm = request(p->node, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, sizeof(*ndm));
 	ndm->ndm_family = family;
 	ndm->ndm_ifindex = p->ifindex;
 	ndm->ndm_state = NUD_PERMANENT;
 	put_address(NDA_DST, family, host);
-	mnl_attr_put(batch.last, NDA_LLADDR, sizeof(p->peer->mac),
-		     p->peer->mac);
+	mnl_attr_put(batch.last, NDA_LLADDR, sizeof(p->peer->mac), p->peer->mac);
 	request_end();
 }
 
 /* From a node towards a host by n_via of its ports; no host: the default. */
-static void make_route(struct node *n, int family, struct node *host,
-		       struct port **via, int n_via)
+static void make_route(struct node *n, int family, struct node *host, struct port **via, int n_via)
 {
 	bool direct = host && via[0]->peer->node == host;
 	struct nlattr *nest = NULL;
@@ -304,8 +296,7 @@ static void make_route(struct node *n, int family, struct node *host,
 			rtnh->rtnh_flags = RTNH_F_ONLINK;
 			put_address(RTA_GATEWAY, family, NULL);
 		}
-		rtnh->rtnh_len = (char *)mnl_nlmsg_get_payload_tail(batch.last) -
-				 (char *)rtnh;
+		rtnh->rtnh_len = (char *)mnl_nlmsg_get_payload_tail(batch.last) - (char *)rtnh;
 	}
 	mnl_attr_nest_end(batch.last, nest);
 	request_end();
@@ -339,8 +330,7 @@ void make_routes(int family)
 			for (k = 0; k < at->n_ports; k++)
 				make_address(at->ports[k], family);
 			if (at->n_ports)
-				make_route(at, family, NULL, at->ports,
-					   at->n_ports);
+				make_route(at, family, NULL, at->ports, at->n_ports);
 			continue;
 		}
 		for (i = 0; i < n_nodes; i++) {
@@ -350,8 +340,7 @@ void make_routes(int family)
 			for (k = 0; k < at->n_ports; k++) {
 				struct port *p = at->ports[k];
 
-				if (distance[i][p->peer->node->index] ==
-				    distance[i][j] - 1)
+				if (distance[i][p->peer->node->index] == distance[i][j] - 1)
 					via[n++] = p;
 			}
 			make_route(at, family, nodes[i], via, n);
@@ -399,22 +388,19 @@ static void set_sysctls(const struct node *n)
 	set_sysctl("net/ipv4/conf/default/send_redirects", "0", true);
 	set_sysctl("net/ipv4/fib_multipath_hash_policy", "3", false);
 	set_sysctl("net/ipv4/fib_multipath_hash_fields", HASH_FIELDS, false);
-	set_sysctl_number("net/ipv4/fib_multipath_hash_seed",
-			  n->id + (n->host ? 0x10000 : 0));
+	set_sysctl_number("net/ipv4/fib_multipath_hash_seed", n->id + (n->host ? 0x10000 : 0));
 	if (ipv6) {
 		set_sysctl("net/ipv6/conf/default/addr_gen_mode", "1", true);
 		set_sysctl("net/ipv6/conf/default/accept_ra", "0", true);
 		set_sysctl("net/ipv6/conf/default/accept_dad", "0", true);
-		set_sysctl("net/ipv6/conf/all/forwarding",
-			   n->host ? "0" : "1", true);
+		set_sysctl("net/ipv6/conf/all/forwarding", n->host ? "0" : "1", true);
 		/*
 		 * "all" has a switch forward. Its ports are no routers: they
 		 * would join a group, and MLD repeat that at a random time.
 		 */
 		set_sysctl("net/ipv6/conf/default/forwarding", "0", true);
 		set_sysctl("net/ipv6/fib_multipath_hash_policy", "3", false);
-		set_sysctl("net/ipv6/fib_multipath_hash_fields", HASH_FIELDS,
-			   false);
+		set_sysctl("net/ipv6/fib_multipath_hash_fields", HASH_FIELDS, false);
 	} else {
 		set_sysctl("net/ipv6/conf/default/disable_ipv6", "1", false);
 	}
@@ -428,8 +414,7 @@ static void set_sysctls(const struct node *n)
 		if (ecn >= 0)
 			set_sysctl_number("net/ipv4/tcp_ecn", ecn);
 		if (rto_min_us >= 0)
-			set_sysctl_number("net/ipv4/tcp_rto_min_us",
-					  rto_min_us);
+			set_sysctl_number("net/ipv4/tcp_rto_min_us", rto_min_us);
 	}
 	for (i = 0; i < n_sysctls; i++) {
 		char *name = strdup(sysctls[i]), *value, *c;
@@ -456,8 +441,7 @@ void make_netns(struct node *n)
 	if (fd < 0)
 		error(1, errno, "%s", path);
 	close(fd);
-	if (unshare(CLONE_NEWNET) ||
-	    mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+	if (unshare(CLONE_NEWNET) || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
 		error(1, errno, "namespace %s", n->name);
 	enter_netns(n);
 	set_sysctls(n);
@@ -495,10 +479,8 @@ void set_offloads(struct port *p)
 	for (i = 0; i < MNL_ARRAY_SIZE(cmds); i++) {
 		value.cmd = cmds[i];
 		value.data = offloads && p->node->host && cmds[i] != ETHTOOL_SGRO;
-		if (ioctl(p->node->ctl, SIOCETHTOOL, &ifr) &&
-		    errno != EOPNOTSUPP)
-			error(1, errno, "%s: offloads of %s", p->node->name,
-			      p->dev);
+		if (ioctl(p->node->ctl, SIOCETHTOOL, &ifr) && errno != EOPNOTSUPP)
+			error(1, errno, "%s: offloads of %s", p->node->name, p->dev);
 	}
 }
 

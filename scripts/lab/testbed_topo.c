@@ -76,8 +76,7 @@ static uint64_t parse(const char *key, const char *text, uint64_t max)
 	if (*end)
 		error(2, 0, "%s \"%s\": units are k, m, g and t", key, text);
 	if (value > max)
-		error(2, 0, "%s \"%s\" is more than %llu", key, text,
-		      (unsigned long long)max);
+		error(2, 0, "%s \"%s\" is more than %llu", key, text, (unsigned long long)max);
 	return value;
 }
 
@@ -203,16 +202,14 @@ static void build(const char *topology, const unsigned int *n)
 	} else if (!strcmp(topology, "leafspine")) {
 		for (i = 0; i < n[0]; i++) {
 			for (j = 1; j <= n[2]; j++)
-				link_nodes(node("h%u", i * n[2] + j),
-					   node("l%u", i + 1));
+				link_nodes(node("h%u", i * n[2] + j), node("l%u", i + 1));
 			for (j = 1; j <= n[1]; j++)
 				link_nodes(node("l%u", i + 1), node("s%u", j));
 		}
 	} else if (!strcmp(topology, "clos")) {
 		for (i = 0; i < n[0] * n[1]; i++)
 			for (j = 1; j <= n[4]; j++)
-				link_nodes(node("h%u", i * n[4] + j),
-					   node("t%u", i + 1));
+				link_nodes(node("h%u", i * n[4] + j), node("t%u", i + 1));
 		for (i = 0; i < n[0]; i++)
 			for (j = 1; j <= n[1]; j++)
 				for (k = 1; k <= n[2]; k++)
@@ -234,8 +231,7 @@ static const struct {
 	{ "graph", 0 },
 };
 
-static bool link_key(struct lablink_opt *opt, const char *key,
-		     const char *value)
+static bool link_key(struct lablink_opt *opt, const char *key, const char *value)
 {
 	if (!strcmp(key, "rate"))
 		opt->rate = parse(key, value, 10000000000000);
@@ -318,8 +314,7 @@ void describe(int argc, char **argv)
 	if (t == MNL_ARRAY_SIZE(topologies))
 		error(2, 0, "topology \"%s\" is unknown", topology);
 	if (argc <= topologies[t].args)
-		error(2, 0, "%s: %d numbers follow", topology,
-		      topologies[t].args);
+		error(2, 0, "%s: %d numbers follow", topology, topologies[t].args);
 	for (i = 1; i <= topologies[t].args; i++) {
 		n[i - 1] = parse(topology, argv[i], 10000);
 		if (!n[i - 1])
@@ -329,8 +324,7 @@ void describe(int argc, char **argv)
 	opt_all = unset;
 	opt_host = unset;
 	opt_core = unset;
-	for (; i + 1 < argc && strcmp(argv[i], "link") &&
-	     strcmp(argv[i], "port"); i += 2)
+	for (; i + 1 < argc && strcmp(argv[i], "link") && strcmp(argv[i], "port"); i += 2)
 		global_key(argv[i], argv[i + 1]);
 	build(topology, n);
 	for (j = 0; j < n_ports; j++)
@@ -345,8 +339,7 @@ void describe(int argc, char **argv)
 			i += 2;
 			continue;
 		}
-		if (i + 2 >= argc || (strcmp(argv[i], "link") &&
-				      strcmp(argv[i], "port")))
+		if (i + 2 >= argc || (strcmp(argv[i], "link") && strcmp(argv[i], "port")))
 			error(2, 0, "\"%s\" is not a key of a link", argv[i]);
 		a = node("%s", argv[i + 1]);
 		b = node("%s", argv[i + 2]);

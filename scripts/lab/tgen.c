@@ -254,11 +254,9 @@ static void expire(void)
 		return;
 	at = now() - t0;
 	while (!ended) {
-		bool event = next_event < n_events &&
-			     events[next_event].at <= at;
+		bool event = next_event < n_events && events[next_event].at <= at;
 
-		if (next_sample <= at &&
-		    (!event || next_sample <= events[next_event].at)) {
+		if (next_sample <= at && (!event || next_sample <= events[next_event].at)) {
 			sample(next_sample);
 			next_sample += interval;
 		} else if (event) {

@@ -128,8 +128,7 @@ void watch(int fd, uint32_t what, uint64_t tag);
 void watch_else(int fd, uint32_t what, uint64_t tag);
 void set_notsent_lowat(int fd);
 void set_lowat(int fd, uint64_t left);
-int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
-	       uint16_t *port);
+int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose, uint16_t *port);
 void listen_all(void);
 void count_losses(struct flow *w, int fd);
 uint64_t bytes_received(int fd);

@@ -53,8 +53,7 @@ static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		error(1, errno, "socket");
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, ccs[cc],
-		       strlen(ccs[cc])))
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, ccs[cc], strlen(ccs[cc])))
 		error(1, errno, "congestion control %s", ccs[cc]);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	addr.sin_port = htons(port);
@@ -98,8 +97,7 @@ void listen_all(void)
 
 /* Where struct tcp_info, since 6.7, has tcpi_total_rto: headers may be older. */
 #define TOTAL_RTO	240
-_Static_assert(offsetof(struct tcp_info, tcpi_snd_wnd) == TOTAL_RTO - 12,
-	       "tcp_info");
+_Static_assert(offsetof(struct tcp_info, tcpi_snd_wnd) == TOTAL_RTO - 12, "tcp_info");
 
 void count_losses(struct flow *w, int fd)
 {
@@ -148,8 +146,7 @@ void close_flow(struct flow *w)
 }
 
 /* From the next port of src, which stands for "whose" there. */
-int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
-	       uint16_t *port)
+int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose, uint16_t *port)
 {
 	struct sockaddr_in addr = hosts[dst].addr;
 	struct host *h = &hosts[src];
@@ -161,10 +158,8 @@ int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose,
 	fd = open_socket(h, cc, *port);
 	set_notsent_lowat(fd);
 	addr.sin_port = htons(FIRST_DPORT + cc);
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
-	    errno != EINPROGRESS)
-		error(1, errno, "%s port %u: connect to %s", h->name, *port,
-		      hosts[dst].name);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) && errno != EINPROGRESS)
+		error(1, errno, "%s port %u: connect to %s", h->name, *port, hosts[dst].name);
 	return fd;
 }
 
@@ -205,8 +200,7 @@ void send_some(uint32_t i, uint32_t what)
 		socklen_t len = sizeof(err);
 
 		getsockopt(w->tx, SOL_SOCKET, SO_ERROR, &err, &len);
-		error(0, err, "flow %u: %s to %s", i, hosts[w->src].name,
-		      hosts[w->dst].name);
+		error(0, err, "flow %u: %s to %s", i, hosts[w->src].name, hosts[w->dst].name);
 		close_flow(w);
 		return;
 	}
@@ -260,18 +254,15 @@ void accept_one(const struct listener *l)
 	struct flow *w;
 	int fd;
 
-	fd = accept4(l->fd, (struct sockaddr *)&addr, &len,
-		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = accept4(l->fd, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0 && errno == EAGAIN)
 		return;
 	if (fd < 0)
 		error(1, errno, "accept");
 	port = ntohs(addr.sin_port);
 	h = *addr_slot(addr.sin_addr);
-	if (!h || port < FIRST_SPORT ||
-	    port >= FIRST_SPORT + hosts[h - 1].n_started) {
-		error(0, 0, "%s: a connection of someone else",
-		      hosts[l->host].name);
+	if (!h || port < FIRST_SPORT || port >= FIRST_SPORT + hosts[h - 1].n_started) {
+		error(0, 0, "%s: a connection of someone else", hosts[l->host].name);
 		close(fd);
 		return;
 	}

@@ -59,8 +59,7 @@ uint32_t *addr_slot(struct in_addr addr)
 {
 	uint16_t i = hash(&addr, sizeof(addr));
 
-	while (by_addr[i] &&
-	       hosts[by_addr[i] - 1].addr.sin_addr.s_addr != addr.s_addr)
+	while (by_addr[i] && hosts[by_addr[i] - 1].addr.sin_addr.s_addr != addr.s_addr)
 		i++;
 	return &by_addr[i];
 }
@@ -114,12 +113,10 @@ static uint32_t find_cc(const char *name)
 void take_port(uint32_t host)
 {
 	if (hosts[host].n_flows++ == MAX_FLOWS)
-		error(2, 0, "%s: more than %u connections", hosts[host].name,
-		      MAX_FLOWS);
+		error(2, 0, "%s: more than %u connections", hosts[host].name, MAX_FLOWS);
 }
 
-static struct flow *new_flow(uint32_t src, uint32_t dst, uint64_t size,
-			     uint64_t start, uint32_t cc)
+static struct flow *new_flow(uint32_t src, uint32_t dst, uint64_t size, uint64_t start, uint32_t cc)
 {
 	struct flow *w;
 
@@ -144,8 +141,7 @@ void read_paths(const char *name)
 
 	if (!f)
 		error(1, errno, "%s", name);
-	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate,
-		      &p.mtu) == 5)
+	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate, &p.mtu) == 5)
 		find_host(src, true);
 	if (!feof(f) || !n_hosts)
 		error(2, 0, "%s: not what \"testbed paths\" prints", name);
@@ -154,8 +150,7 @@ void read_paths(const char *name)
 	if (!paths)
 		error(1, errno, "memory");
 	rewind(f);
-	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate,
-		      &p.mtu) == 5) {
+	while (fscanf(f, "%63s %63s %lu %lu %u", src, dst, &p.rtt, &p.rate, &p.mtu) == 5) {
 		uint32_t i = find_host(src, false);
 		uint32_t j = find_host(dst, false);
 
@@ -209,14 +204,12 @@ static const struct {
 	{ "alistorage", alistorage },
 };
 
-static uint64_t parse_range(const char *what, const char *text, uint64_t min,
-			    uint64_t max)
+static uint64_t parse_range(const char *what, const char *text, uint64_t min, uint64_t max)
 {
 	uint64_t value = parse(what, text);
 
 	if (value < min || value > max)
-		error(2, 0, "%s \"%s\": %" PRIu64 " to %" PRIu64, what, text,
-		      min, max);
+		error(2, 0, "%s \"%s\": %" PRIu64 " to %" PRIu64, what, text, min, max);
 	return value;
 }
 
@@ -231,8 +224,7 @@ static struct point *read_sizes(const char *name)
 		      name);
 	while (fscanf(f, "%lf %lf", &p.bytes, &p.percent) == 2) {
 		/* the first may be 0 0, or have all sizes above it */
-		if (!(p.bytes >= 0 && p.bytes <= MAX_SIZE && p.percent >= 0 &&
-		      p.percent <= 100) ||
+		if (!(p.bytes >= 0 && p.bytes <= MAX_SIZE && p.percent >= 0 && p.percent <= 100) ||
 		    (n && (p.bytes <= last.bytes || p.percent <= last.percent)))
 			error(2, 0, "%s: \"%g %g\": bytes up to %g, percent up to 100, and both rise",
 			      name, p.bytes, p.percent, MAX_SIZE);
@@ -314,8 +306,7 @@ static void generate(uint32_t index, uint32_t src, uint64_t start)
 	if (dst >= src)
 		dst++;
 	if (!find_path(src, dst)->rate)
-		error(2, 0, "-p: no path from %s to %s", hosts[src].name,
-		      hosts[dst].name);
+		error(2, 0, "-p: no path from %s to %s", hosts[src].name, hosts[dst].name);
 	w = new_flow(src, dst, size, start, g->cc);
 	if (g->kept) {
 		w->message = index + 1;
@@ -375,8 +366,7 @@ static void add_generator(char **word)
 	if (!g->streams)
 		error(1, errno, "memory");
 	if (kept) {
-		g->kept = parse_range("N", word[7], 1,
-				      MAX_FLOWS / (n_path_hosts - 1));
+		g->kept = parse_range("N", word[7], 1, MAX_FLOWS / (n_path_hosts - 1));
 		add_conns(n_generators);
 	}
 	generate_first(n_generators++);
@@ -420,8 +410,7 @@ static bool is_generator(char **word, int n, unsigned int line)
 		if (++i == sizeof(generator_lines) / sizeof(*generator_lines))
 			return false;
 	if (n != generator_lines[i].n)
-		error(2, 0, "flow list, line %u: %s %s", line, word[0],
-		      generator_lines[i].words);
+		error(2, 0, "flow list, line %u: %s %s", line, word[0], generator_lines[i].words);
 	return true;
 }
 

@@ -39,8 +39,7 @@ static struct conn *conns;
 static uint32_t n_conns;
 
 /* The k-th from opener to other. */
-static uint32_t find_conn(const struct generator *g, uint32_t opener,
-			  uint32_t other, uint32_t k)
+static uint32_t find_conn(const struct generator *g, uint32_t opener, uint32_t other, uint32_t k)
 {
 	uint32_t n = n_path_hosts;
 	uint32_t step = (other + n - opener) % n;
@@ -116,8 +115,7 @@ static void write_some(uint32_t index, int d)
 	if (c->fd[d] < 0)
 		return;
 	if (left)
-		n = send(c->fd[d], zeros, left < CHUNK ? left : CHUNK,
-			 MSG_NOSIGNAL);
+		n = send(c->fd[d], zeros, left < CHUNK ? left : CHUNK, MSG_NOSIGNAL);
 	if (n < 0 && errno != EAGAIN)
 		error(1, errno, "%s port %u: send", hosts[c->src].name, c->port);
 	if (n > 0)
@@ -126,8 +124,7 @@ static void write_some(uint32_t index, int d)
 	if (y->waits == !!left)
 		return;
 	y->waits = left;
-	watch_else(c->fd[d], EPOLLIN | (y->waits ? EPOLLOUT : 0),
-		   TAG(d ? OTHER : OPENER, index));
+	watch_else(c->fd[d], EPOLLIN | (y->waits ? EPOLLOUT : 0), TAG(d ? OTHER : OPENER, index));
 }
 
 /* Behind what goes that way already. */
