@@ -7,26 +7,23 @@
 #	h1 --- s1 --- r		1 Gbit/s, then 200 Mbit/s, 2 ms
 #
 # Each flow writes four segments every 10 s, whatever their number: ACKs are of the
-# same kind then, and a difference is made by the number alone. Figures that end in
-# _dense are of fewer flows that write as much in all as 10,000 do.
+# same kind then, and a difference is made by the number alone. Means:
 #
 #	instructions_per_ack	the congestion control's call for an ACK of new data,
 #				hpccpp only
 #	instructions_tcp_ack	all of tcp_ack() for such an ACK
 #	instructions_parse	the checks before that, where the agent reads the
 #				option; they are not run where there is none
-#	host_agent_..., port_agent_...	a run of the program, and of all its runs on
-#				all hosts that part which is an ACK's; with a reading
-#				of the clock in each, about 45 instructions
+#	host_agent_instructions, port_agent_instructions	a run of the program, with a
+#				reading of the clock, about 45 instructions
 #	bytes_per_flow		at the sender: bytes_module and bytes_agent. The
 #				receiver has bytes_agent.
-#	slab_bytes_per_flow	all that slabs grew by, sockets and both ends
 #
 # Time is taken by the function_graph tracer, call by call, and what the tracer adds
 # is measured and taken off. An interrupt in the middle of a call counts as part of
 # it, 1,000 instructions or more. Those of ours are of few kinds, from 500 to 1,000: what
-# takes so much more than the median is left out and counted (interrupted_...). Those of
-# tcp_ack() differ by more: their mean has interrupts in it.
+# takes so much more than the median is left out. Those of tcp_ack() differ by more:
+# their mean has interrupts in it.
 
 # Namespaces are in variables set by name, and lib.sh takes some of ours.
 # shellcheck disable=SC2154,SC2034
@@ -57,7 +54,6 @@ tracing=/sys/kernel/tracing
 period=10			# s, between a flow's writes
 bytes=$((4 * 1432))		# of a write
 gap=$((period * 1000000 / flows))	# us, between two writes of all
-dense=1000			# us, the gap of 10,000 flows
 interrupt=900			# instructions, see above
 metrics=()
 
@@ -109,8 +105,8 @@ calibrate()
 	nested=$((with - bare))
 }
 
-# calls SECONDS SUFFIX: metrics of the calls in that time. An ACK of new data is one
-# that tcp_ack() rates the delivery of.
+# calls SECONDS: metrics of the calls in that time. An ACK of new data is one that
+# tcp_ack() rates the delivery of.
 calls()
 {
 	local functions=(tcp_validate_incoming tcp_ack tcp_rate_gen)
@@ -132,30 +128,22 @@ calls()
 				print "parse", parse
 		}
 		/tcp_ack\(\);|\/\* tcp_ack/ { inside = parse = 0 }' "$tmp/trace" >"$tmp/calls"
-	call_metrics tcp_ack "$2"
+	call_metrics tcp_ack
 	is_ours || return 0
-	call_metrics per_ack "$2" $interrupt
-	call_metrics parse "$2" $interrupt
+	call_metrics per_ack $interrupt
+	call_metrics parse $interrupt
 }
 
-call_metrics() # KIND SUFFIX [MOST]: without those that take MOST more than the median
+call_metrics() # KIND [MOST]: without those that take MOST more than the median
 {
-	local file=$tmp/$1 p50 mean interrupted
+	local file=$tmp/$1
 	sed -n "s/^$1 //p" "$tmp/calls" >"$file"
-	p50=$(percentile 50 <"$file")
-	read -r mean interrupted < <(awk -v most=$((p50 + ${3:-1000000000})) '
+	metric "instructions_$1" "$(awk -v most=$(($(percentile 50 <"$file") + ${2:-1000000000})) '
 		$1 <= most { s += $1; n++ }
-		END { printf "%.1f %d\n", s / n, NR - n }' "$file")
-	metric "instructions_$1$2" "$mean"
-	metric "instructions_$1_p50$2" "$p50"
-	metric "instructions_$1_p99$2" "$(percentile 99 <"$file")"
-	metric "calls_$1$2" "$(wc -l <"$file")"
-	[[ -z ${3-} ]] || metric "interrupted_$1$2" "$interrupted"
+		END { printf "%.1f\n", s / n }' "$file")"
 }
 
 # --- Memory ------------------------------------------------------------------
-
-slab() { awk '$1 == "Slab:" { print $2 * 1024 }' /proc/meminfo; }
 
 # Bytes that calls of this function in $tmp/allocations have taken.
 allocated() # FUNCTION
@@ -163,36 +151,7 @@ allocated() # FUNCTION
 	awk -v name="$1" '$3 == name { bytes += $NF } END { print bytes + 0 }' "$tmp/allocations"
 }
 
-# --- Traffic -----------------------------------------------------------------
-
-many_listen()
-{
-	port=$((next_port++))
-	in_ns_bg "$r" "$HPCCPP_BIN/many" listen "$port"
-	receiver=$!
-	busywait 10 listening "$r" "$port"
-}
-
-many_connect() # GAP_US
-{
-	in_ns_bg "$h1" "$HPCCPP_BIN/many" connect "${addr4[r]}" "$port" "$cc" "$flows" \
-		"$bytes" "$1" >"$tmp/many"
-	sender=$!
-	until grep -q connected "$tmp/many"; do
-		kill -0 "$sender"
-		sleep 0.1
-	done
-}
-
-many_stop()
-{
-	kill "$sender"
-	wait "$sender"
-	kill "$receiver"
-	wait "$receiver"
-	grep -q 'left_out 0$' "$tmp/many" ||
-		die "$name: a flow could not write all that it was to: $(<"$tmp/many")"
-}
+# --- Agents ------------------------------------------------------------------
 
 # How long the program has run, ns, and how often.
 program() # NAME
@@ -212,49 +171,30 @@ updates()
 		}' | sort
 }
 
-snapshot() # NUMBER
+# agents SECONDS: metrics of the agents' programs in that time, with no tracer on. Fails
+# unless telemetry has moved each flow's window.
+agents()
 {
-	program hpccpp_host >"$tmp/host$1"
-	program hpccpp_port >"$tmp/port$1"
-	in_ns "$h1" cat /proc/net/hpccpp >"$tmp/counters$1"
-}
-
-# counts SECONDS SUFFIX: metrics of what happened in that time, with no tracer on.
-# Fails unless telemetry has moved each flow's window.
-counts()
-{
-	local agent time0 runs0 time1 runs1 acks grown what
+	local agent time0 runs0 time1 runs1 grown what
 	is_ours || return 0
 	sysctl -qw kernel.bpf_stats_enabled=1
 	updates >"$tmp/updates0"
-	# once to have in memory what it takes: the two are to be as long
-	snapshot 0
-	snapshot 0
-	sleep "$1"
-	snapshot 1
-	sysctl -qw kernel.bpf_stats_enabled=0
-	updates >"$tmp/updates1"
-
-	for what in acks int updates; do
-		metric "$what$2" "$(cat "$tmp"/counters[01] | awk -v name="$what" '
-			$1 == name { n = $2 - n } END { print n }')"
+	for agent in host port; do
+		program hpccpp_$agent >"$tmp/${agent}0"
 	done
-	acks=$(cat "$tmp"/counters[01] | awk '$1 == "acks" { n = $2 - n } END { print n }')
+	sleep "$1"
 	for agent in host port; do
 		read -r time0 runs0 <"$tmp/${agent}0"
-		read -r time1 runs1 <"$tmp/${agent}1"
-		metric "${agent}_agent_instructions$2" \
+		read -r time1 runs1 < <(program hpccpp_$agent)
+		metric "${agent}_agent_instructions" \
 			"$(awk "BEGIN { printf \"%.1f\", ($time1 - $time0) / ($runs1 - $runs0) }")"
-		metric "${agent}_agent_instructions_all_per_ack$2" \
-			"$(awk "BEGIN { printf \"%.1f\", ($time1 - $time0) / $acks }")"
-		metric "${agent}_agent_runs_per_ack$2" \
-			"$(awk "BEGIN { printf \"%.3f\", ($runs1 - $runs0) / $acks }")"
 	done
+	sysctl -qw kernel.bpf_stats_enabled=0
+	updates >"$tmp/updates1"
 	grown=$(join "$tmp/updates0" "$tmp/updates1" | awk '$3 > $2 { n++ } END { print n + 0 }')
-	metric "flows_updated$2" "$grown"
-	[[ $grown -eq $flows ]] || die "$name$2: telemetry moved $grown of $flows flows"
+	[[ $grown -eq $flows ]] || die "$name: telemetry moved $grown of $flows flows"
 	for what in no_agent no_memory fallback no_int; do
-		[[ $(counter "$h1" $what) -eq 0 ]] || die "$name$2: $what"
+		[[ $(counter "$h1" $what) -eq 0 ]] || die "$name: $what"
 	done
 }
 
@@ -271,26 +211,29 @@ for option in irqs cpu overhead; do
 done
 echo 1 >$tracing/options/funcgraph-tail
 calibrate
-metric tracer_own "$own"
-metric tracer_nested "$nested"
 
-# Seconds to look at calls and at counts: 40 ACKs at least, and a write of each flow.
+# Seconds to look at calls and at agents: 40 ACKs at least, and a write of each flow.
 case $flows in
 ?)	see=100 count=100 ;;
 ??|???)	see=20 count=$((2 * period)) ;;
 *)	see=2 count=$((period + 2)) ;;
 esac
 
-many_listen
+port=$((next_port++))
+in_ns_bg "$r" "$HPCCPP_BIN/many" listen "$port"
+receiver=$!
+busywait 10 listening "$r" "$port"
 trigger='hist:keys=call_site.sym:vals=bytes_alloc'
 echo "$trigger" >$tracing/events/kmem/kmalloc/trigger
-before=$(slab)
-many_connect "$gap"
+in_ns_bg "$h1" "$HPCCPP_BIN/many" connect "${addr4[r]}" "$port" "$cc" "$flows" "$bytes" "$gap" >"$tmp/many"
+sender=$!
+until grep -q connected "$tmp/many"; do
+	kill -0 "$sender"
+	sleep 0.1
+done
 sed 's/[{}]//g' $tracing/events/kmem/kmalloc/hist >"$tmp/allocations"
 echo "!$trigger" >$tracing/events/kmem/kmalloc/trigger
 sleep $((period + 1))
-# A few flows may fit into what slabs have left over.
-[[ $flows -lt 1000 ]] || metric slab_bytes_per_flow $((($(slab) - before) / flows))
 if is_ours; then
 	module=$(($(allocated hpccpp_init) / flows))
 	agent=$(($(allocated bpf_map_kzalloc) / flows / 2))
@@ -298,17 +241,13 @@ if is_ours; then
 	metric bytes_module $module
 	metric bytes_agent $agent
 fi
-calls $see ""
-counts $count ""
-many_stop
-if [[ $gap -gt $dense ]]; then
-	many_listen
-	many_connect $dense
-	sleep 2
-	calls 2 _dense
-	counts 5 _dense
-	many_stop
-fi
+calls $see
+agents $count
+kill "$sender"
+wait "$sender"
+kill "$receiver"
+wait "$receiver"
+grep -q 'left_out 0$' "$tmp/many" || die "$name: a flow could not write all that it was to: $(<"$tmp/many")"
 
 jq -n --arg kernel "$(uname -r)" '{
 		$kernel, metrics: [$ARGS.positional | _nwise(2) | { (.[0]): (.[1] | tonumber) }] | add
