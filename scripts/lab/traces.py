@@ -271,8 +271,26 @@ class Table(dict[str, NDArray[Any]]):
         return self[name]
 
 
+def read(path: Path) -> tuple[str, bytes]:
+    """The column names and the text of a table; both are empty if it is not there"""
+    text = path.read_bytes() if path.exists() else b""
+    if path.suffix == ".gz" and text:
+        text = gzip.decompress(text)
+    header, _, body = text.partition(b"\n")
+    return header.decode(), body
+
+
+# tables of words and numbers, and of whole numbers; their columns if they are not there
+TABLES = {"flows": ("flows.csv.gz", FLOWS), "links": ("links.csv", LINKS),
+          "ways": ("ways.csv.gz", "flow,hop,link,rate_bit"),
+          "updates": ("updates.csv.gz", "time_ns,src,bottleneck,used,W,R"), "real": ("real.csv", "source,link_id"),
+          "events": ("events.csv", "time_ns,event,flow"), "counters": ("counters.csv", "host,counter,value")}
+NUMBERS = {"queues": ("queue.csv.gz", "time_ns,link,queue_bytes,sent_bytes"),
+           "rates": ("rates.csv.gz", "time_ns,flow,received_bytes")}
+
+
 class Traces:
-    """The tables of a run. Each is read when it is asked for; one that is not there has no rows."""
+    """The tables of a run, as attributes. Each is read when it is asked for; one that is not there has no rows."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -282,37 +300,21 @@ class Traces:
         # ns; None: the window ends with the run
         self.window: tuple[int, int | None] = (self.meta["window"][0], self.meta["window"][1])
 
-    def read(self, name: str) -> tuple[str, bytes]:
-        """The column names and the text of a table."""
-        path = self.path / name
-        text = path.read_bytes() if path.exists() else b""
-        if path.suffix == ".gz" and text:
-            text = gzip.decompress(text)
-        header, _, body = text.partition(b"\n")
-        return header.decode(), body
+    def __getattr__(self, name: str) -> Any:
+        """A table of TABLES or NUMBERS"""
+        if name not in TABLES | NUMBERS:
+            raise AttributeError(f"a run has no table '{name}'")
+        file, columns = (TABLES | NUMBERS)[name]
+        header, body = read(self.path / file)
+        if name in TABLES:
+            table: Any = Table((header or columns).encode() + b"\n" + body)
+        else:
+            names = (header or columns).split(",")
+            table = dict(zip(names, np.ascontiguousarray(numbers(body, len(names)).T)))
+        setattr(self, name, table)
+        return table
 
-    def table(self, name: str, columns: str) -> Table:
-        """A table of numbers and words. It has these columns if it is not there."""
-        header, body = self.read(name)
-        return Table((header or columns).encode() + b"\n" + body)
-
-    def numbers(self, name: str, columns: str) -> dict[str, Ints]:
-        """A table of whole numbers."""
-        header, body = self.read(name)
-        names = (header or columns).split(",")
-        return dict(zip(names, np.ascontiguousarray(numbers(body, len(names)).T)))
-
-    @cached_property
-    def flows(self) -> Table:
-        """flows.csv.gz"""
-        return self.table("flows.csv.gz", FLOWS)
-
-    @cached_property
-    def queues(self) -> dict[str, Ints]:
-        """queue.csv.gz: of all traced links"""
-        return self.numbers("queue.csv.gz", "time_ns,link,queue_bytes,sent_bytes")
-
-    @cached_property
+    @property
     def queue(self) -> dict[str, Ints]:
         """The part of queue.csv.gz that is about the bottleneck. Fails if the trace is not whole."""
         if self.links["trace_lost"].any():
@@ -324,41 +326,6 @@ class Traces:
         """The part of queue.csv.gz that is about the bottleneck. The last changes may be missing."""
         links = np.unique(self.queues["link"])
         if len(links) < 2:
-            return self.queues
+            return dict(self.queues)
         mine = np.isin(self.queues["link"], self.links["link"][self.links["bottleneck"] == 1])
         return {name: column[mine] for name, column in self.queues.items()}
-
-    @cached_property
-    def rates(self) -> dict[str, Ints]:
-        """rates.csv.gz"""
-        return self.numbers("rates.csv.gz", "time_ns,flow,received_bytes")
-
-    @cached_property
-    def links(self) -> Table:
-        """links.csv"""
-        return self.table("links.csv", LINKS)
-
-    @cached_property
-    def updates(self) -> Table:
-        """updates.csv.gz"""
-        return self.table("updates.csv.gz", "time_ns,src,bottleneck,used,W,R")
-
-    @cached_property
-    def ways(self) -> Table:
-        """ways.csv.gz"""
-        return self.table("ways.csv.gz", "flow,hop,link,rate_bit")
-
-    @cached_property
-    def events(self) -> Table:
-        """events.csv"""
-        return self.table("events.csv", "time_ns,event,flow")
-
-    @cached_property
-    def counters(self) -> Table:
-        """counters.csv"""
-        return self.table("counters.csv", "host,counter,value")
-
-    @cached_property
-    def real(self) -> Table:
-        """real.csv"""
-        return self.table("real.csv", "source,link_id")

@@ -320,7 +320,7 @@ def dictionary() -> None:
     equal("... as it would notice", data.unknown(["queue"]), ["queue"])
     known = {name: set(data.names([(name, about, found)])) for name, about, found in data.tables()}
     lacks = {f"{path.name}: {column}" for path in TMP.glob("*/*.csv*")
-             for column in traces.Traces(path.parent).read(path.name)[0].split(",") if column not in known[path.name]}
+             for column in traces.read(path)[0].split(",") if column not in known[path.name]}
     equal("... nor a column", lacks, set())
 
 
