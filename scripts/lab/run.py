@@ -130,7 +130,7 @@ class Result:
         """A hash of all that the run depends on, and the run"""
         env = environment()
         if self.program:
-            paths = [Path(env["HPCCPP"]), TOP / ".build/6.1/kmod/tcp_hpccpp.ko", LAB / "many", HERE / self.program[0],
+            paths = [Path(env["HPCCPP"]), TOP / ".build/6.1/kmod/tcp_hpccpp.ko", HERE / "many.py", HERE / self.program[0],
                      TOP / "selftests/lib/lib.sh", TOP / "selftests/lib/wire.sh", TOP / "scripts/vm/vm.sh"]
             inputs = [digest(*paths), *self.program[1:]]
         else:

@@ -39,7 +39,7 @@ if [[ ${1-} != --inside ]]; then
 		bad "usage: scale.sh NAME CC FLOWS, 1 to 20000 flows"
 	RESULTS=$(realpath "${RESULTS:-$top/results/lab/scale}")
 	mkdir -p "$RESULTS"
-	export RESULTS PLACE=vm HPCCPP_BIN=$top/.build/lab HPCCPP=$top/.build/6.1/tools/hpccpp
+	export RESULTS PLACE=vm HPCCPP=$top/.build/6.1/tools/hpccpp
 	export HPCCPP_KO=$top/.build/6.1/kmod/tcp_hpccpp.ko
 	cd "$top"
 	exec "$top/scripts/vm/vm.sh" -m 2048 --timeout 600 -- "$here/scale.sh" --inside "$@"
@@ -220,12 +220,12 @@ case $flows in
 esac
 
 port=$((next_port++))
-in_ns_bg "$r" "$HPCCPP_BIN/many" listen "$port"
+in_ns_bg "$r" "$here/many.py" listen "$port"
 receiver=$!
 busywait 10 listening "$r" "$port"
 trigger='hist:keys=call_site.sym:vals=bytes_alloc'
 echo "$trigger" >$tracing/events/kmem/kmalloc/trigger
-in_ns_bg "$h1" "$HPCCPP_BIN/many" connect "${addr4[r]}" "$port" "$cc" "$flows" "$bytes" "$gap" >"$tmp/many"
+in_ns_bg "$h1" "$here/many.py" connect "${addr4[r]}" "$port" "$cc" "$flows" "$bytes" "$gap" >"$tmp/many"
 sender=$!
 until grep -q connected "$tmp/many"; do
 	kill -0 "$sender"
