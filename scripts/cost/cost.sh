@@ -310,7 +310,7 @@ flow()
 {
 	local cc
 	for cc in hpccpp reno; do
-		RESULTS=$tmp "$here/../lab/scale.sh" $cc-1 $cc 1
+		RESULTS=$tmp "$here/scale.sh" $cc-1 $cc 1
 	done
 	jq -s '(.[0].metrics | {
 			instructions_per_ack, instructions_parse, instructions_tcp_ack,

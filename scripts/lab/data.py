@@ -100,7 +100,7 @@ def data() -> None:
         markdown("column" if ".csv" in name else "key", found)
     about = (inspect.getdoc(metrics) or "").partition("Units are")[2]
     print(f"\n## Metrics\n\nIn NAME.json and `lab export`. Units are{about}\n"
-          "The head of scale.sh describes the metrics of the scenario scale.")
+          "The head of scripts/cost/scale.sh describes the metrics of the scenario scale.")
     for name, meaning, found in functions():
         scenarios = "all" if name in ("bdp", "losses") else ", ".join(users(name)) or "none"
         print(f"\n### {name}()\n\n{meaning}\n\nScenarios: {scenarios}.")

@@ -130,8 +130,9 @@ class Result:
         """A hash of all that the run depends on, and the run"""
         env = environment()
         if self.program:
-            paths = [Path(env["HPCCPP"]), TOP / ".build/6.1/kmod/tcp_hpccpp.ko", HERE / "many.py", HERE / self.program[0],
-                     TOP / "selftests/lib/lib.sh", TOP / "selftests/lib/wire.sh", TOP / "scripts/vm/vm.sh"]
+            paths = [Path(env["HPCCPP"]), TOP / ".build/6.1/kmod/tcp_hpccpp.ko", HERE / self.program[0],
+                     *(TOP / path for path in ("scripts/cost/many.py", "selftests/lib/lib.sh",
+                                               "selftests/lib/wire.sh", "scripts/vm/vm.sh"))]
             inputs = [digest(*paths), *self.program[1:]]
         else:
             paths = [kernel() / "linux", LAB / "tgen", LAB / "testbed", LAB / "link/sch_lablink.ko", HERE / "uml.sh",

@@ -50,8 +50,8 @@ class Scenario:
     setup: Callable[[Guest], None] = setups.star
     metrics: Callable[..., dict[str, Any]] | None = None
     claims: Sequence[Claim] = ()
-    # a program of scripts/lab and its arguments, which makes the run in place of setup and leaves kernel and
-    # metrics in $RESULTS/NAME.json
+    # a program, as a path from scripts/lab, and its arguments. It makes the run in place of setup, and leaves kernel
+    # and metrics in $RESULTS/NAME.json.
     program: Callable[["Run"], list[str]] | None = None
     # which runs belong to a panel; default: all belong to "bench" and "all", none to others
     panels: dict[str, Callable[[Params], bool]] = field(default_factory=dict)
