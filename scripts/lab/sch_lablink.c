@@ -105,8 +105,7 @@ static void lablink_account(struct lablink *l, u64 now)
 
 	if (now <= s->last)
 		return;
-	s->bin[min_t(u32, (backlog + (1 << BIN_SHIFT) - 1) >> BIN_SHIFT,
-		     BINS)] += ns;
+	s->bin[min_t(u32, (backlog + (1 << BIN_SHIFT) - 1) >> BIN_SHIFT, BINS)] += ns;
 	s->area += ns * backlog;
 	s->last = now;
 }
@@ -167,8 +166,7 @@ static void lablink_transmit(struct lablink *l, u64 now)
 		l->stats->packets++;
 		l->stats->bytes += len;
 		lablink_changed(l, begin);
-		l->free_at = start + mul_u64_u64_div_u64(len << FRAC_SHIFT,
-							 8 * NSEC_PER_SEC,
+		l->free_at = start + mul_u64_u64_div_u64(len << FRAC_SHIFT, 8 * NSEC_PER_SEC,
 							 l->opt.rate);
 		*lablink_due(skb) = (l->free_at >> FRAC_SHIFT) + l->opt.delay;
 		qdisc_bstats_update(l->sch, skb);
@@ -179,8 +177,7 @@ static void lablink_transmit(struct lablink *l, u64 now)
 }
 
 /* One packet as it is on the wire, at the time now */
-static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now,
-			  struct sk_buff **to_free)
+static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now, struct sk_buff **to_free)
 {
 	struct lablink *l = qdisc_priv(sch);
 	u32 len = qdisc_pkt_len(skb);
@@ -192,13 +189,11 @@ static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now,
 	lablink_transmit(l, now);
 	lablink_account(l, now);
 	if (!l->child && sch->qstats.backlog + len > l->opt.limit &&
-	    (lablink_waiting(l) ||
-	     l->free_at > now << FRAC_SHIFT)) {
+	    (lablink_waiting(l) || l->free_at > now << FRAC_SHIFT)) {
 		l->stats->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
-	if (!l->child && l->opt.mark && sch->qstats.backlog > l->opt.mark &&
-	    INET_ECN_set_ce(skb))
+	if (!l->child && l->opt.mark && sch->qstats.backlog > l->opt.mark && INET_ECN_set_ce(skb))
 		l->stats->marks++;
 	*lablink_due(skb) = now;	/* until it is transmitted: arrival */
 	__skb_queue_tail(!l->child && l->opt.prio && skb->priority == TC_PRIO_CONTROL ?
@@ -234,8 +229,7 @@ static int lablink_cut(struct sk_buff *skb, struct Qdisc *sch, u64 now,
 }
 
 /* To the qdisc that packets wait in */
-static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
-				 struct sk_buff **to_free)
+static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	u32 segs = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	struct lablink *l = qdisc_priv(sch);
@@ -261,8 +255,7 @@ static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
-static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch,
-			   struct sk_buff **to_free)
+static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	u32 len = qdisc_pkt_len(skb), bytes, queued;
 	struct lablink *l = qdisc_priv(sch);
@@ -362,8 +355,7 @@ static void lablink_reset(struct Qdisc *sch)
 	qdisc_watchdog_cancel(&l->watchdog);
 }
 
-static int lablink_change(struct Qdisc *sch, struct nlattr *opt,
-			  struct netlink_ext_ack *extack)
+static int lablink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct lablink *l = qdisc_priv(sch);
 	const struct lablink_opt *o;
@@ -389,8 +381,7 @@ static int lablink_change(struct Qdisc *sch, struct nlattr *opt,
 	return 0;
 }
 
-static int lablink_init(struct Qdisc *sch, struct nlattr *opt,
-			struct netlink_ext_ack *extack)
+static int lablink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct lablink *l = qdisc_priv(sch);
 	const struct lablink_opt *o;
@@ -410,8 +401,7 @@ static int lablink_init(struct Qdisc *sch, struct nlattr *opt,
 	if (!l->stats)
 		return -ENOMEM;
 	if (o->trace) {
-		l->trace = __vmalloc_array(o->trace, sizeof(*l->trace),
-					   GFP_KERNEL | __GFP_NOWARN);
+		l->trace = __vmalloc_array(o->trace, sizeof(*l->trace), GFP_KERNEL | __GFP_NOWARN);
 		if (!l->trace)
 			return -ENOMEM;
 		l->opt.trace = o->trace;
@@ -507,8 +497,7 @@ static struct Qdisc_ops lablink_ops = {
 };
 
 /* Bytes that wait no longer than for this fraction of the time, 1/1000. */
-static u64 lablink_percentile(const struct lablink_stats *s, u64 ns,
-			      unsigned int permille)
+static u64 lablink_percentile(const struct lablink_stats *s, u64 ns, unsigned int permille)
 {
 	u64 sum = 0, want = div_u64(ns * permille, 1000);
 	unsigned int i;
@@ -551,8 +540,7 @@ static int lablink_open(struct inode *inode, struct file *file)
 	return single_open_size(file, lablink_show, NULL, 1 << 20);
 }
 
-static ssize_t lablink_write(struct file *file, const char __user *buf,
-			     size_t len, loff_t *pos)
+static ssize_t lablink_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
 	struct lablink *l;
 
@@ -580,8 +568,7 @@ struct lablink_iter {
 /* On to the next link while there is no such event of this one. */
 static void *lablink_trace_find(struct lablink_iter *it)
 {
-	while (!list_entry_is_head(it->l, &lablinks, list) &&
-	       it->i >= it->l->stats->events) {
+	while (!list_entry_is_head(it->l, &lablinks, list) && it->i >= it->l->stats->events) {
 		it->i -= it->l->stats->events;
 		it->l = list_next_entry(it->l, list);
 	}
@@ -623,8 +610,7 @@ static int lablink_trace_show(struct seq_file *seq, void *v)
 
 	if (!list_entry_is_head(l, &lablinks, list)) {
 		seq_printf(seq, "%u %s %llu %u %llu\n",
-			   qdisc_dev(l->sch)->nd_net.net->ns.inum,
-			   qdisc_dev(l->sch)->name,
+			   qdisc_dev(l->sch)->nd_net.net->ns.inum, qdisc_dev(l->sch)->name,
 			   l->trace[it->i].ns - l->stats->since,
 			   l->trace[it->i].backlog, l->trace[it->i].bytes);
 		return 0;
@@ -648,8 +634,7 @@ static int __init lablink_module_init(void)
 	int err;
 
 	if (!proc_create("lablink", 0644, NULL, &lablink_proc) ||
-	    !proc_create_seq_private("lablink_trace", 0444, NULL,
-				     &lablink_trace_ops,
+	    !proc_create_seq_private("lablink_trace", 0444, NULL, &lablink_trace_ops,
 				     sizeof(struct lablink_iter), NULL)) {
 		err = -ENOMEM;
 		goto err;
