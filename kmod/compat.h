@@ -39,6 +39,13 @@
 	register_net_sysctl(net, path, table)
 #endif
 
+/* The table that the handler of a sysctl gets */
+#ifdef HPCCPP_HAVE_CONST_CTL_TABLE
+#define hpccpp_ctl_table	const struct ctl_table
+#else
+#define hpccpp_ctl_table	struct ctl_table
+#endif
+
 /* How the beginning of a burst is told */
 #ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
 #define HPCCPP_TX_START_OP(op)		.cwnd_event_tx_start = op,

@@ -13,13 +13,29 @@
  *      u_i = ---------------- + ----------------------          (lines 4-5)
  *                B_i * T          (ts - ts') * B_i
  *
- * U follows the largest u_i (line 9), and the window divides by it, so that
- * the most loaded link is brought to eta in one round trip (lines 12-13):
+ * U is the mean of the largest u_i over about T (line 9), and the window divides
+ * by it, so that the most loaded link is brought to eta in one round trip (line 13):
  *
  *      W = W_c / (U / eta) + W_ai
  *
- * W_c is W as of the last round trip: reacting to every ACK, but each time
- * from the same W_c, does not react twice to the same queue.
+ * U is of packets that were sent up to two round trips ago. So W_c has to be the window
+ * that these were sent with. There are two laws for W_c, enum hpccpp_law:
+ *
+ * averaged, hpccpp_averaged()
+ *	W_c is the mean of those windows, with the weights that U has (lines 8-9):
+ *
+ *		U   = (1 - tau/T) U   + tau/T u
+ *		W_c = (1 - tau/T) W_c + tau/T W_p
+ *
+ *	W_p is the window of the packets that are acknowledged now: W in the mean of the
+ *	round trip before. W_c/U is then the flow's part of the link times its BDP at
+ *	each moment, whatever W did meanwhile: W is right after one round trip, upwards and
+ *	downwards, with each ACK.
+ *
+ * draft, hpccpp_draft()
+ *	W_c is W as of the last round trip: reacting to every ACK, but each time from the
+ *	same W_c, does not react twice to the same queue. A U that is an average still has
+ *	a part from before W_c, so W grows by W_ai alone for maxStage round trips.
  *
  * Fixed point. u, U and eta are in 1/2^20 (HPCCPP_ONE). With b the bytes the
  * link could have sent in ts - ts', the error of one u is at most
@@ -50,12 +66,16 @@
  *  6. Where u' of all links is 0 the draft leaves tau unset (lines 6-7). It is
  *     that of the first link then: U decays by the time that has passed.
  *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
- *  8. W goes towards the share of one flow where the most loaded link tells how
- *     many it has, the mechanism to speed up fairness that section 6.1 leaves
- *     open: hpccpp_pull().
- *  9. A flow does not begin at line rate, but with its part of the link beside the
- *     load that its handshake found, which is eta of an idle one, and with its share
- *     at most where it begins in a crowd: hpccpp_first_W().
+ *  8. Law averaged: W goes towards the share of one flow where the most loaded link
+ *     tells how many it has, the mechanism to speed up fairness that section 6.1
+ *     leaves open: hpccpp_pull().
+ *  9. Law averaged: a flow does not begin at line rate, but with its part of the link
+ *     beside the load that its handshake found, which is eta of an idle one, and with its
+ *     share at most where it begins in a crowd: hpccpp_first_W().
+ * 10. The queue of line 5 counts over the time from one record to the next, in place
+ *     of T, where a flow has less than two packets in T: it can answer once in that
+ *     time. With T, 64 flows at 10 Gbit/s and 8 us have 0.80 of the link and a queue of
+ *     46 packets in place of 0.97 and 5.7.
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -84,8 +104,14 @@
 
 #define HPCCPP_LINKS		8	/* links remembered per flow */
 
-/* A sample older than this many T describes another time of the network. */
+/* What was heard this many T ago describes another time of the network. */
 #define HPCCPP_STALE_T		8
+
+/*
+ * ... but for a flow of less than two packets in T, which hears of its path so rarely: at its
+ * smallest window it sends a packet in 16 T, and loses one now and then.
+ */
+#define HPCCPP_SLOW_STALE_T	64
 
 /* No window beyond TCP's own 1 GiB makes sense; keeps W * eta in 64 bits. */
 #define HPCCPP_W_LIMIT		(1U << 30)
@@ -105,7 +131,7 @@ enum hpccpp_guard {
 	HPCCPP_G_FIRST,		/* first record of a link: no difference */
 	HPCCPP_G_NOT_NEW,	/* ts does not advance: duplicate, reordered */
 	HPCCPP_G_WRAP,		/* ts or tx_bytes may have wrapped twice */
-	HPCCPP_G_STALE,		/* earlier record older than STALE_T * T */
+	HPCCPP_G_STALE,		/* earlier record older than that many T */
 	HPCCPP_G_RATE,		/* more bytes sent than B allows */
 	HPCCPP_G_CHANGED,	/* the link has another B than before */
 	HPCCPP_G_RANGE,		/* rate outside RATE_MIN..RATE_MAX */
@@ -140,12 +166,20 @@ static inline bool hpccpp_same_rate(__u16 a, __u16 b)
 	return !((a ^ b) & ~(HPCCPP_AGAIN | HPCCPP_WAITED));
 }
 
+/* How W follows from U: hpccpp_averaged(), hpccpp_draft() */
+enum hpccpp_law {
+	HPCCPP_LAW_AVERAGED,
+	HPCCPP_LAW_DRAFT,
+	HPCCPP_LAWS,
+};
+
 /* What the draft calls parameters (figure 3), plus the bounds of W. */
 struct hpccpp_params {
 	__u32 T;		/* base RTT, us, 1..HPCCPP_T_MAX */
 	__u32 eta;		/* 1/2^20 */
-	__u16 max_stage;	/* additive increases before a multiplicative */
-	__u16 share;		/* 1: W goes to W_f; 0: as in the draft */
+	__u32 packet;		/* a full packet on the wire, bytes */
+	__u16 law;		/* enum hpccpp_law */
+	__u16 share;		/* 1: W goes to W_f, law averaged; 0: not now */
 	__u32 W_ai;		/* bytes */
 	__u32 W_min;		/* bytes, not 0 */
 	__u32 W_max;		/* bytes */
@@ -156,10 +190,12 @@ struct hpccpp_state {
 	__u32 U;		/* normalised inflight bytes, 1/2^20 */
 	__u32 W;		/* window, bytes on the wire */
 	__u32 W_c;		/* reference window, bytes on the wire */
+	__u32 W_p;		/* averaged: window of the packets acknowledged now, bytes */
+	__u32 W_n;		/* averaged: W when this round trip began, bytes */
 	__u32 W_f;		/* W of a flow's share of that link, bytes; 0: not told */
 	__u32 u;		/* largest u' of the last update, 1/2^20 */
 	__u32 tau;		/* its interval, 16 ns */
-	__u16 inc_stage;
+	__u16 inc_stage;	/* round trips without a multiplicative increase */
 	__u16 bottleneck;	/* link id of that u', and of W_f */
 	__u8  records;		/* records in the last update */
 	__u8  hit;		/* guards that held in the last update, bits */
@@ -188,10 +224,11 @@ static inline __u64 hpccpp_queue_u(__u64 qlen, __u64 B, __u32 T)
 
 /*
  * Lines 4-5: u' of one link from its record and the one before, in 1/2^20, or
- * a negative guard. B <= 2^39 bytes/s and ts < 2^24 bound every product.
+ * a negative guard. The queue is to drain in drain us: T, or more for a slow flow.
+ * B <= 2^39 bytes/s and ts < 2^24 bound every product.
  */
 static inline long hpccpp_link_u(const struct hpccpp_link *old,
-				 const struct hpccpp_link *cur, __u32 T)
+				 const struct hpccpp_link *cur, __u32 T, __u32 drain)
 {
 	__u32 dts = (cur->ts - old->ts) & HPCCPP_MASK24;
 	__u64 dtx = (__u64)((cur->tx_bytes - old->tx_bytes) & HPCCPP_MASK24)
@@ -210,7 +247,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 		return -HPCCPP_G_NOT_NEW;
 	if (age > dts_ns + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_WRAP;
-	if (age > (__u64)T * (HPCCPP_STALE_T * 1000))
+	if (age > (__u64)T * 1000 * (drain > T ? HPCCPP_SLOW_STALE_T : HPCCPP_STALE_T))
 		return -HPCCPP_G_STALE;
 
 	/* bytes B could have sent in dts, in 1/32: 1e9 / 16 / 32 = 1953125 */
@@ -222,7 +259,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 		return -HPCCPP_G_RATE;
 
 	u = hpccpp_queue_u(cur->qlen < old->qlen ? cur->qlen : old->qlen,
-			   cur->B, T);
+			   cur->B, drain);
 	u += hpccpp_div(dtx << (5 + HPCCPP_ONE_SHIFT), could ? could : 1);
 	return u < HPCCPP_U_LIMIT ? u : HPCCPP_U_LIMIT;
 }
@@ -281,6 +318,35 @@ static inline void hpccpp_guard(struct hpccpp_state *s, long guard)
 	s->hit |= 1U << guard;
 }
 
+/* A flow of fewer than two packets in T hears of its path, and can answer, once in tau. */
+static inline bool hpccpp_is_slow(const struct hpccpp_state *s, const struct hpccpp_params *p)
+{
+	return s->W < 2 * p->packet;
+}
+
+/* The time in which a queue is to drain, us: difference 10. tau in 16 ns */
+static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpccpp_params *p,
+				 __u32 tau)
+{
+	__u32 us = ((__u64)tau << HPCCPP_TS_SHIFT) / 1000;
+
+	return hpccpp_is_slow(s, p) && us > p->T ? us : p->T;
+}
+
+/*
+ * W_c of the averaged law: the mean, with the weights of lines 8-9, of the windows that the
+ * packets were sent with from whose telemetry U is. What is beyond T of a gap counts with W, which
+ * was cut meanwhile, unless the flow is slow.
+ */
+static inline __u32 hpccpp_average_W(const struct hpccpp_state *s, const struct hpccpp_params *p)
+{
+	__u64 us = ((__u64)s->tau << HPCCPP_TS_SHIFT) / 1000;
+
+	if (us > p->T && !hpccpp_is_slow(s, p))
+		return hpccpp_div((__u64)s->W_p * p->T + s->W * (us - p->T), us);
+	return hpccpp_ewma(s->W_c, s->W_p, s->tau, p->T);
+}
+
 /*
  * Lines 4-5 and 27 for one record of an ACK: the load of its link since the record before,
  * scaled as U, and the time that it is of in *tau (units of ts). Negative when the record
@@ -318,7 +384,7 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 	}
 	known = known && !(old->rate & HPCCPP_WAITED);
 	if (known)
-		u = hpccpp_link_u(old, &cur, p->T);	/* 4-5 */
+		u = hpccpp_link_u(old, &cur, p->T, hpccpp_drain(s, p, dts)); /* 4-5 */
 	if (known && u >= 0) {
 		*tau = dts;
 		*old = cur;				/* line 27: L = ack.L */
@@ -405,16 +471,20 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 	s->u = u;
 	s->tau = tau;
 	s->U = hpccpp_ewma(s->U, u, tau, p->T);		/* lines 8-9 */
+	if (p->law == HPCCPP_LAW_AVERAGED)
+		s->W_c = hpccpp_average_W(s, p);
 	return true;
 }
 
 /*
  * Difference 8. Line 13 keeps the ratio of two windows, and W_ai moves it in hundreds of
- * round trips. So W also goes part of the way to W_f: from W_c, which moves once in a round
- * trip. What some flows gain others give meanwhile, so lines 12-17 go on to say what all of
- * them together send. Up it is a quarter of the way, down a half: a flow that joins begins
- * with half of a full link. Of 16 that join one after another at 100 Gbit/s and 8 us each is
- * within 1.25 of its share, for good, after 17 round trips.
+ * round trips. So W also goes part of the way to W_f. What some flows gain others give
+ * meanwhile, so line 13 goes on to say what all of them together send. Up it is 3/8 of the
+ * way, down 5/8: a flow that joins begins with half of a full link. Of 16 that join one
+ * after another each is within 1.25 of its share, for good, after 17 round trips at
+ * 100 Gbit/s and 8 us, and 20 at 25 Gbit/s and 20 us. Down 1/2 of the way it is 20 and 22;
+ * down 3/4 15 and 15, but flows of 46 to 120 KB beside larger ones are slower (p99 of star32
+ * 6.4 in place of 5.8).
  *
  *  - Up only while U is less than 33/32 of eta, down only while it is more than 31/32.
  *    Where N is less than the flows that there are, each pull up may still make a queue, which
@@ -424,7 +494,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  *  - Flows that N counts may be held back elsewhere. A pull down is in vain where U is less than
  *    31/32 of eta in the next round trip: nobody took what the flow gave. Each of these makes
  *    the next one half as long, down to 1/64 of the way, and each other one twice as long. The
- *    flow takes back what it gave at once, by line 13 without stages.
+ *    flow takes back what it gave at once, by line 13.
  */
 #define HPCCPP_PULL_BAND(eta)	((eta) / 32)
 #define HPCCPP_PULL_VAIN	5
@@ -438,10 +508,10 @@ static inline __u64 hpccpp_pull(const struct hpccpp_state *s,
 	if (!s->W_f)
 		return W;
 	if (W < s->W_f && s->U < p->eta + HPCCPP_PULL_BAND(p->eta)) {
-		step = (s->W_f - W) / 4;
+		step = (s->W_f - W) * 3 / 8;
 		W += step < W / 2 ? step : W / 2;
 	} else if (W > most && s->U > p->eta - HPCCPP_PULL_BAND(p->eta)) {
-		W -= (W - most) >> (1 + s->vain);
+		W -= ((W - most) * 5 / 8) >> s->vain;
 	}
 	return W;
 }
@@ -455,8 +525,6 @@ static inline void hpccpp_pull_ends(struct hpccpp_state *s,
 	else if (s->pulled && s->vain)
 		s->vain--;
 	s->pulled = down;
-	if (down)
-		s->inc_stage = p->max_stage;
 }
 
 static inline __u64 hpccpp_bound(const struct hpccpp_params *p, __u64 W)
@@ -466,38 +534,91 @@ static inline __u64 hpccpp_bound(const struct hpccpp_params *p, __u64 W)
 	return W < p->W_min ? p->W_min : W;
 }
 
-/* Lines 11-20 */
-static inline void hpccpp_compute_wind(struct hpccpp_state *s,
-				       const struct hpccpp_params *p,
-				       bool update_wc)
+/* The draft's maxStage: additive increases before a multiplicative one */
+#define HPCCPP_MAX_STAGE	5
+
+/* Round trips after which U is of what W has sent, and not of a time before the flow */
+#define HPCCPP_SETTLE		2
+
+/* The flow may increase multiplicatively at once, whatever the law. */
+static inline void hpccpp_end_stages(struct hpccpp_state *s)
 {
-	bool mult = s->U >= p->eta || s->inc_stage >= p->max_stage; /* 12 */
-	__u64 W = s->W_c, pulled;
+	s->inc_stage = HPCCPP_MAX_STAGE;
+}
+
+/* Sets W by another rule than lines 11-20: the packets to come are sent with it. */
+static inline void hpccpp_begin_with(struct hpccpp_state *s, __u32 W)
+{
+	s->W = W;
+	s->W_c = W;
+	s->W_p = W;
+	s->W_n = W;
+	s->pulled = 0;
+}
+
+/* Lines 11-20 as the draft has them */
+static inline void hpccpp_draft(struct hpccpp_state *s, const struct hpccpp_params *p,
+				bool round_ends)
+{
+	bool mult = s->U >= p->eta || s->inc_stage >= HPCCPP_MAX_STAGE; /* line 12 */
+	__u64 W = s->W_c;
 
 	if (mult)					/* line 13 */
 		W = hpccpp_div(W * p->eta, s->U ? s->U : 1);
-	W = hpccpp_bound(p, W + p->W_ai);		/* lines 13, 17 */
-	pulled = hpccpp_bound(p, hpccpp_pull(s, p, W));
-	s->W = pulled;
-	if (update_wc) {				/* lines 14, 18 */
+	s->W = hpccpp_bound(p, W + p->W_ai);		/* lines 13, 17 */
+	if (round_ends) {				/* lines 14, 18 */
 		s->inc_stage = mult ? 0 : s->inc_stage + 1;
-		s->W_c = pulled;			/* lines 15, 19 */
-		hpccpp_pull_ends(s, p, pulled < W);
+		hpccpp_begin_with(s, s->W);		/* lines 15, 19: W_c */
 	}
 }
 
 /*
- * Lines 21-27. update_wc is line 22, ack.seq > lastUpdateSeq, which the caller
+ * The averaged law: line 13 with each ACK, as W_c is of the packets that U is of. W of the round
+ * trip before, W_p, is the mean of W at its two ends. The end is W before this ACK: the packet
+ * that follows the last ACK of a round trip has been paced by that.
+ */
+static inline void hpccpp_averaged(struct hpccpp_state *s, const struct hpccpp_params *p,
+				   bool round_ends)
+{
+	bool mult = s->U >= p->eta || s->inc_stage >= HPCCPP_SETTLE;
+	__u64 W = s->W_c, pulled;
+	__u32 end = s->W;
+
+	if (mult)
+		W = hpccpp_div(W * p->eta, s->U ? s->U : 1);
+	W = hpccpp_bound(p, W + p->W_ai);
+	pulled = hpccpp_bound(p, hpccpp_pull(s, p, W));
+	s->W = pulled;
+	if (round_ends) {
+		s->inc_stage += s->inc_stage < HPCCPP_SETTLE;
+		s->W_p = (s->W_n + end) / 2;
+		s->W_n = s->W;
+		hpccpp_pull_ends(s, p, pulled < W);
+	}
+}
+
+/* Lines 11-20. round_ends is line 22: the packets sent from the end of the last one on are acked */
+static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpccpp_params *p,
+				       bool round_ends)
+{
+	if (p->law == HPCCPP_LAW_DRAFT)
+		hpccpp_draft(s, p, round_ends);
+	else
+		hpccpp_averaged(s, p, round_ends);
+}
+
+/*
+ * Lines 21-27. round_ends is line 22, ack.seq > lastUpdateSeq, which the caller
  * answers for its transport; so does it set R = W/T. False: nothing changed.
  */
 static inline bool hpccpp_new_ack(struct hpccpp_state *s,
 				  const struct hpccpp_params *p,
 				  const struct hpccpp_int *ack, int n,
-				  __u64 now, bool update_wc)
+				  __u64 now, bool round_ends)
 {
 	if (!hpccpp_measure_inflight(s, p, ack, n, now))
 		return false;
-	hpccpp_compute_wind(s, p, update_wc);		/* lines 23, 26 */
+	hpccpp_compute_wind(s, p, round_ends);		/* lines 23, 26 */
 	return true;
 }
 
@@ -518,19 +639,9 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 				 hpccpp_bdp(l->B, p->T));
 	s->U += own < HPCCPP_U_LIMIT ? own : HPCCPP_U_LIMIT;
 	s->inc_stage = 0;
-	s->pulled = 0;
-	hpccpp_compute_wind(s, p, true);
+	hpccpp_compute_wind(s, p, false);
+	hpccpp_begin_with(s, s->W);
 	s->U = U;
-}
-
-/*
- * The stage of a flow that begins with little, as others may begin with it. If it is alone it
- * goes to what is left after two round trips: U is of what was sent in the last T, and so of the
- * others by then. After one, 60 flows into 1 MB drop packets.
- */
-static inline __u16 hpccpp_late_stage(const struct hpccpp_params *p)
-{
-	return p->max_stage > 2 ? p->max_stage - 2 : 0;
 }
 
 /*
@@ -547,11 +658,8 @@ static inline void hpccpp_first_W(struct hpccpp_state *s,
 	s->W_f = 0;
 	hpccpp_resume(s, p);
 	s->W_f = W_f;
-	if (W_f && s->W > W_f) {
-		s->W = hpccpp_bound(p, W_f);
-		s->inc_stage = hpccpp_late_stage(p);
-	}
-	s->W_c = s->W;
+	if (W_f && s->W > W_f)
+		hpccpp_begin_with(s, hpccpp_bound(p, W_f));
 }
 
 /* Line 27: R = W/T, bytes/s */

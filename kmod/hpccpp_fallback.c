@@ -47,7 +47,7 @@ static void hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 	}
 	hpccpp_set_params(sk, f);
 	/* no line-rate start: the load with half a window tells how much more fits */
-	f->s.inc_stage = f->p.max_stage;
+	hpccpp_end_stages(&f->s);
 	f->queue |= queue;
 }
 
@@ -56,7 +56,7 @@ static void hpccpp_begin_look(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->looking = 1;
 	hpccpp_set_params(sk, f);
-	hpccpp_set_W(f, min(f->s.W, f->p.W_max));
+	hpccpp_begin_with(&f->s, min(f->s.W, f->p.W_max));
 }
 
 /* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
@@ -89,19 +89,19 @@ void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	bool at_ceiling = f->s.W >= f->p.W_max;
-	u64 more = (u64)acked * f->wire_len;
+	u64 more = (u64)acked * f->p.packet;
 
 	if (f->in_md || !tcp_is_cwnd_limited(sk))
 		return;
-	if (!f->starting || f->ceiling >= (u64)tcp_sk(sk)->snd_ssthresh * f->wire_len)
-		more = DIV64_U64_ROUND_UP(more * f->wire_len, f->ceiling);
+	if (!f->starting || f->ceiling >= (u64)tcp_sk(sk)->snd_ssthresh * f->p.packet)
+		more = DIV64_U64_ROUND_UP(more * f->p.packet, f->ceiling);
 	f->ceiling += more;
 	hpccpp_get_params(sk, f, &f->p);
 	if (f->p.W_max < f->ceiling)
 		f->ceiling = 0;
 	if (!at_ceiling)
 		return;
-	hpccpp_set_W(f, f->p.W_max);
+	hpccpp_begin_with(&f->s, f->p.W_max);
 }
 
 /*
@@ -160,7 +160,7 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 W = hpccpp_w_init(f) / 2;
 
-	if (!f->p.share || !hpccpp_paused(sk, f, HPCCPP_STALE_T))
+	if (f->p.law == HPCCPP_LAW_DRAFT || !hpccpp_paused(sk, f, HPCCPP_STALE_T))
 		return false;
 	if (tp->data_segs_out) {
 		/* the receiver has a W of its own; and a probe asks for the load */
@@ -172,10 +172,10 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 		tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
 		W = hpccpp_start(sk, f, W, NULL);
 	}
-	hpccpp_set_W(f, clamp(W, f->p.W_min, f->p.W_max));
+	hpccpp_begin_with(&f->s, clamp(W, f->p.W_min, f->p.W_max));
 	f->s.W_f = 0;
 	f->s.U = 0;
-	f->s.inc_stage = hpccpp_late_stage(&f->p);
+	f->s.inc_stage = 0;
 	return true;
 }
 
@@ -186,8 +186,8 @@ void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 	f->starting = 0;
 	hpccpp_get_params(sk, f, &f->p);
 	/* a ceiling may be less than the floor of 1 Mbit/s where T is long */
-	f->s.W = max(f->s.W, f->p.W_min);
-	f->s.W_c = max(f->s.W_c, f->p.W_min);
+	if (f->s.W < f->p.W_min)
+		hpccpp_begin_with(&f->s, f->p.W_min);
 	hpccpp_tell_anew(f);
 }
 
@@ -231,7 +231,7 @@ static u64 hpccpp_delivery_rate(const struct sock *sk, const struct hpccpp_flow 
 
 	if (!tp->rate_interval_us)
 		return 0;
-	return div_u64((u64)tp->rate_delivered * f->wire_len * USEC_PER_SEC,
+	return div_u64((u64)tp->rate_delivered * f->p.packet * USEC_PER_SEC,
 		       tp->rate_interval_us);
 }
 

@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* By which readers know these fields: the number is another when one moves. */
-#define HPCCPP_FLOW_LAYOUT	(5U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(6U << 16 | sizeof(struct hpccpp_flow))
 
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {
@@ -21,7 +21,6 @@ struct hpccpp_flow {
 	struct hpccpp_net *net;	/* of its namespace: knobs, counters */
 	const void *dst;	/* the route that dev_segs is of; never looked into */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
-	__u64 R;		/* pacing rate W/T, bytes/s on the wire */
 	__u64 last_int;		/* when INT was last used, ns */
 	__u32 conserve;		/* tp->delivered that ends conservation */
 	__u32 last_update_seq;	/* line 24 */
@@ -35,7 +34,6 @@ struct hpccpp_flow {
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 gen;		/* of the agent's mail that was read last */
-	__u32 wire_len;		/* of a full packet, as of this round trip, bytes */
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
 	__u32 rtt_n;		/* ACKs that had one */
@@ -52,11 +50,11 @@ struct hpccpp_flow {
 	__u16 burst_segs;	/* and as we have set it; 0: not */
 	__u16 told_B;		/* min(B) as last told with a window, rate code */
 	__u8  sought;		/* when an agent was last looked for, low byte of jiffies */
-	__u8  conserving;	/* first round trip of recovery */
-	__u8  in_md;		/* a decrease since md_seq was sent: no other */
-	__u8  blind;		/* INT does not tell of the bottleneck */
 	__u8  off_rounds;	/* round trips in a row that T does not explain */
-	__u8  off_slower:1,	/* ... as they are longer */
+	__u8  conserving:1,	/* first round trip of recovery */
+	      in_md:1,		/* a decrease since md_seq was sent: no other */
+	      blind:1,		/* INT does not tell of the bottleneck */
+	      off_slower:1,	/* ... as they are longer */
 	      at_most:1,	/* W was as large as T allows, or nearly */
 	      filled:1,		/* U was eta since the last decrease */
 	      prior_filled:1,	/* before the last decrease, for undo */

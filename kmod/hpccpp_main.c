@@ -51,11 +51,10 @@
  *  6. Not all flows begin at line rate			hpccpp_enter()
  *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
  *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
- *  9. After a decrease W_c is held (net.hpccpp.hold)	hpccpp_hold()
- * 10. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
- * 11. ack.seq is snd_una: W_c is not set in recovery	hpccpp_use()
- * 12. TCP paces no flow's first ten packets
- * 13. W after a pause is not W before it			hpccpp_start_anew()
+ *  9. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
+ * 10. ack.seq is snd_una: no round trip ends in recovery	hpccpp_use()
+ * 11. TCP paces no flow's first ten packets
+ * 12. W after a pause is not W before it			hpccpp_start_anew()
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO packets are kept to a part of W: hpccpp_limit_burst().
@@ -109,9 +108,9 @@ static struct hpccpp_flow *hpccpp_flow(const struct sock *sk)
 }
 
 /* For get_info, which may run at any time without the lock. */
-static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f)
+static void hpccpp_publish(struct hpccpp_sock *ca, const struct hpccpp_flow *f, u64 R)
 {
-	WRITE_ONCE(ca->R, f->R);
+	WRITE_ONCE(ca->R, R);
 	WRITE_ONCE(ca->T, f->T);
 	WRITE_ONCE(ca->U, f->s.U);
 	WRITE_ONCE(ca->W, f->s.W);
@@ -126,15 +125,14 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 	u32 mss = tcp_sk(sk)->mss_cache;
 	u64 rate = hpccpp_rate(f->s.W, f->T);
 
-	f->R = rate;
-	hpccpp_publish(ca, f);
+	hpccpp_publish(ca, f, rate);
 	if (ca->mode != HPCCPP_INT)
 		return;
 	/*
 	 * TCP counts payload, for its own pacing and for the departure times that
 	 * fq goes by. Data segments carry the option whose echo we got.
 	 */
-	rate = div_u64(rate * (mss > opt ? mss - opt : 1), f->wire_len);
+	rate = div_u64(rate * (mss > opt ? mss - opt : 1), f->p.packet);
 	if (f->ceiling)		/* W rules, not R: as tcp_pacing_ca_ratio has it */
 		rate += rate / 5;
 	/* where long has 32 bits, 34 Gbit/s and more are not paced */
@@ -150,7 +148,7 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
  */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
-	u32 cwnd = DIV_ROUND_UP(f->s.W, f->wire_len) + 1;
+	u32 cwnd = DIV_ROUND_UP(f->s.W, f->p.packet) + 1;
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (f->conserving && (s32)(tp->delivered - f->conserve) >= 0)
@@ -192,20 +190,6 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 			return mail;
 	}
 	return NULL;
-}
-
-/*
- * Bytes to wait for after a decrease, beside a round trip's, before W_c is set again (lines
- * 14-15, 22): the first ACK of the new W brings a U, which is an average over T, with most
- * of it from before. To act on that is to act twice, and many flows do it together: their
- * load swings with a period of about 9 T. W counts as at most twice what is in flight.
- */
-static u32 hpccpp_hold(const struct sock *sk, const struct hpccpp_flow *f)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 W = min_t(u64, f->s.W, 2ULL * (tp->snd_nxt - tp->snd_una));
-
-	return div_u64(W * READ_ONCE(f->net->hold), 100);
 }
 
 /* True if a link that we hear of is full. A bound has no rate: it is of no link. */
@@ -256,7 +240,7 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 			      const struct hpccpp_int *rec, int n, u64 now)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
-	u32 qlen, latest;
+	u32 qlen;
 	u64 queue_us;
 
 	if (ca->mode != HPCCPP_INT || f->syn_queue) {
@@ -270,10 +254,6 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
-	/* bytes that were to be waited for at another path's rate may take minutes */
-	latest = tcp_sk(sk)->snd_nxt + f->p.W_max;
-	if (after(f->last_update_seq, latest))
-		f->last_update_seq = latest;
 	return true;
 }
 
@@ -302,7 +282,7 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
 					    hpccpp_wire_len(sk));
 	w_init = hpccpp_start(sk, f, w_init, rec);
-	hpccpp_set_W(f, clamp(w_init, f->p.W_min, f->p.W_max));
+	hpccpp_begin_with(&f->s, clamp(w_init, f->p.W_min, f->p.W_max));
 	f->s.inc_stage = 0;
 	f->s.vain = 0;
 	f->last_update_seq = tp->snd_nxt;
@@ -318,23 +298,23 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache;
 	unsigned long hit;
-	bool update_wc, used, first = false;
+	bool round_ends, used, first = false;
 	unsigned int g;
 	u64 queue_us;
 
 	/* line 22: SACK blocks do not count for ack.seq */
-	update_wc = after(tp->snd_una, f->last_update_seq);
-	if ((update_wc || ca->mode != HPCCPP_INT ||
+	round_ends = after(tp->snd_una, f->last_update_seq);
+	if ((round_ends || ca->mode != HPCCPP_INT ||
 	     hpccpp_path_changed(sk, f, rec, n)) &&
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
 	if (ca->mode != HPCCPP_INT) {
 		first = (hpccpp_enter(sk, f, rec, n) || !tp->data_segs_out) && p->share;
-		update_wc = false;
+		round_ends = false;
 	}
 	if (f->probing)
-		update_wc = false;
-	used = hpccpp_new_ack(&f->s, p, rec, n, now, update_wc);
+		round_ends = false;
+	used = hpccpp_new_ack(&f->s, p, rec, n, now, round_ends);
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
@@ -346,17 +326,15 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		f->last_update_seq = tp->snd_nxt;
 	}
 	if (used) {
-		if (update_wc) {
+		if (round_ends) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
-			if (f->s.U >= p->eta)
-				f->last_update_seq += hpccpp_hold(sk, f);
 			hpccpp_longest_queue(rec, n, &queue_us);
 			hpccpp_explain(sk, f, hpccpp_loaded(f, p, rec),
 				       queue_us);
 		}
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	}
-	trace_hpccpp_update(sk, f, p, rec, update_wc, used);
+	trace_hpccpp_update(sk, f, p, rec, round_ends, used);
 	return used;
 }
 
@@ -589,13 +567,13 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->md_seq = tp->snd_nxt;
 	/* as Reno's ssthresh, loss does not ask for less than two packets */
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
-	hpccpp_set_W(f, min(f->s.W, half));
+	hpccpp_begin_with(&f->s, min(f->s.W, half));
 	f->prior_ceiling = f->ceiling;
 	f->prior_filled = f->filled;
 	f->prior_starting = f->starting;
 	f->starting = 0;
 	if (f->filled)
-		f->s.inc_stage = f->p.max_stage;
+		hpccpp_end_stages(&f->s);
 	else
 		f->ceiling = half;
 	f->filled = 0;
@@ -683,7 +661,7 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		if (f->ceiling)
 			f->ceiling = f->prior_ceiling ? max(f->ceiling, f->prior_ceiling) : 0;
 		hpccpp_get_params(sk, f, &f->p);
-		hpccpp_set_W(f, min(max(f->s.W, f->prior_W), f->p.W_max));
+		hpccpp_begin_with(&f->s, min(max(f->s.W, f->prior_W), f->p.W_max));
 		f->prior_W = 0;
 		hpccpp_set_pacing(sk, f);
 		hpccpp_count(f->net, HPCCPP_S_UNDO);

@@ -35,10 +35,29 @@ unsigned int hpccpp_net_id __read_mostly;
 
 static int hpccpp_eta_min = 1;
 static int hpccpp_eta_max = HPCCPP_ETA_MAX;
-static int hpccpp_max_stage_max = 1000;
 static int hpccpp_flows_max = 1000000;
-static int hpccpp_w_ai_max = 1 << 20;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
+
+static const char * const hpccpp_laws[HPCCPP_LAWS] = { "averaged", "draft" };
+
+/* net.hpccpp.law, by its name */
+static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, size_t *len,
+			   loff_t *pos)
+{
+	char name[16];
+	struct ctl_table text = { .data = name, .maxlen = sizeof(name) };
+	int *law = table->data, found, err;
+
+	strscpy(name, hpccpp_laws[READ_ONCE(*law)], sizeof(name));
+	err = proc_dostring(&text, write, buffer, len, pos);
+	if (err || !write)
+		return err;
+	found = match_string(hpccpp_laws, HPCCPP_LAWS, name);
+	if (found < 0)
+		return found;
+	WRITE_ONCE(*law, found);
+	return 0;
+}
 
 /* The one table of knobs; .data is an offset into struct hpccpp_net. */
 #define HPCCPP_KNOB(field, min, max) {					\
@@ -54,20 +73,20 @@ static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
 static const struct ctl_table hpccpp_knobs[] = {
 	/* target utilisation of the most loaded link, percent */
 	HPCCPP_KNOB(eta, &hpccpp_eta_min, &hpccpp_eta_max),
-	/* additive increases before a multiplicative one */
-	HPCCPP_KNOB(max_stage, SYSCTL_ZERO, &hpccpp_max_stage_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
 	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
-	/* additive increase, bytes; 0: W_init * (1 - eta) / N */
-	HPCCPP_KNOB(w_ai, SYSCTL_ZERO, &hpccpp_w_ai_max),
 	/* T, us; 0: the minimum RTT and four packets (difference 1) */
 	HPCCPP_KNOB(base_rtt_us, SYSCTL_ZERO, &hpccpp_base_rtt_max),
-	/* after a decrease W_c stays for this much more of W, percent */
-	HPCCPP_KNOB(hold, SYSCTL_ZERO, SYSCTL_ONE_HUNDRED),
 	/* T of idling after which a flow probes the path; 0: never */
 	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* W begins with and goes to its part of the link, where ports tell; 0: as in the draft */
-	HPCCPP_KNOB(share, SYSCTL_ZERO, SYSCTL_ONE),
+	/* how W follows from the load: averaged or draft */
+	{
+		.procname	= "law",
+		.data		= (void *)offsetof(struct hpccpp_net, law),
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= hpccpp_proc_law,
+	},
 	{ }
 };
 
@@ -133,10 +152,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 
 	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
 	hn->eta = 95;
-	hn->max_stage = 5;
 	hn->flows = HPCCPP_FLOWS;
-	hn->hold = 50;
-	hn->share = 1;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);
 	if (!hn->stats)

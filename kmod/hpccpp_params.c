@@ -131,23 +131,17 @@ void hpccpp_get_params(const struct sock *sk,
 	u32 w_init = hpccpp_w_init(f);
 	u32 eta = READ_ONCE(hn->eta);
 	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
-	u32 w_ai = READ_ONCE(hn->w_ai);
+	u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
+	/* rule of thumb of section 5: W_init * (1 - eta) / N */
+	u32 w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
 
-	if (!w_ai) {
-		/* rule of thumb of section 5: W_init * (1 - eta) / N */
-		u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
-
-		if (eta < 100)
-			w_ai = div_u64((u64)w_init * (100 - eta), 100 * flows);
-		w_ai = max_t(u32, w_ai, hpccpp_wire_len(sk) *
-					HPCCPP_W_AI_MIN / 1000);
-	}
 	p->T = f->T;
 	p->eta = eta * HPCCPP_ONE / 100;
-	p->max_stage = READ_ONCE(hn->max_stage);
-	p->W_ai = w_ai;
+	p->packet = hpccpp_wire_len(sk);
+	p->law = READ_ONCE(hn->law);
+	p->W_ai = max(w_ai, p->packet * HPCCPP_W_AI_MIN / 1000);
 	/* a decrease is not to be made good before it has had its effect */
-	p->share = READ_ONCE(hn->share) && !f->in_md;
+	p->share = p->law == HPCCPP_LAW_AVERAGED && !f->in_md;
 	/* T may be a little small, as the SYN that measured it is shorter than a packet */
 	p->W_max = min_t(u64, w_init + w_init / 8 + (u64)w_init * f->spread / 8, HPCCPP_W_LIMIT);
 	if (f->looking)
@@ -178,7 +172,7 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
  */
 void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe)
 {
-	u32 segs = (f->s.W >> HPCCPP_BURST_SHIFT) / f->wire_len;
+	u32 segs = (f->s.W >> HPCCPP_BURST_SHIFT) / f->p.packet;
 	const struct dst_entry *dst = __sk_dst_get(sk);
 
 	/* only its address counts: another route may have the limit that we have set */
@@ -206,12 +200,11 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 
-	f->wire_len = hpccpp_wire_len(sk);
 	hpccpp_get_params(sk, f, &f->p);
 	/* no WAN's: the first RTT was that of a delayed ACK */
 	if (f->starting && f->T <= HPCCPP_WAN_T) {
 		hpccpp_end_ceiling(sk, f);
-		f->s.inc_stage = f->p.max_stage;
+		hpccpp_end_stages(&f->s);
 	}
 	if (ca->mode == HPCCPP_INT)
 		hpccpp_set_small_queue(sk, f);

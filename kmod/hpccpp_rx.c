@@ -21,9 +21,7 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 
 	if (ca->mode == HPCCPP_INT) {
 		W_ai = f->p.W_ai;
-		what = (READ_ONCE(f->net->share) ? HPCCPP_REQUEST_SHARE : 0) |
-		       hpccpp_num_encode(f->p.T) << 12 |
-		       min_t(u32, f->p.max_stage, HPCCPP_STAGE_MAX) << 8 |
+		what = hpccpp_num_encode(f->p.T) << 12 | f->p.law << 8 |
 		       READ_ONCE(f->net->eta);
 	}
 	/* N varies: what W_ai changes by less than an eighth does not matter */
@@ -49,7 +47,7 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	u32 value = HPCCPP_WINDOW_VALUE(word);
 	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
 	const struct tcp_sock *tp = tcp_sk(sk);
-	bool loaded, update_wc;
+	bool loaded, round_ends;
 	u64 B;
 
 	switch (HPCCPP_WINDOW_KIND(word)) {
@@ -85,21 +83,21 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	}
 	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
 		W = min_t(u64, W, f->s.W);
-	hpccpp_set_W(f, clamp_t(u64, W, f->p.W_min, f->p.W_max));
+	hpccpp_begin_with(&f->s, clamp_t(u64, W, f->p.W_min, f->p.W_max));
 	/* what echoes would go on from */
 	f->s.W_f = 0;
 	f->s.inc_stage = 0;
 	f->s.records = f->s.records ?: 1;
 	/* more than eta: U of a bound may be as much, which is of no link */
 	loaded = f->s.U > f->p.eta;
-	update_wc = after(tp->snd_una, f->last_update_seq);
-	if (update_wc) {
+	round_ends = after(tp->snd_una, f->last_update_seq);
+	if (round_ends) {
 		f->last_update_seq = tp->snd_nxt;
 		/* a queue at a link that is not loaded is none that lasts */
 		hpccpp_explain(sk, f, loaded, 0);
 	}
 	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
 	hpccpp_updated(sk, f, loaded);
-	trace_hpccpp_update(sk, f, &f->p, &none, update_wc, true);
+	trace_hpccpp_update(sk, f, &f->p, &none, round_ends, true);
 	return true;
 }

@@ -36,7 +36,7 @@
  *  +---------------+---------------+-------------------------------+
  *  |   Kind 253    |    Length     |             ExID              |
  *  +---+---+-------+---------------+-------+-----------------------+
- *  |kin|ser|        W, or share and T      |         value         |
+ *  |kin|ser|            W, or T            |         value         |
  *  +---+---+-------------------------------+-----------------------+
  *  :               W               |             W_ai              :
  *  +-------------------------------+-------------------------------+
@@ -277,7 +277,7 @@ enum hpccpp_window_kind {
 	HPCCPP_WINDOW_B,	/* a code of hpccpp_rate_decode(): min(B) */
 	HPCCPP_WINDOW_U,	/* U in 1/256, saturating */
 	HPCCPP_WINDOW_N,	/* flows of the last hop, saturating; 0: none */
-	HPCCPP_WINDOW_REQUEST,	/* max_stage 4 | eta 8, percent; or 0 */
+	HPCCPP_WINDOW_REQUEST,	/* law 4 | eta 8, percent; or 0 */
 };
 
 #define HPCCPP_WINDOW(kind, serial, num, value) \
@@ -288,12 +288,11 @@ enum hpccpp_window_kind {
 #define HPCCPP_WINDOW_NUM(w)	((__u32)(w) >> 12 & 0xffff)
 #define HPCCPP_WINDOW_VALUE(w)	((__u32)(w) & 0xfff)
 #define HPCCPP_WINDOW_ETA	0xffU	/* of a request's value; 0: none wanted */
-#define HPCCPP_REQUEST_SHARE	(1U << 27)	/* W goes to the share that N tells */
+#define HPCCPP_REQUEST_LAW(w)	((__u32)(w) >> 8 & 0xf)	/* enum hpccpp_law */
 #define HPCCPP_REQUEST_T(w)	((__u32)(w) >> 12 & 0x7fff)	/* enough for HPCCPP_T_MAX */
 #define HPCCPP_WINDOW_SERIALS	3	/* a request has 1 to 3 */
 #define HPCCPP_WINDOW_U_SHIFT	8
-#define HPCCPP_STAGE_MAX	15
-#define HPCCPP_ETA_MAX		200	/* percent, also of net.hpccpp.eta */
+#define HPCCPP_ETA_MAX		100	/* percent, also of net.hpccpp.eta */
 
 /* Bytes or us, rounded down by less than 1/1024: 5-bit exponent of 2, mantissa */
 static inline __u64 hpccpp_num_decode(__u16 code)

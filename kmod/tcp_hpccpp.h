@@ -110,13 +110,10 @@ struct hpccpp_stats {
 /* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
 struct hpccpp_net {
 	int eta;			/* percent */
-	int max_stage;
 	int flows;			/* N */
-	int w_ai;			/* bytes; 0: from flows */
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
-	int hold;			/* percent of W: difference 9 */
-	int probe;			/* T of idling; 0: never: difference 10 */
-	int share;			/* 1: differences 8 and 9 of hpccpp_algo.h */
+	int probe;			/* T of idling; 0: never: difference 9 */
+	int law;			/* enum hpccpp_law */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
 };
@@ -153,14 +150,6 @@ static inline u32 hpccpp_first_flight(struct sock *sk)
 	const struct dst_entry *dst = __sk_dst_get(sk);
 
 	return (dst ? dst_metric(dst, RTAX_INITCWND) : 0) ?: TCP_INIT_CWND;
-}
-
-/* W, by another rule than lines 12-20: U says nothing of the last pull then. */
-static inline void hpccpp_set_W(struct hpccpp_flow *f, u32 W)
-{
-	f->s.W = W;
-	f->s.W_c = W;
-	f->s.pulled = 0;
 }
 
 /* hpccpp_main.c */
@@ -208,7 +197,7 @@ static inline bool hpccpp_paused(const struct sock *sk, const struct hpccpp_flow
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	T += DIV_ROUND_UP(f->wire_len, f->s.W);
+	T += DIV_ROUND_UP(f->p.packet, f->s.W);
 	return !tp->packets_out && tp->tcp_clock_cache - f->last_int > T * f->T * 1000;
 }
 

@@ -78,7 +78,7 @@ TRACE_EVENT(hpccpp_update,
 		__entry->eta = p->eta;
 		__entry->W_ai = p->W_ai;
 		__entry->W_max = p->W_max;
-		__entry->R = f->R;
+		__entry->R = hpccpp_rate(f->s.W, f->T);
 		__entry->cwnd = tcp_snd_cwnd(tcp_sk(sk));
 		__entry->snd_una = tcp_sk(sk)->snd_una;
 		__entry->snd_nxt = tcp_sk(sk)->snd_nxt;

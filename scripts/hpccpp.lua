@@ -27,9 +27,8 @@
 --	hpccpp.window.w		W in bytes
 --	hpccpp.window.n		flows, 0 to 4095
 --	hpccpp.window.t		T of a request, us
---	hpccpp.window.share	1 where the windows go to the share that N tells
 --	hpccpp.window.w_ai	W_ai of a request, bytes
---	hpccpp.window.stage	max_stage of a request, 0 to 15
+--	hpccpp.window.law	net.hpccpp.law of a request, 0 is averaged, 1 is draft
 --	hpccpp.window.eta	eta of a request, percent; 0: no windows are wanted
 --
 -- Of these, rate to n have a .raw in records. What is wrong with an option is said as
@@ -110,9 +109,9 @@ local f = {
 	window_w = ProtoField.uint64("hpccpp.window.w", "W (bytes)"),
 	window_n = ProtoField.uint32("hpccpp.window.n", "N (flows)"),
 	window_t = ProtoField.uint64("hpccpp.window.t", "T (us)"),
-	window_share = ProtoField.uint32("hpccpp.window.share", "Share", base.DEC, nil, 0x08000000),
 	window_w_ai = ProtoField.uint64("hpccpp.window.w_ai", "W_ai (bytes)"),
-	window_stage = ProtoField.uint32("hpccpp.window.stage", "max_stage", base.DEC, nil, 0xf00),
+	window_law = ProtoField.uint32("hpccpp.window.law", "Law", base.DEC,
+		{ [0] = "averaged", "draft" }, 0xf00),
 	window_eta = ProtoField.uint32("hpccpp.window.eta", "eta (percent)", base.DEC, nil, 0xff),
 }
 hpccpp.fields = f
@@ -233,9 +232,8 @@ local function dissect_window(bytes, tree)
 	if what == request then
 		local w = number_decode(bytes(4, 2):uint())
 
-		tree:add(f.window_share, w0)
 		tree:add(f.window_t, w0, number):set_generated()
-		tree:add(f.window_stage, w0)
+		tree:add(f.window_law, w0)
 		tree:add(f.window_eta, w0)
 		tree:add(f.window_w, bytes(4, 2), w):set_generated()
 		tree:add(f.window_w_ai, bytes(6, 2),

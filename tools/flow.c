@@ -22,6 +22,7 @@ static const char usage[] =
 "\n"
 "U       load of the bottleneck, 1 is full      T  base round trip time\n"
 "W, W_c  window and reference window, bytes     R  pacing rate\n"
+"law     rule by which W follows from U: net.hpccpp.law\n"
 "links   links that the flow has heard of       B  rate of the slowest of them\n"
 "acks    ACKs that the algorithm saw; updates: those that moved the window\n"
 "\n"
@@ -55,6 +56,7 @@ const struct field flow_fields[] = {
 	  "hpccpp_flow_bandwidth_bytes_per_second",
 	  "Bandwidth of the slowest link that the flow has heard of." },
 	{ "inc_stage", FORM_NUM, NULL, NULL, NULL, NULL },
+	{ "law", FORM_TEXT, "law", NULL, "", NULL },
 	{ "cwnd", FORM_NUM, "\ncwnd", NULL, "hpccpp_flow_cwnd_packets",
 	  "Congestion window of TCP." },
 	{ "srtt", FORM_TIME, "srtt", "SRTT", "hpccpp_flow_srtt_seconds",
@@ -90,6 +92,12 @@ static const char *const modes[] = {
 	[HPCCPP_OFF] = "off",
 	[HPCCPP_INT] = "hpccpp",
 	[HPCCPP_RENO] = "hpccpp-reno",
+};
+
+/* The values of net.hpccpp.law */
+static const char *const laws[] = {
+	[HPCCPP_LAW_AVERAGED] = "averaged",
+	[HPCCPP_LAW_DRAFT] = "draft",
 };
 
 static const char *const guards[] = HPCCPP_GUARD_NAMES;
@@ -137,6 +145,7 @@ static void put_state(struct json_object *row, const struct hpccpp_flow_rec *r)
 		put_num(row, "W_c", r->W_c);
 		put_num(row, "W_f", r->W_f);
 		put_num(row, "inc_stage", r->inc_stage);
+		put_str(row, "law", name_of(laws, ARRAY_SIZE(laws), r->law));
 		put_num(row, "T", r->T);
 		put_num(row, "R", r->R * 8);
 		put_num(row, "B", r->min_B * 8);

@@ -93,7 +93,7 @@ class Claim:
     op: str                                     # "<=" or ">="
     bound: float | Callable[[Result], float]
     # selects the runs of the claim
-    runs: Callable[[Params], bool] = lambda p: p.is_hpccpp
+    runs: Callable[[Params], bool] = lambda p: p.is_claimed
     # runs of hpccpp that the claim leaves out, and why: completes the sentence "left out: ..."
     without: str = ""
     # for a claim that does not hold: the worst figure; the reason, and what was tried

@@ -70,8 +70,7 @@ class Guest:
         if self.marks:
             args += ["ecn", 3 if p.queue == "dualpi2" else 1]
         if p.is_hpccpp:
-            for name, value in (("flows", p.n), ("max_stage", p.stage), ("eta", p.eta), ("probe", p.probe),
-                                ("share", p.share)):
+            for name, value in (("flows", p.n), ("eta", p.eta), ("probe", p.probe), ("law", p.law)):
                 args += ["sysctl", f"net.hpccpp.{name}={value}"]
         for sysctl in self.own.sysctls if self.own else ():
             args += ["sysctl", sysctl]

@@ -50,7 +50,7 @@ every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 class Params:
     """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
     cc: str = arg("hpccpp", name, "congestion control; hpccpp-full: two records in a packet; hpccpp-rx: mode=receiver; "
-                  "dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
+                  "hpccpp-draft: law=draft; dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
                   "CC-bdp: offloads=no, and iw is a BDP")
     flows: int = arg(1, units.count, "flows, or senders", 1, 100000)
     rate: int = arg(10**11, units.rate, "rate of the links", 10**6, 10**12)
@@ -72,9 +72,8 @@ class Params:
     segs: int = arg(0, units.count, "most segments in a GSO packet of the first host; 0: no limit", 0, 65535)
     overhead: int = arg(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
     n: int = arg(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
-    stage: int = arg(5, units.count, "net.hpccpp.max_stage", 0, 100)
-    eta: int = arg(95, units.count, "net.hpccpp.eta, percent", 1, 110)
-    share: int = arg(1, units.count, "net.hpccpp.share", 0, 1)
+    law: str = arg("averaged", word("averaged", "draft"), "net.hpccpp.law: how the window follows from the load")
+    eta: int = arg(95, units.count, "net.hpccpp.eta, percent", 1, 100)
     probe: int = arg(0, units.count, "net.hpccpp.probe", 0, 100)
     every: str = arg("rtt", every, "request telemetry once in a round trip (rtt), or in one of N packets")
     mode: str = arg("sender", word("sender", "receiver"), "which end computes the window and receives INT responses")
@@ -123,12 +122,17 @@ class Params:
         """Hosts and ports have agents."""
         return self.algorithm == "hpccpp"
 
+    @property
+    def is_claimed(self) -> bool:
+        """hpccpp, but not as drafted, which is there to compare"""
+        return self.is_hpccpp and self.cc != "hpccpp-draft"
+
 
 KEYS = {field.name: field for field in dataclasses.fields(Params)}
 
 
 # keys that may follow from the name of a congestion control
-IMPLIED = ("mark", "queue", "iw", "offloads", "mode")
+IMPLIED = ("mark", "queue", "iw", "offloads", "mode", "law")
 
 
 def implied(values: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +140,8 @@ def implied(values: dict[str, Any]) -> dict[str, Any]:
     cc = values.get("cc", "hpccpp")
     if cc.endswith("-rx"):
         values["mode"] = "receiver"
+    if cc == "hpccpp-draft":
+        values["law"] = "draft"
     if cc.endswith("-dualpi2"):
         values["queue"] = "dualpi2"
     if match := re.search(r"-k(\d+)", cc):

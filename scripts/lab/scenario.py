@@ -32,7 +32,7 @@ PANELS = ["bench", "law", "all", "paper"]
 # DCTCP at its best: single segments, and a BDP at the start
 BEST = "dctcp-k20-bdp"
 # all that runs of some scenario have
-KNOWN = [*CCS, "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
+KNOWN = [*CCS, "hpccpp-draft", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
 
 Plan = Iterable[tuple[str, dict[str, Any]]]
 

@@ -59,13 +59,13 @@ updates.csv.gz: a line for each update of hpccpp's window (key updates=1), with 
     records: records of the echo
     bottleneck: id of the most loaded link
     used: 1 if the algorithm used the echo, 0 if it changed nothing
-    update_wc: 1 if the algorithm was to update W_c (once in a round trip)
+    update_wc: 1 if a round trip has ended: the algorithm was to update W_c (law draft) or W_p (law averaged)
     u, U, eta [2^-20]: load of the most loaded link in this echo, its average, and its goal
     tau [16 ns]: interval of which u is the load
     W, W_c [byte]: window and reference window, as bytes on the wire
-    W_f [byte]: window that is the flow's fair share of the most loaded link; 0: unknown
+    W_f [byte]: window that is the flow's fair share of the most loaded link; 0: unknown, or law draft
     W_ai, W_max [byte]: additive increase, and largest window
-    inc_stage: additive increases since the last multiplicative one
+    inc_stage: round trips since W last followed line 13 (law draft), or since the start, up to 2 (law averaged)
     T [us]: base RTT
     R [byte/s]: pacing rate, as bytes on the wire
     cwnd [packet]: congestion window

@@ -60,7 +60,7 @@ dissect()
 					[number("found.rate", "found.u", "found.qlen", "found.n")] else [] end),
 				window: (if has("hpccpp.window.kind") then
 					[number("window.kind", "window.serial", "window.w", "window.t",
-						"window.share", "window.stage", "window.eta", "window.w_ai", "window.n",
+						"window.law", "window.eta", "window.w_ai", "window.n",
 						"rate", "u")] else [] end),
 				rec: [.["hpccpp.record_tree"] | list[] | {
 					link: number("link"), rate: number("rate"),
@@ -163,16 +163,14 @@ done
 made "length 2" "fd02" ""
 made "length 3" "fd0348" ""
 made "length 0" "fd00" ""
-made "a window and the path's rate" "fd084857 12ddc664" "window - - 0 1 48000 - - - - - - 100000000 -"
-made "a window and U" "fd084857 607d00f3" "window - - 1 2 2000 - - - - - - - 0.94921875"
-made "a window and N" "fd084857 b07d0010" "window - - 2 3 2000 - - - - - 16 - -"
-made "a request for windows" "fd0c4857 d0c7e55f 14c40064" \
-	"window - - 3 1 4880 2300 0 5 95 100 - - -"
-made "a request for windows of a share" "fd0c4857 d8c7e55f 14c40064" \
-	"window - - 3 1 4880 2300 1 5 95 100 - - -"
-made "a request for no windows" "fd0c4857 f0000000 00000000" "window - - 3 3 0 0 0 0 0 0 - - -"
+made "a window and the path's rate" "fd084857 12ddc664" "window - - 0 1 48000 - - - - - 100000000 -"
+made "a window and U" "fd084857 607d00f3" "window - - 1 2 2000 - - - - - - 0.94921875"
+made "a window and N" "fd084857 b07d0010" "window - - 2 3 2000 - - - - 16 - -"
+made "a request for windows, law averaged" "fd0c4857 d0c7e05f 14c40064" "window - - 3 1 4880 2300 0 95 100 - - -"
+made "a request for windows, law draft" "fd0c4857 d0c7e15f 14c40064" "window - - 3 1 4880 2300 1 95 100 - - -"
+made "a request for no windows" "fd0c4857 f0000000 00000000" "window - - 3 3 0 0 0 0 0 - - -"
 made "a window as long as records" "fd104857 $r1" "window - -, bad_length"
-made "a request as long as a window" "fd084857 d0c7e55f" "window - -, bad_length"
+made "a request as long as a window" "fd084857 d0c7e05f" "window - -, bad_length"
 made "another's ExID" "fd0cf989 0102030405060708" ""
 made "beyond the header" "fd284843 $r1" "collect - -, bad_length"
 made "ExID beyond the header" "02040218 0303 fd10" ""

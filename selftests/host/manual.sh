@@ -49,8 +49,12 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of module_entry.c" di
 	/^\.\\" knobs:/ { on = 1 }
 	on && /^\.El/ { exit }
 	on && /^\.It Va net\.hpccpp\./ { name = substr($3, 12) }
-	on && /^Default / { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
+	on && /^Default [0-9]/ { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
 	<(sed -n '/^} knobs/,/^}/s/[^a-z_0-9 ]//gp' "$top/selftests/unit/module_entry.c" | sed -n 's/^ \(.*[0-9]\) $/\1/p')
+
+laws=$(sed -nE 's/.* hpccpp_laws\[.*\{ "([a-z]+)", "([a-z]+)" \};$/\1, the other value is \2/p' "$top/kmod/hpccpp_netns.c")
+check "tcp_hpccpp(7): the default law and the other one are those of the module" \
+	grep -qx "Default $laws\." "$top/tools/man/tcp_hpccpp.7"
 
 check "hpccpp(8): the reasons of flows are those of the command" diff \
 	<(items "$top/tools/man/hpccpp.8" reasons: | sed 's/^Cm //') \

@@ -30,7 +30,7 @@ fi
 
 incast() # NAME KEY=VALUE...
 {
-	"$top/scripts/lab/lab" run incast flows=$flows size=300k share=0 "${@:2}" --name "$1" --results "$tmp" \
+	"$top/scripts/lab/lab" run incast flows=$flows size=300k law=draft "${@:2}" --name "$1" --results "$tmp" \
 		--after "$top/selftests/lab/react.sh" >/dev/null
 }
 counted() { awk -v name="$2" '$1 == name { n += $2 } END { print n }' "$tmp/incast/$1/counts"; } # NAME COUNTER

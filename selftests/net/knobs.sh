@@ -53,13 +53,29 @@ effects()
 	}
 	field() { sed -nE "s/.* $1=([^ ]*).*/\\1/p" "$tmp/updates" | tail -n 1; }	# NAME
 
+	# of the last ten round trips, those that ended with another W than W_c
+	apart()
+	{
+		sed -nE 's/.* update_wc=1 .* W=([0-9]+) W_c=([0-9]+) .*/\1 \2/p' "$tmp/updates" |
+			tail -n 10 | awk '$1 != $2 { n++ } END { print n + 0 }'
+	}
+	refuses() { ! set_knob "$@"; } # KNOB VALUE
+
 	flow_start
 	flow_tests 1 check "flow show: under telemetry" \
 		busywait 10 flow_is '.mode == "hpccpp" and .updates > 100'
-	set_knob w_ai 1234
 	events
-	assert_eq "w_ai 1234: W_ai of an update" "$(field W_ai)" 1234
-	set_knob w_ai 0
+	assert_ge "law averaged: round trips that W_c does not end with" "$(apart)" 1
+	set_knob law draft
+	flow_tests 1 check "law draft: flow show" busywait 10 flow_is '.law == "draft"'
+	events
+	assert_eq "law draft: round trips that W_c does not end with" "$(apart)" 0
+	check "law of another name: refused" refuses law drafts
+	check "law: empty, refused" refuses law ""
+	check "eta of more than 100: refused" refuses eta 101
+	assert_eq "law and eta after that" "$("${sysctls[@]}" sysctl -n net.hpccpp.law net.hpccpp.eta | xargs)" "draft 95"
+	set_knob law averaged
+	flow_tests 1 check "law averaged: flow show" busywait 10 flow_is '.law == "averaged"'
 	set_knob flows 1000000
 	events
 	# 1.2 % of a packet of 1514 bytes
@@ -69,11 +85,11 @@ effects()
 	flow_tests 1 check "base_rtt_us 5000 is T" busywait 10 flow_is '.T == 5000'
 	set_knob base_rtt_us 0
 	set_knob eta 1
-	set_knob w_ai 1
+	set_knob flows 1000000
 	# W falls there from more, and goes up soon, as U is less than eta then
 	flow_tests 1 check "eta 1: R's floor is 1 Mbit/s" \
 		busywait 20 flow_is '(.R - 1e6 | fabs) < 1e4'
-	set_knob w_ai 0
+	set_knob flows 64
 	set_knob eta 95
 }
 

@@ -45,8 +45,8 @@ set_all()
 				values=(${knob#*=})
 				echo "${values[i % ${#values[@]}]}" >"${knob%%=*}"
 			done
-		done' - 'eta=80 95' 'max_stage=1 5' 'flows=0 64' 'w_ai=100 0' \
-		'base_rtt_us=3000 0' 'hold=0 50' 'probe=10 0'
+		done' - 'eta=80 95' 'flows=0 64' 'base_rtt_us=3000 0' \
+		'probe=10 0' 'law=draft averaged'
 }
 agents()
 {

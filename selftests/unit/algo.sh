@@ -27,7 +27,7 @@ ebpf()
 
 		int measure(void *ctx)
 		{
-			long u = hpccpp_link_u(&old, &cur, p.T);
+			long u = hpccpp_link_u(&old, &cur, p.T, p.T);
 
 			if (u < 0)
 				return u;

@@ -317,7 +317,7 @@ TEST(bound_of_quiet_ports)
 	for_each_row(row, bounds) {
 		memset(&s, 0, sizeof(s));
 		s.W_c = 10000;
-		s.inc_stage = params_95.max_stage;
+		hpccpp_end_stages(&s);
 		s.bottleneck = 9;
 		rec.U = row->bound;
 		assert_true(hpccpp_new_ack(&s, &params_95, &rec, 1, 1, true));

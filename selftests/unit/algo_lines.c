@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The draft's lines 1-27 in lockstep with the reference, and the bounds of each. */
+/* The draft's lines 1-27, and the averaged law, in lockstep with the references; their bounds */
 #include "algo_test.h"
 
 /* U is that of the link with the largest u, for its tau, and for T at most. */
@@ -84,13 +84,15 @@ TEST(resume_counts_its_own_load)
 	assert_in_range(s.W, 62500 * 95 / 100 + p.W_ai - 1,
 			62500 * 95 / 100 + p.W_ai + 1);
 	assert_int_equal(s.W_c, s.W);
+	assert_int_equal(s.W_p, s.W);
+	assert_int_equal(s.W_n, s.W);
 	assert_int_equal(s.U, HPCCPP_ONE / 2);
 
 	s.U = 0;				/* nobody else: there is room */
 	s.W_c = 62500;
 	hpccpp_resume(&s, &p);
 	assert_int_equal(s.W, 62500 + p.W_ai);
-	assert_int_equal(s.inc_stage, 1);
+	assert_int_equal(s.inc_stage, 0);
 
 	s.bottleneck = 8;			/* not a link that we know */
 	s.W_c = 62500;
@@ -109,20 +111,25 @@ TEST(resume_counts_its_own_load)
 
 TEST(line_20_W_is_bounded)
 {
-	struct hpccpp_params p = params_95;
+	struct hpccpp_params p;
 	struct hpccpp_state s;
+	int law;
 
-	assert_int_equal(wind(&s, &p, 0, 500000, 5, true), 1000000);
-	assert_int_equal(s.W_c, 1000000);
-	p.W_ai = 0;
-	assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, 1000, 0, true), 64);
-	assert_int_equal(wind(&s, &p, 0, 0, 0, true), 64);	/* W_c 0 */
-	/* the widest everything */
-	p = (struct hpccpp_params) { .T = 1, .eta = ~0U, .W_ai = ~0U,
-				     .W_min = 1, .W_max = HPCCPP_W_LIMIT };
-	assert_int_equal(wind(&s, &p, 0, ~0U, 0, true), HPCCPP_W_LIMIT);
-	assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, ~0U, 0, true),
-			 HPCCPP_W_LIMIT);
+	for (law = 0; law < HPCCPP_LAWS; law++) {
+		p = params_95;
+		p.law = law;
+		assert_int_equal(wind(&s, &p, 0, 500000, 5, true), 1000000);
+		assert_int_equal(law == HPCCPP_LAW_DRAFT ? s.W_c : s.W_n, 1000000);
+		p.W_ai = 0;
+		assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, 1000, 0, true), 64);
+		assert_int_equal(wind(&s, &p, 0, 0, 0, true), 64);	/* W_c 0 */
+		/* the widest everything */
+		p = (struct hpccpp_params) { .T = 1, .eta = ~0U, .W_ai = ~0U, .law = law,
+					     .W_min = 1, .W_max = HPCCPP_W_LIMIT };
+		assert_int_equal(wind(&s, &p, 0, ~0U, 0, true), HPCCPP_W_LIMIT);
+		assert_int_equal(wind(&s, &p, HPCCPP_U_LIMIT, ~0U, 0, true),
+				 HPCCPP_W_LIMIT);
+	}
 }
 
 /* Small windows move both ways: no dead zone by rounding, whatever W_ai. */
@@ -134,6 +141,7 @@ TEST(line_20_small_W_moves)
 
 	for (W_ai = 1; W_ai <= 60; W_ai++)
 		for (W_c = 64; W_c < 3000; W_c++) {
+			p.law = W_c & 1;
 			p.W_ai = W_ai;
 			p.W_min = 1;
 			/* with room: grows at once, and by the sixth ACK */
@@ -160,19 +168,32 @@ TEST(line_27_R_is_W_in_T)
 /* Both run freely for thousands of ACKs: errors must not add up. */
 TEST(lines_01_27_in_lockstep)
 {
-	static const __u32 T[] = { 8, 20, 100, 1000 };
-	size_t t;
+	/* W_max of less than two packets: slow flows. Each tau is at most this part of T. */
+	static const struct { int law; __u32 T, W_max; double tau; } rows[] = {
+		{ HPCCPP_LAW_DRAFT, 8, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_DRAFT, 20, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_DRAFT, 100, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_DRAFT, 1000, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_DRAFT, 20, 2000, 5 },
+		{ HPCCPP_LAW_AVERAGED, 8, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_AVERAGED, 20, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_AVERAGED, 100, HPCCPP_W_LIMIT, 2.5 },
+		{ HPCCPP_LAW_AVERAGED, 1000, HPCCPP_W_LIMIT, .48 },
+		{ HPCCPP_LAW_AVERAGED, 20, 2000, 5 },
+	};
 	int n, i;
 
-	for (t = 0; t < ARRAY_SIZE(T); t++) {
+	for_each_row(row, rows) {
 		double bound = 0, U = 0;
 		__u32 min_tau = ~0U;
 		struct pair x;
 
-		pair_init(&x, 3, RATE_100G, T[t]);
+		pair_init(&x, 3, RATE_100G, row->T);
+		x.p.law = row->law;
+		x.p.W_max = row->W_max;
 		pair_first(&x, 100000);
 		for (n = 0; n < 20000; n++) {
-			__u32 dts = 1 + rnd_below(T[t] * 30);
+			__u32 dts = 1 + rnd_below(row->T * 62.5 * row->tau);
 
 			for (i = 0; i < 3; i++)
 				advance(&x, i, dts, dts * 200 / 64 *

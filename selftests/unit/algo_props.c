@@ -5,8 +5,9 @@
 static void random_params(struct hpccpp_params *p)
 {
 	p->T = rnd_log(1, HPCCPP_T_MAX);
-	p->eta = HPCCPP_ONE / 10 + rnd_below(HPCCPP_ONE * 19ULL / 10 + 1);
-	p->max_stage = rnd_below(8);
+	p->eta = HPCCPP_ONE / 100 + rnd_below(HPCCPP_ONE * 99ULL / 100 + 1);
+	p->law = rnd_below(HPCCPP_LAWS);
+	p->packet = rnd_log(1, 65535);
 	p->W_ai = rnd_log(0, HPCCPP_W_LIMIT);
 	p->W_min = rnd_log(1, HPCCPP_W_LIMIT);
 	p->W_max = p->W_min + rnd_below(HPCCPP_W_LIMIT + 1ULL - p->W_min);
@@ -48,27 +49,36 @@ TEST(prop_W_is_exact_to_a_byte)
 	for (n = 0; n < 1000000; n++) {
 		__u32 W_c = rnd_log(0, HPCCPP_W_LIMIT);
 		__u32 U = rnd_log(1, HPCCPP_U_LIMIT);
+		__u32 stage = rnd_below(8);
+		struct averaged a = { 0 };
 		struct draft d = { 0 };
-		__u32 stage;
 		double W;
 
 		random_params(&p);
 		if (!(n % 4))			/* around eta */
 			U = p.eta - 1 + rnd_below(3);
-		if (!(n % 8))
-			p.max_stage = rnd_log(0, 0xfffe);
-		stage = p.max_stage + rnd_below(3);
-		stage -= !!stage;
 		d.eta = p.eta * STEP;
 		d.W_ai = p.W_ai;
-		d.max_stage = p.max_stage;
 		d.W_c = W_c;
 		d.inc_stage = stage;
 		W = draft_compute_wind(&d, U * STEP, n & 1);
 		W = fmax(p.W_min, fmin(p.W_max, W));
+		a = (struct averaged) {
+			.eta = d.eta, .W_ai = p.W_ai, .W_min = p.W_min, .W_max = p.W_max,
+			.W_c = W_c, .rounds = stage,
+		};
+		averaged_compute_wind(&a, U * STEP, n & 1);
+		if (p.law == HPCCPP_LAW_AVERAGED)
+			W = a.W;
 		assert_near(wind(&s, &p, U, W_c, stage, n & 1), W, 1.001);
-		assert_int_equal(s.inc_stage, d.inc_stage);
-		assert_int_equal(s.W_c, n & 1 ? s.W : W_c);
+		if (p.law == HPCCPP_LAW_AVERAGED) {
+			assert_int_equal(s.inc_stage, a.rounds);
+			assert_int_equal(s.W_c, W_c);
+			assert_int_equal(s.W_n, n & 1 ? s.W : 0);
+		} else {
+			assert_int_equal(s.inc_stage, d.inc_stage);
+			assert_int_equal(s.W_c, n & 1 ? s.W : W_c);
+		}
 	}
 }
 
@@ -83,13 +93,14 @@ TEST(prop_u_never_overflows)
 		struct hpccpp_link old = { 0 }, cur = { 0 };
 		__u32 T = rnd_log(1, HPCCPP_T_MAX);
 		__u32 dts = rnd_log(1, HPCCPP_MASK24);
+		__u32 drain = rnd() & 1 ? T : rnd_log(T, 2 * HPCCPP_T_MAX);
 		__u64 B = rnd_log(HPCCPP_RATE_MIN / 8, HPCCPP_RATE_MAX / 8);
 		__u32 dtx = rnd_log(0, HPCCPP_MASK24);
 		double rate, queue;
 		long u;
 
 		could = (unsigned __int128)B * dts * 16 * 32 / G1;
-		bdp = (unsigned __int128)B * T / 1000000;
+		bdp = (unsigned __int128)B * drain / 1000000;
 		most = (could + could / 8) / 32 + HPCCPP_BURST;
 		if (n & 1 && (__u64)(most / 64) < dtx)	/* plausible more often */
 			dtx = most / 64;
@@ -105,8 +116,9 @@ TEST(prop_u_never_overflows)
 		cur.tx_bytes = (old.tx_bytes + dtx) & HPCCPP_MASK24;
 		cur.qlen = rnd_log(0, HPCCPP_QLEN_MAX);
 		cur.seen = old.seen + dts * 16ULL;
-		u = hpccpp_link_u(&old, &cur, T);
-		if (dts * 16ULL > T * 8000ULL || most >= 1 << 30 || dtx * 64ULL > most) {
+		u = hpccpp_link_u(&old, &cur, T, drain);
+		if (dts * 16ULL > T * (drain > T ? 64000ULL : 8000ULL) ||
+		    most >= 1 << 30 || dtx * 64ULL > most) {
 			assert_true(u < 0);
 			continue;
 		}
@@ -120,7 +132,7 @@ TEST(prop_u_never_overflows)
 		assert_true(u == (long)want);
 		if (could && bdp && want < HPCCPP_U_LIMIT) {
 			rate = dtx * 64.0 / (B * (dts * TICK));
-			queue = cur.qlen * 64.0 / (B * (T * US));
+			queue = cur.qlen * 64.0 / (B * (drain * US));
 			assert_near(u * STEP, rate + queue,
 				    2 * STEP + rate / (double)could +
 				    queue / (double)bdp + EPSILON);
@@ -184,6 +196,7 @@ TEST(prop_garbage_stays_in_bounds)
 		if (hpccpp_new_ack(&s, &p, rec, count, now, n & 1)) {
 			used++;
 			assert_in_range(s.W, p.W_min, p.W_max);
+			assert_true(s.W_c <= HPCCPP_W_LIMIT && s.W_p <= HPCCPP_W_LIMIT);
 			assert_true(s.u <= HPCCPP_U_LIMIT);
 		}
 		assert_true(s.U <= HPCCPP_U_LIMIT);
@@ -215,14 +228,7 @@ struct model {
 	struct hpccpp_int past[MODEL_STEPS];
 };
 
-static void model_set_W(struct model *m, int i, __u32 W)
-{
-	m->s[i].W = W;
-	m->s[i].W_c = W;
-}
-
-static void model_init(struct model *m, int flows, __u64 bps, __u32 T,
-		       __u32 W_ai)
+static void model_init(struct model *m, int law, int flows, __u64 bps, __u32 T, __u32 W_ai)
 {
 	__u32 W_init = hpccpp_bdp(bps / 8, T);
 	int i;
@@ -231,11 +237,11 @@ static void model_init(struct model *m, int flows, __u64 bps, __u32 T,
 	m->flows = flows;
 	m->B = bps / 8;
 	m->p = (struct hpccpp_params) {
-		.T = T, .eta = ETA_95, .max_stage = 5, .W_ai = W_ai,
-		.W_min = 64, .W_max = W_init,
+		.T = T, .eta = ETA_95, .packet = 1538, .law = law, .W_ai = W_ai,
+		.W_min = 64, .W_max = W_init, .share = law == HPCCPP_LAW_AVERAGED,
 	};
 	for (i = 0; i < flows; i++)
-		model_set_W(m, i, W_init);	/* line rate, all at once */
+		hpccpp_begin_with(&m->s[i], W_init);	/* line rate, all at once */
 }
 
 static void model_step(struct model *m)
@@ -299,18 +305,20 @@ TEST(model_incast_settles)
 		{ 16, 100, 20 }, { 16, 400, 8 }, { 16, 25, 100 },
 	};
 	struct model m;
-	size_t c;
+	size_t n, c;
 	int i;
 
-	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+	for (n = 0; n < ARRAY_SIZE(cases) * HPCCPP_LAWS; n++) {
+		int law = n / ARRAY_SIZE(cases);
+
+		c = n % ARRAY_SIZE(cases);
 		double bdp = cases[c].gbit * 125.0 * cases[c].T;
 		double U, tx, queue = 0;
 
-		model_init(&m, cases[c].flows, cases[c].gbit * G1, cases[c].T,
-			   60);
+		model_init(&m, law, cases[c].flows, cases[c].gbit * G1, cases[c].T, 60);
 		model_run(&m, 40);
 		if (m.q > 0.05 * bdp)
-			fail_msg("case %zu: queue %g of %g", c, m.q, bdp);
+			fail_msg("law %d, case %zu: queue %g of %g", law, c, m.q, bdp);
 		model_run(&m, 400);
 		tx = m.tx;
 		for (i = 0; i < 100 * MODEL_STEPS; i++) {
@@ -322,6 +330,33 @@ TEST(model_incast_settles)
 		assert_near(m.s[0].U * STEP, U, 0.03);
 		assert_near((m.tx - tx) / (100 * bdp), U, 0.03);
 		assert_true(queue <= 64 + 0.01 * bdp);
+	}
+}
+
+/* When one of two flows leaves, the other has the link four round trips later, without a queue. */
+TEST(model_rest_of_a_leave_is_had_soon)
+{
+	static const struct { __u64 gbit; __u32 T; } cases[] = {
+		{ 100, 8 }, { 25, 20 }, { 10, 50 },
+	};
+	struct model m;
+
+	for_each_row(row, cases) {
+		double bdp = row->gbit * 125.0 * row->T;
+		double load;
+		int i;
+
+		model_init(&m, HPCCPP_LAW_AVERAGED, 2, row->gbit * G1, row->T, 60);
+		model_run(&m, 100);
+		m.flows = 1;
+		model_run(&m, 4);
+		for (i = 0; i < 20; i++) {
+			load = m.tx;
+			model_run(&m, 1);
+			load = (m.tx - load) / bdp;
+			if (load < 0.85 || load > 1 || m.q > 0.02 * bdp)
+				fail_msg("%d: load %g, queue %g", i, load, m.q);
+		}
 	}
 }
 
@@ -338,11 +373,10 @@ TEST(model_shares_are_had_soon)
 	for (c = 0; c < ARRAY_SIZE(cases); c++) {
 		__u32 bdp = cases[c].gbit * 125 * cases[c].T;
 
-		model_init(&m, 16, cases[c].gbit * G1, cases[c].T, 60);
-		m.p.share = 1;
-		model_set_W(&m, 0, bdp / 2);
+		model_init(&m, HPCCPP_LAW_AVERAGED, 16, cases[c].gbit * G1, cases[c].T, 60);
+		hpccpp_begin_with(&m.s[0], bdp / 2);
 		for (i = 1; i < 16; i++)
-			model_set_W(&m, i, bdp / 2 * i / 120);
+			hpccpp_begin_with(&m.s[i], bdp / 2 * i / 120);
 		model_run(&m, 20);
 		for (i = 0; i < 16; i++)
 			if (m.s[i].W * 16.0 > 1.25 * bdp || m.s[i].W * 16.0 < bdp / 1.25)

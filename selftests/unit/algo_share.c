@@ -4,7 +4,7 @@
 
 /* 10 us at 100 Gbit/s, of which 95 % are 118,750 bytes */
 static const struct hpccpp_params shared = {
-	.T = 10, .eta = ETA_95, .max_stage = 5, .W_min = 64, .W_max = 1000000, .share = 1,
+	.T = 10, .eta = ETA_95, .packet = 1538, .W_min = 64, .W_max = 1000000, .share = 1,
 };
 
 /* A record of that link, with so many flows */
@@ -21,8 +21,8 @@ TEST(share_of_told_flows)
 		{ 2, 10, ETA_95, 1, 59375 }, { 16, 10, ETA_95, 1, 7422 },
 		{ 5, 10, ETA_95, 1, 23750 },	/* in quarters of a flow */
 		{ 16, 20, ETA_95, 1, 14844 }, { 16, 20, HPCCPP_ONE / 2, 1, 7813 },
-		{ 2, HPCCPP_T_MAX, 2 * HPCCPP_ONE, 1, HPCCPP_W_LIMIT },
-		/* of none, of one, and as in the draft */
+		{ 2, HPCCPP_T_MAX, HPCCPP_ONE, 1, HPCCPP_W_LIMIT },
+		/* of none, of one, and not now */
 		{ 0, 10, ETA_95, 1, 0 }, { 1, 10, ETA_95, 1, 0 }, { 16, 10, ETA_95, 0, 0 },
 	};
 
@@ -77,18 +77,18 @@ TEST(pull_goes_a_part_of_the_way)
 {
 	const __u32 band = ETA_95 / 32;
 	const struct { const char *shows; __u32 W_c, W_f, U, W; } rows[] = {
-		{ "up a quarter", 80000, 100000, ETA_95, 85000 },
+		{ "up 3/8", 80000, 100000, ETA_95, 87500 },
 		{ "not at all", 100000, 100000, ETA_95, 100000 },
 		{ "up by half of W at most", 20000, 100000, ETA_95, 30000 },
 		{ "", 8000, 100000, ETA_95, 12000 },
 		{ "", 1000, 100000, ETA_95, 1500 },
 		{ "up to a load of 33/32 of eta, of 32/33 of W_c", 66000, 100000,
-		  ETA_95 + band - 1, 73000 },
+		  ETA_95 + band - 1, 77500 },
 		{ "but not into a queue", 66000, 100000, ETA_95 + band, 64000 },
-		{ "down a half, to 9/8 of W_f", 212500, 100000, ETA_95, 162500 },
-		{ "", 120500, 100000, ETA_95, 116500 },
+		{ "down 5/8, to 9/8 of W_f", 212500, 100000, ETA_95, 150000 },
+		{ "", 120500, 100000, ETA_95, 115500 },
 		{ "", 112500, 100000, ETA_95, 112500 },
-		{ "down where the link is full", 212500, 100000, ETA_95 - band + 1, 162500 },
+		{ "down where the link is full", 212500, 100000, ETA_95 - band + 1, 150000 },
 		{ "but not where it has room", 212500, 100000, ETA_95 - band, 212500 },
 		{ "not without a share", 80000, 0, ETA_95, 80000 },
 		{ "", 900000, 0, ETA_95, 900000 },
@@ -102,8 +102,24 @@ TEST(pull_goes_a_part_of_the_way)
 		print_message("# %s\n", row->shows);
 		hpccpp_compute_wind(&s, &shared, true);
 		assert_near(s.W, row->W, row->U > ETA_95);
-		assert_int_equal(s.W_c, s.W);
+		assert_int_equal(s.W_n, s.W);
+		assert_int_equal(s.W_c, row->W_c);
 	}
+}
+
+/* The draft has no share. */
+TEST(draft_is_not_pulled)
+{
+	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000, .pulled = 1 };
+	struct hpccpp_params p = shared;
+
+	p.law = HPCCPP_LAW_DRAFT;
+	hpccpp_compute_wind(&s, &p, true);
+	assert_int_equal(s.W, 80000);
+	s.W_f = 10000;
+	hpccpp_compute_wind(&s, &p, true);
+	assert_int_equal(s.W, 80000);
+	assert_int_equal(s.vain, 0);
 }
 
 /* W of an update at this U, from this W_c */
@@ -111,6 +127,7 @@ static __u32 next_W(struct hpccpp_state *s, __u32 W_c, __u32 U)
 {
 	s->W_c = W_c;
 	s->U = U;
+	hpccpp_end_stages(s);
 	hpccpp_compute_wind(s, &shared, true);
 	return s->W;
 }
@@ -118,28 +135,25 @@ static __u32 next_W(struct hpccpp_state *s, __u32 W_c, __u32 U)
 /* Nobody takes what the flow gives: it takes that back, and gives less each time. */
 TEST(pull_down_in_vain)
 {
-	static const __u32 W[] = { 162500, 187500, 200000, 206250, 209375, 210938, 210938, 210938 };
+	static const __u32 W[] = { 150000, 181250, 196875, 204688, 208594, 210547, 210547, 210547 };
 	struct hpccpp_state s = { .W_f = 100000 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(W); i++) {
 		assert_int_equal(next_W(&s, 212500, ETA_95), W[i]);
-		/* line 13 in the next round trip, not 17 */
-		assert_int_equal(s.inc_stage, shared.max_stage);
 		assert_int_equal(next_W(&s, 100000, ETA_95 / 2), 200000);
-		assert_int_equal(s.inc_stage, 0);
 	}
 	/* a room that the flow has not made says nothing */
-	assert_int_equal(next_W(&s, 100000, ETA_95 / 2), 100000);
+	assert_int_equal(next_W(&s, 100000, ETA_95 / 2), 200000);
 	assert_int_equal(s.vain, HPCCPP_PULL_VAIN);
 	/* others take it: more each time */
-	assert_int_equal(next_W(&s, 212500, ETA_95), 210938);
-	assert_int_equal(next_W(&s, 212500, ETA_95), 210938);
-	assert_int_equal(next_W(&s, 212500, ETA_95), 209375);
+	assert_int_equal(next_W(&s, 212500, ETA_95), 210547);
+	assert_int_equal(next_W(&s, 212500, ETA_95), 210547);
+	assert_int_equal(next_W(&s, 212500, ETA_95), 208594);
 	for (i = 0; i < 3; i++)
 		next_W(&s, 212500, ETA_95);
-	assert_int_equal(next_W(&s, 212500, ETA_95), 162500);
-	assert_int_equal(next_W(&s, 212500, ETA_95), 162500);
+	assert_int_equal(next_W(&s, 212500, ETA_95), 150000);
+	assert_int_equal(next_W(&s, 212500, ETA_95), 150000);
 }
 
 /* Neither room that others leave, nor that of a flow that has idled since its last pull */
@@ -171,7 +185,6 @@ TEST(bounded_is_not_pulled)
 	hpccpp_compute_wind(&s, &p, true);
 	assert_int_equal(s.W, 90000);
 	assert_int_equal(s.pulled, 0);
-	assert_int_equal(s.inc_stage, 0);
 }
 
 /* Another link is the most loaded now: its U says nothing of the pull. */
@@ -192,26 +205,25 @@ TEST(pull_of_another_link)
 /* Of W bytes, on a link with a load and a number of flows that begin */
 TEST(first_W_is_a_part_of_the_link)
 {
-	static const struct { __u32 W, U, N, W_min, least, most, stage; } rows[] = {
+	static const struct { __u32 W, U, N, W_min, least, most; } rows[] = {
 		{ 125000, 0, 0, 64, 118829, 118830 },		/* eta, and W_ai */
 		{ 125000, 32, 0, 64, 79246, 79247 },		/* 1 + 1/2 */
 		{ 125000, 64, 0, 64, 59454, 59455 },
 		{ 125000, 255, 0, 64, 23900, 23980 },		/* 1 + 255/64 */
-		/* the share of a flow, unless the load leaves less; one that has been cut
-		 * waits for two round trips of max_stage
-		 */
-		{ 125000, 0, 4, 64, 29687, 29688, 3 }, { 125000, 32, 64, 64, 1855, 1856, 3 },
-		{ 125000, 255, 8, 64, 14843, 14844, 3 }, { 125000, 255, 4, 64, 23900, 23980 },
-		{ 125000, 61, 64, 5000, 5000, 5000, 3 },
+		/* the share of a flow, unless the load leaves less */
+		{ 125000, 0, 4, 64, 29687, 29688 }, { 125000, 32, 64, 64, 1855, 1856 },
+		{ 125000, 255, 8, 64, 14843, 14844 }, { 125000, 255, 4, 64, 23900, 23980 },
+		{ 125000, 61, 64, 5000, 5000, 5000 },
 		/* with less than W_init it has no more in a crowd than alone */
-		{ 15140, 0, 0, 64, 15220, 15220, 1 }, { 15140, 0, 4, 64, 15220, 15220, 1 },
+		{ 15140, 0, 0, 64, 15220, 15220 }, { 15140, 0, 4, 64, 15220, 15220 },
 	};
 
 	for_each_row(row, rows) {
 		struct hpccpp_params p = shared;
-		struct hpccpp_state s = { .W = row->W, .W_c = row->W, .inc_stage = 2 };
+		struct hpccpp_state s = { .inc_stage = 2 };
 		struct hpccpp_int rec = told(row->N);
 
+		hpccpp_begin_with(&s, row->W);
 		rec.U = row->U;
 		p.W_ai = 80;
 		p.W_min = row->W_min;
@@ -220,25 +232,16 @@ TEST(first_W_is_a_part_of_the_link)
 		assert_in_range(s.W, row->least, row->most);
 		assert_int_equal(s.U, rec.U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT));
 		assert_int_equal(s.W_c, s.W);
-		assert_int_equal(s.inc_stage, row->stage);
+		assert_int_equal(s.W_p, s.W);
+		assert_int_equal(s.W_n, s.W);
+		assert_int_equal(s.inc_stage, 0);
 		assert_int_equal(s.pulled, 0);
 		/* the share is not forgotten */
 		assert_near(s.W_f, row->N ? 118750. / row->N : 0, 1);
 	}
 }
 
-TEST(late_stage_is_two_round_trips_early)
-{
-	struct hpccpp_params p = { .max_stage = 5 };
-
-	assert_int_equal(hpccpp_late_stage(&p), 3);
-	p.max_stage = 3;
-	assert_int_equal(hpccpp_late_stage(&p), 1);
-	for (p.max_stage = 0; p.max_stage < 3; p.max_stage++)
-		assert_int_equal(hpccpp_late_stage(&p), 0);
-}
-
-/* Between two W_c each ACK's W is of the same W_c: one pull in a round trip. */
+/* Pulls do not add up from ACK to ACK: each begins at W_c. */
 TEST(pull_once_in_a_round_trip)
 {
 	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000 };
@@ -246,6 +249,6 @@ TEST(pull_once_in_a_round_trip)
 
 	for (i = 0; i < 10; i++)
 		hpccpp_compute_wind(&s, &shared, false);
-	assert_int_equal(s.W, 85000);
+	assert_int_equal(s.W, 87500);
 	assert_int_equal(s.W_c, 80000);
 }

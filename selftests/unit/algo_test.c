@@ -5,6 +5,7 @@
  *
  * The reference is the draft's lines 1-27 transcribed once more, in double
  * precision and in seconds and bytes, sharing no line with the fixed point.
+ * So is the averaged law, which takes the place of lines 11-20.
  *
  * Bounds of the fixed point, as the head comment of hpccpp_algo.h states them:
  *
@@ -16,6 +17,10 @@
  *		e' = (1 - a) e + a e_u + 2^-21 with a = tau / T, errors settle
  *		under e_u + 2^-21 / a = e_u + T / (2 tau) * 2^-20.
  * W		floor(W_c * eta / U) loses less than 1 byte.
+ * W_c		averaged: rounded to nearest within T, down after a longer gap.
+ * gap		longer than T: rounded down to 1 us, which moves the mean of W_p
+ *		and W by less than their difference / T, and makes the queue term
+ *		of a slow flow too large by less than its part in tau, in us.
  */
 #include "algo_test.h"
 
@@ -57,10 +62,10 @@ void assert_near(double got, double want, double bound)
 }
 
 /* What the fixed point may err by in one u: see the top */
-static double u_bound(double rate, double queue, double B, double dts, double T)
+static double u_bound(double rate, double queue, double B, double dts, double drain)
 {
 	return 2 * STEP + rate / floor(32 * B * dts + EPSILON) +
-	       queue / floor(B * T + EPSILON) + EPSILON;
+	       queue / floor(B * drain + EPSILON) + EPSILON;
 }
 
 static double draft_measure_inflight(struct draft *d,		/* 1 */
@@ -74,8 +79,11 @@ static double draft_measure_inflight(struct draft *d,		/* 1 */
 		double dts = ack[i].ts - d->L[i].ts;
 		double tx_rate = (ack[i].tx_bytes - d->L[i].tx_bytes) /
 				 dts;				/* 4 */
+		/* not the draft's: a flow of less than two packets in T */
+		bool slow = d->W < 2 * d->packet && dts > d->T;
+		double drain = slow ? dts : d->T;
 		double queue = fmin(ack[i].qlen, d->L[i].qlen) /
-			       (ack[i].B * d->T);
+			       (ack[i].B * drain);
 		double u_ = queue + tx_rate / ack[i].B;		/* 5 */
 
 		if (u_ > u) {					/* 6 */
@@ -83,7 +91,9 @@ static double draft_measure_inflight(struct draft *d,		/* 1 */
 			tau = dts;
 		}
 		d->error = fmax(d->error, u_bound(tx_rate / ack[i].B, queue,
-						  ack[i].B, dts, d->T));
+						  ack[i].B, dts, drain));
+		if (slow)
+			d->error += queue * 1.01 * US / dts;
 	}
 	d->u = u;
 	d->tau = tau;
@@ -92,20 +102,20 @@ static double draft_measure_inflight(struct draft *d,		/* 1 */
 	return d->U;						/* 10 */
 }
 
-double draft_compute_wind(struct draft *d, double U,	/* 11 */
-				 bool update_wc)
+double draft_compute_wind(struct draft *d, double U,		/* 11 */
+			  bool round_ends)
 {
 	double W;
 
-	if (U >= d->eta || d->inc_stage >= d->max_stage) {	/* 12 */
+	if (U >= d->eta || d->inc_stage >= 5) {		/* 12 */
 		W = d->W_c / (U / d->eta) + d->W_ai;		/* 13 */
-		if (update_wc) {				/* 14 */
+		if (round_ends) {				/* 14 */
 			d->inc_stage = 0;			/* 15 */
 			d->W_c = W;
 		}
 	} else {						/* 16 */
 		W = d->W_c + d->W_ai;				/* 17 */
-		if (update_wc) {				/* 18 */
+		if (round_ends) {				/* 18 */
 			d->inc_stage++;				/* 19 */
 			d->W_c = W;
 		}
@@ -113,12 +123,39 @@ double draft_compute_wind(struct draft *d, double U,	/* 11 */
 	return W;						/* 20 */
 }
 
-/* update_wc is what lines 22, 24 and 25 come to, which are the caller's. */
+/* W_c becomes the mean window of the packets that U describes */
+static void averaged_measure(struct averaged *a, double tau)
+{
+	double part = fmin(tau, a->T) / a->T;
+
+	if (tau > a->T && a->W >= 2 * a->packet)
+		a->W_c = (a->W_p * a->T + a->W * (tau - a->T)) / tau;
+	else
+		a->W_c += part * (a->W_p - a->W_c);
+}
+
+void averaged_compute_wind(struct averaged *a, double U, bool round_ends)
+{
+	double before = a->W;
+
+	a->W = a->W_c;
+	if (U >= a->eta || a->rounds >= 2)
+		a->W *= a->eta / U;
+	a->W = fmax(a->W_min, fmin(a->W_max, a->W + a->W_ai));
+	if (!round_ends)
+		return;
+	if (a->rounds < 2)
+		a->rounds++;
+	a->W_p = (a->W_n + before) / 2;
+	a->W_n = a->W;
+}
+
+/* round_ends is what lines 22, 24 and 25 come to, which are the caller's. */
 static void draft_new_ack(struct draft *d, const struct draft_link *ack, /* 21 */
-			  bool update_wc)
+			  bool round_ends)
 {
 	d->W = draft_compute_wind(d, draft_measure_inflight(d, ack),
-				  update_wc);			/* 23, 26 */
+				  round_ends);			/* 23, 26 */
 	d->R = d->W / d->T;					/* 27 */
 	memcpy(d->L, ack, d->links * sizeof(*ack));
 }
@@ -151,12 +188,12 @@ void pair_init(struct pair *x, int links, __u16 rate, __u32 T)
 
 	memset(x, 0, sizeof(*x));
 	x->p = (struct hpccpp_params) {
-		.T = T, .eta = ETA_95, .max_stage = 5, .W_ai = 80,
+		.T = T, .eta = ETA_95, .law = HPCCPP_LAW_DRAFT, .packet = 1538, .W_ai = 80,
 		.W_min = 1, .W_max = HPCCPP_W_LIMIT,
 	};
 	x->d.T = T * US;
 	x->d.eta = ETA_95 * STEP;
-	x->d.max_stage = 5;
+	x->d.packet = 1538;
 	x->d.W_ai = 80;
 	x->d.links = links;
 	x->now = 1;
@@ -169,9 +206,30 @@ void pair_init(struct pair *x, int links, __u16 rate, __u32 T)
 	}
 }
 
-/* Hand both the records as they are; the reference starts from our state. */
-bool pair_ack(struct pair *x, bool update_wc)
+/* The averaged law from the state before and the very u and U that the fixed point has */
+static void pair_averaged(struct pair *x, const struct hpccpp_state *before, bool round_ends)
 {
+	struct averaged a = {
+		.T = x->p.T * US, .eta = x->p.eta * STEP, .packet = x->p.packet,
+		.W_ai = x->p.W_ai, .W_min = x->p.W_min, .W_max = x->p.W_max,
+		.W = before->W, .W_c = before->W_c, .W_p = before->W_p, .W_n = before->W_n,
+		.rounds = before->inc_stage,
+	};
+
+	averaged_measure(&a, x->s.tau * TICK);
+	assert_near(x->s.W_c, a.W_c, 1.001 + fabs(a.W_p - a.W) / x->p.T);
+	a.W_c = x->s.W_c;
+	averaged_compute_wind(&a, x->s.U * STEP, round_ends);
+	assert_near(x->s.W, a.W, 1.001);
+	assert_near(x->s.W_p, a.W_p, 0.5);
+	assert_int_equal(x->s.W_n, round_ends ? x->s.W : before->W_n);
+	assert_int_equal(x->s.inc_stage, a.rounds);
+}
+
+/* Hand both the records as they are; the reference starts from our state. */
+bool pair_ack(struct pair *x, bool round_ends)
+{
+	const struct hpccpp_state before = x->s;
 	struct draft_link ack[3];
 	struct hpccpp_int rec[3];
 	struct draft same;
@@ -179,6 +237,7 @@ bool pair_ack(struct pair *x, bool update_wc)
 	int i;
 
 	x->d.U = x->s.U * STEP;
+	x->d.W = x->s.W;
 	x->d.W_c = x->s.W_c;
 	x->d.inc_stage = x->s.inc_stage;
 	for (i = 0; i < x->d.links; i++) {
@@ -186,14 +245,18 @@ bool pair_ack(struct pair *x, bool update_wc)
 		rec[i] = stamp(&x->port[i]);
 	}
 	same = x->d;
-	draft_new_ack(&x->d, ack, update_wc);
-	if (!hpccpp_new_ack(&x->s, &x->p, rec, x->d.links, x->now, update_wc))
+	draft_new_ack(&x->d, ack, round_ends);
+	if (!hpccpp_new_ack(&x->s, &x->p, rec, x->d.links, x->now, round_ends))
 		return false;
+	if (x->p.law == HPCCPP_LAW_AVERAGED) {
+		pair_averaged(x, &before, round_ends);
+		return true;
+	}
 	/* lines 11-20 from the very U that the fixed point has */
-	W = draft_compute_wind(&same, x->s.U * STEP, update_wc);
+	W = draft_compute_wind(&same, x->s.U * STEP, round_ends);
 	assert_near(x->s.W, fmax(x->p.W_min, fmin(x->p.W_max, W)), 1.001);
 	assert_int_equal(x->s.inc_stage, same.inc_stage);
-	assert_int_equal(x->s.W_c, update_wc ? x->s.W : same.W_c);
+	assert_int_equal(x->s.W_c, round_ends ? x->s.W : same.W_c);
 	return true;
 }
 
@@ -201,8 +264,7 @@ bool pair_ack(struct pair *x, bool update_wc)
 void pair_first(struct pair *x, __u32 W_c)
 {
 	pair_ack(x, false);
-	x->s.W = W_c;
-	x->s.W_c = W_c;
+	hpccpp_begin_with(&x->s, W_c);
 	x->s.inc_stage = 0;
 }
 
@@ -224,18 +286,18 @@ void assert_pair(const struct pair *x)
 
 /* W from a given U, W_c and stage; the flow is in s afterwards */
 __u32 wind(struct hpccpp_state *s, const struct hpccpp_params *p,
-	   __u32 U, __u32 W_c, __u32 stage, bool update_wc)
+	   __u32 U, __u32 W_c, __u32 stage, bool round_ends)
 {
 	memset(s, 0, sizeof(*s));
 	s->U = U;
 	s->W_c = W_c;
 	s->inc_stage = stage;
-	hpccpp_compute_wind(s, p, update_wc);
+	hpccpp_compute_wind(s, p, round_ends);
 	return s->W;
 }
 
 const struct hpccpp_params params_95 = {
-	.T = 10, .eta = ETA_95, .max_stage = 5, .W_ai = 80,
+	.T = 10, .eta = ETA_95, .law = HPCCPP_LAW_DRAFT, .packet = 1538, .W_ai = 80,
 	.W_min = 64, .W_max = 1000000,
 };
 

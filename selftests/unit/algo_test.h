@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of algo_test share: the reference, and a flow beside it. */
+/* Declarations shared by the files of algo_test: the references, and a flow to compare with them */
 #ifndef HPCCPP_ALGO_TEST_H
 #define HPCCPP_ALGO_TEST_H
 
@@ -32,7 +32,7 @@ struct draft_link {
 
 struct draft {
 	double T, eta, W_ai;
-	unsigned int max_stage;
+	double packet;		/* bytes */
 
 	double U, W, W_c, R;
 	unsigned int inc_stage;
@@ -42,6 +42,14 @@ struct draft {
 	/* not the draft's: what the stated error bound is computed from */
 	double error;		/* of u */
 	double u, tau;
+};
+
+/* The averaged law in double precision, from U of lines 1-10 on, without a share */
+struct averaged {
+	double T, eta, W_ai, W_min, W_max, packet;
+
+	double W, W_c, W_p, W_n;
+	unsigned int rounds;	/* without a multiplicative increase */
 };
 
 /* A port as it is: counters that do not wrap, and what it puts on the wire. */
@@ -58,6 +66,7 @@ struct pair {
 	struct hpccpp_state s;
 	struct hpccpp_params p;
 	struct draft d;
+	struct averaged a;
 	struct port port[3];
 	__u64 now;
 };
@@ -66,16 +75,17 @@ __u64 rnd(void);
 __u64 rnd_below(__u64 n);
 __u64 rnd_log(__u64 lo, __u64 hi);
 void assert_near(double got, double want, double bound);
-double draft_compute_wind(struct draft *d, double U, bool update_wc);
+double draft_compute_wind(struct draft *d, double U, bool round_ends);
+void averaged_compute_wind(struct averaged *a, double U, bool round_ends);
 struct hpccpp_int stamp(const struct port *p);
 void pair_init(struct pair *x, int links, __u16 rate, __u32 T);
-bool pair_ack(struct pair *x, bool update_wc);
+bool pair_ack(struct pair *x, bool round_ends);
 void pair_first(struct pair *x, __u32 W_c);
 void advance(struct pair *x, int i, __u32 dts, __u32 tx, __u16 qlen);
 void assert_pair(const struct pair *x);
 
 __u32 wind(struct hpccpp_state *s, const struct hpccpp_params *p, __u32 U,
-	   __u32 W_c, __u32 stage, bool update_wc);
+	   __u32 W_c, __u32 stage, bool round_ends);
 extern const struct hpccpp_params params_95;
 
 #endif /* HPCCPP_ALGO_TEST_H */

@@ -357,7 +357,7 @@ static int set_up(void **state)
 	copy.mark = 0;
 	inserted = NULL;
 	the_cnp = (struct hpccpp_cnp_cfg) {
-		.hpcc = { .T = RTT, .eta = 95ULL * HPCCPP_ONE / 100, .max_stage = 5,
+		.hpcc = { .T = RTT, .eta = 95ULL * HPCCPP_ONE / 100, .law = HPCCPP_LAW_DRAFT,
 			  .W_ai = 250, .W_min = 250, .W_max = LINE / 1000000 * RTT },
 		.type1 = HPCCPP_FCNP_TYPE1, .type2 = HPCCPP_FCNP_TYPE2,
 		.threshold = 52, .threshold_percent = 80, .accepts = 2,

@@ -134,7 +134,8 @@ TEST(state_is_copied)
 	tp.srtt_us = 8 * 123 + 7;
 	tp.inet_conn.icsk_inet.sk.sk_socket = &inode.socket;
 	inode.vfs_inode.i_ino = 99;
-	flow.T = 1;
+	flow.T = 1000;
+	flow.p.law = HPCCPP_LAW_DRAFT;
 	flow.s.U = 2;
 	flow.s.W = 3;
 	flow.s.W_c = 4;
@@ -143,7 +144,6 @@ TEST(state_is_copied)
 	flow.acks = 8;
 	flow.updates = 9;
 	flow.fallbacks = 10;
-	flow.R = 11;
 	flow.min_B = 12;
 	flow.s.bottleneck = 13;
 	flow.s.records = 14;
@@ -158,9 +158,10 @@ TEST(state_is_copied)
 	const struct hpccpp_flow_rec want = {
 		.family = AF_INET, .state = BPF_TCP_ESTABLISHED, .mode = HPCCPP_INT, .links = 2,
 		.sport = 5001, .dport = 80, .saddr = { 4, 3, 2, 1 }, .daddr = { 8, 7, 6, 5 },
-		.cwnd = 7, .srtt_us = 123, .layout = HPCCPP_FLOW_LAYOUT, .T = 1, .U = 2, .W = 3,
+		.cwnd = 7, .srtt_us = 123, .layout = HPCCPP_FLOW_LAYOUT, .T = 1000, .U = 2, .W = 3,
 		.W_c = 4, .W_f = 5, .inc_stage = 6, .acks = 8, .updates = 9, .fallbacks = 10,
-		.R = 11, .min_B = 12, .ino = 99, .bottleneck = 13, .records = 14,
+		.law = HPCCPP_LAW_DRAFT, .R = 3000, .min_B = 12, .ino = 99, .bottleneck = 13,
+		.records = 14,
 	};
 	assert_memory_equal(&shown, &want, sizeof(want));
 }

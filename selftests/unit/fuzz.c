@@ -403,12 +403,13 @@ static struct hpccpp_params params;
 static void take_params(void)
 {
 	params.T = take_range(1, HPCCPP_T_MAX);
-	params.eta = take_range(1, 200) * HPCCPP_ONE / 100;
-	params.max_stage = take_range(0, 1000);
+	params.eta = take_range(1, HPCCPP_ETA_MAX) * HPCCPP_ONE / 100;
+	params.law = take_byte() % HPCCPP_LAWS;
+	params.packet = take_range(0, 65535);
 	params.W_ai = take_range(0, 1 << 20);
 	params.W_min = take_range(1, HPCCPP_W_LIMIT);
 	params.W_max = take_range(params.W_min, HPCCPP_W_LIMIT);
-	params.share = params.max_stage & 1;
+	params.share = take_byte() & 1;
 }
 
 static void fuzz_cnp(void)

@@ -143,16 +143,19 @@ static void new_socket(void)
 static void call_host(__u32 op, __u32 arg)
 {
 	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
-	__u64 before = *ok;
+	const __u64 *computed = &stats[HPCCPP_PS_MAX + HPCCPP_HS_COMPUTED];
+	__u64 before = *ok, windows_before = *computed;
 	__u32 gen = has_flow ? the_flow.mail.gen : 0;
 
 	skops.op = op;
 	skops.args[0] = arg;
 	hpccpp_host(&skops);
 	TRUE_OR_TRAP(!has_rx || (the_rx.p.T && the_rx.p.T <= HPCCPP_T_MAX));
-	TRUE_OR_TRAP(!has_rx || !the_rx.s.W ||
+	TRUE_OR_TRAP(!has_rx || the_rx.s.W <= HPCCPP_W_LIMIT);
+	/* W of a request may be less than W_min, that of a window may not */
+	TRUE_OR_TRAP(*computed == windows_before ||
 		     (the_rx.p.W_min && the_rx.s.W >= the_rx.p.W_min &&
-		      the_rx.s.W <= HPCCPP_W_LIMIT));
+		      the_rx.s.W <= the_rx.p.W_max));
 	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
 	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
 	/* where tags are required, feedback is from an echo with a right tag */

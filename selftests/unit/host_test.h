@@ -111,6 +111,7 @@ static void set_remote6(const __u8 *addr)
 static __u32 push;		/* segments in both directions have PSH */
 static __u32 flows;		/* N of records that arrive, encoded */
 static __u32 serial;		/* of windows and requests that arrive */
+static __u32 law;		/* of requests that arrive */
 static __u32 cut;		/* bytes missing at the end of segments that arrive */
 static __u32 old;		/* bytes by which the number they acknowledge is too low */
 static __u32 mark;		/* for a script to keep a value */
@@ -164,6 +165,7 @@ static int set_up(void **state)
 	push = 0;
 	flows = 0;
 	serial = 1;
+	law = HPCCPP_LAW_AVERAGED;
 	cut = 0;
 	old = 0;
 	padding_len = 0;

@@ -197,6 +197,12 @@ TEST(no_wan_after_all)
 	assert_true(flow()->s.W > 100 * WIRE);
 }
 
+TEST(no_wan_after_all_as_in_the_draft)
+{
+	as_in_the_draft();
+	no_wan_after_all(NULL);
+}
+
 /* A flow that is older, or has lost, goes on from its window as Reno's. */
 TEST(older_flow_over_a_wan)
 {
@@ -542,7 +548,8 @@ TEST(ss_shows_the_flow)
 	assert_int_equal(ops()->get_info(w.sk, 1 << (INET_DIAG_BBRINFO - 1), &attr, &info),
 			 sizeof(info.bbr));
 	assert_int_equal(attr, INET_DIAG_BBRINFO);
-	assert_int_equal((u64)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo, flow()->R);
+	assert_int_equal((u64)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo,
+			 (u64)flow()->s.W * USEC_PER_SEC / T_BASE);
 	assert_int_equal(info.bbr.bbr_min_rtt, T_BASE);
 	assert_near(info.bbr.bbr_pacing_gain, 128, 64);
 	assert_int_equal(info.bbr.bbr_cwnd_gain, ((u64)flow()->s.W << 8) / flow()->p.W_max);
@@ -589,31 +596,61 @@ static const struct {
 	const char *name;
 	s64 value, least, most;
 } knobs[] = {
-	{ "eta", 95, 1, 200 },
-	{ "max_stage", 5, 0, 1000 },
+	{ "eta", 95, 1, 100 },
 	{ "flows", 64, 0, 1000000 },
-	{ "w_ai", 0, 0, 1048576 },
 	{ "base_rtt_us", 0, 0, 4000000 },
-	{ "hold", 50, 0, 100 },
 	{ "probe", 0, 0, 1000 },
-	{ "share", 1, 0, 1 },
 };
 
 TEST(knobs_have_defaults_and_ranges)
 {
-	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs));
+	/* and law, below */
+	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs) + 1);
 	for_each_row(row, knobs) {
 		const struct ctl_table *table = kernel_knobs->ctl_table_arg;
 
 		while (strcmp(table->procname, row->name))
 			table++;
 		assert_int_equal(*(u32 *)table->data, row->value);
+		assert_int_equal(strtoll(read_knob(row->name), NULL, 10), row->value);
 		assert_int_equal(try_knob(row->name, row->least), 0);
 		assert_int_equal(try_knob(row->name, row->most), 0);
 		assert_int_equal(try_knob(row->name, row->least - 1), -EINVAL);
 		assert_int_equal(try_knob(row->name, row->most + 1), -EINVAL);
 		assert_int_equal(table->mode, 0644);
 	}
+}
+
+TEST(law_is_a_name)
+{
+	static const char * const unknown[] = {
+		"", "0", "1", "Draft", "drafts", "averaged ", "averaged, of a name too long for it",
+	};
+
+	assert_string_equal(read_knob("law"), "averaged");
+	as_in_the_draft();
+	assert_string_equal(read_knob("law"), "draft");
+	for_each_row(name, unknown) {
+		assert_int_equal(write_knob("law", *name), -EINVAL);
+		assert_string_equal(read_knob("law"), "draft");
+	}
+	assert_int_equal(write_knob("law", "averaged"), 0);
+	assert_string_equal(read_knob("law"), "averaged");
+	/* the other knobs are where they were */
+	assert_string_equal(read_knob("eta"), "95");
+	assert_string_equal(read_knob("probe"), "0");
+}
+
+/* A change counts from the next round trip on. */
+TEST(law_of_a_flow)
+{
+	begin_known(.5);
+	assert_int_equal(flow()->p.law, HPCCPP_LAW_AVERAGED);
+	assert_int_equal(flow()->p.share, 1);
+	as_in_the_draft();
+	round_trip(.5);
+	assert_int_equal(flow()->p.law, HPCCPP_LAW_DRAFT);
+	assert_int_equal(flow()->p.share, 0);
 }
 
 /* Counters are of all CPUs. What each counts is asserted where that happens. */

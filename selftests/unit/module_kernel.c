@@ -123,13 +123,39 @@ void unregister_net_sysctl_table(struct ctl_table_header *header)
 	kfree(header);
 }
 
-int proc_dointvec_minmax(const struct ctl_table *table, s64 value)
+int proc_dointvec_minmax(kernel_ctl_table *table, int write, void *buffer, size_t *len,
+			 loff_t *pos)
 {
+	s64 value;
+
 	kernel_check(table->maxlen == sizeof(int), table->procname);
+	if (!write) {
+		*len = snprintf(buffer, *len, "%d\n", *(int *)table->data);
+		return 0;
+	}
+	value = strtoll(buffer, NULL, 10);
 	if (value < *(int *)table->extra1 || value > *(int *)table->extra2)
 		return -EINVAL;
 	*(int *)table->data = value;
 	return 0;
+}
+
+int proc_dostring(kernel_ctl_table *table, int write, void *buffer, size_t *len, loff_t *pos)
+{
+	if (write)
+		snprintf(table->data, table->maxlen, "%.*s", (int)strcspn(buffer, "\n"),
+			 (char *)buffer);
+	else
+		*len = snprintf(buffer, *len, "%s\n", (char *)table->data);
+	return 0;
+}
+
+int match_string(const char * const *array, size_t n, const char *string)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(array[i], string))
+			return i;
+	return -EINVAL;
 }
 
 void seq_printf(struct seq_file *seq, const char *format, ...)

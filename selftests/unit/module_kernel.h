@@ -154,12 +154,19 @@ int register_pernet_subsys(struct pernet_operations *ops);
 void unregister_pernet_subsys(struct pernet_operations *ops);
 void *net_generic(const struct net *net, unsigned int id);
 
+#ifdef HPCCPP_HAVE_CONST_CTL_TABLE
+#define kernel_ctl_table	const struct ctl_table
+#else
+#define kernel_ctl_table	struct ctl_table
+#endif
+
 struct ctl_table {
 	const char *procname;
 	void *data;
 	int maxlen;
 	int mode;
-	int (*proc_handler)(const struct ctl_table *table, s64 value);
+	int (*proc_handler)(kernel_ctl_table *table, int write, void *buffer, size_t *len,
+			    loff_t *pos);
 	void *extra1, *extra2;
 };
 
@@ -168,8 +175,12 @@ struct ctl_table_header {
 	size_t n;
 };
 
-/* What it does when a number has been written, and it is a number */
-int proc_dointvec_minmax(const struct ctl_table *table, s64 value);
+/* Of a whole text at once. A number is one, and has no text after it. */
+int proc_dointvec_minmax(kernel_ctl_table *table, int write, void *buffer, size_t *len,
+			 loff_t *pos);
+int proc_dostring(kernel_ctl_table *table, int write, void *buffer, size_t *len, loff_t *pos);
+int match_string(const char * const *array, size_t n, const char *string);
+#define strscpy(to, from, size)	snprintf(to, size, "%s", from)
 
 #define SYSCTL_ZERO		((void *)&kernel_sysctl[0])
 #define SYSCTL_ONE_HUNDRED	((void *)&kernel_sysctl[1])

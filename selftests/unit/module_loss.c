@@ -9,7 +9,6 @@ static void assert_paced(void)
 {
 	u64 R = (u64)flow()->s.W * USEC_PER_SEC / flow()->T;
 
-	assert_int_equal(flow()->R, R);
 	assert_int_equal(w.sk->sk_pacing_rate,
 			 R * (MSS - 16) / WIRE * (flow()->ceiling ? 6 : 5) / 5);
 	assert_int_equal(ca()->W, flow()->s.W);
@@ -21,8 +20,7 @@ static void begin_full(void)
 {
 	begin_known(.5);
 	flow()->filled = 1;
-	flow()->s.W_c = W_INIT;
-	flow()->s.W = W_INIT;
+	hpccpp_begin_with(&flow()->s, W_INIT);
 	fill();
 }
 
@@ -45,6 +43,8 @@ static void assert_halved(const char *why)
 {
 	assert_int_equal(flow()->s.W, HALF);
 	assert_int_equal(flow()->s.W_c, HALF);
+	assert_int_equal(flow()->s.W_p, HALF);
+	assert_int_equal(flow()->s.W_n, HALF);
 	assert_paced();
 	assert_int_equal(counter(why), 1);
 	assert_int_equal(counter("md_loss") + counter("md_cwr") + counter("md_rto"), 1);
@@ -106,8 +106,7 @@ TEST(W_that_is_less_stays)
 TEST(half_is_two_packets_at_least)
 {
 	begin_full();
-	flow()->s.W_c = 3 * WIRE;
-	flow()->s.W = 3 * WIRE;
+	hpccpp_begin_with(&flow()->s, 3 * WIRE);
 	mark();
 	assert_int_equal(flow()->s.W, 2 * WIRE);
 }
@@ -228,6 +227,8 @@ TEST(undo_gives_back_W)
 	assert_false(flow()->conserving);
 	assert_int_equal(flow()->s.W, W_INIT);
 	assert_int_equal(flow()->s.W_c, W_INIT);
+	assert_int_equal(flow()->s.W_p, W_INIT);
+	assert_int_equal(flow()->s.W_n, W_INIT);
 	assert_int_equal(cwnd, DIV_ROUND_UP(W_INIT, WIRE) + 1);
 	assert_paced();
 	assert_int_equal(counter("undo"), 1);
@@ -454,8 +455,7 @@ TEST(ceiling_of_a_limited_flow_stays)
 TEST(ceiling_does_not_raise_W)
 {
 	begin_roomy();
-	flow()->s.W_c = WIRE / 2;
-	flow()->s.W = WIRE / 2;
+	hpccpp_begin_with(&flow()->s, WIRE / 2);
 	lose(1);
 	assert_int_equal(flow()->ceiling, 2 * WIRE);
 	assert_int_equal(flow()->s.W, WIRE / 2);

@@ -5,10 +5,10 @@
 #define RATE_10G	hpccpp_rate_encode(10000000000)
 #define RATE_1G		hpccpp_rate_encode(1000000000)
 
-/* The first word of a request: the share, T, stages and eta */
+/* The first word of a request: T, the law and eta */
 static u32 request(void)
 {
-	return HPCCPP_REQUEST_SHARE | hpccpp_num_encode(T_BASE) << 12 | 5 << 8 | 95;
+	return hpccpp_num_encode(T_BASE) << 12 | HPCCPP_LAW_AVERAGED << 8 | 95;
 }
 
 static void assert_told(u32 what, u32 W, u32 W_ai)
@@ -57,8 +57,8 @@ TEST(pause_changes_no_W_of_a_receiver)
 TEST(agent_is_told_what_W_depends_on)
 {
 	static const struct { const char *knob; u32 value; bool is_told; } rows[] = {
-		{ "eta", 90, true }, { "max_stage", 1000, true }, { "w_ai", 800, true },
-		{ "w_ai", 900, false }, { "w_ai", 915, true }, { "w_ai", 700, true },
+		{ "eta", 90, true }, { "flows", 160, true }, { "flows", 140, false },
+		{ "flows", 139, true }, { "flows", 160, true },
 	};
 	u32 calls;
 
@@ -76,7 +76,11 @@ TEST(agent_is_told_what_W_depends_on)
 		assert_int_equal(w.calls, calls);
 	}
 	assert_int_equal(w.told[1] & 0xff, 90);
-	assert_int_equal(w.told[1] >> 8 & 15, 15);
+	assert_int_equal(w.told[1] >> 8 & 15, HPCCPP_LAW_AVERAGED);
+	as_in_the_draft();
+	round_trip(.5);
+	assert_int_equal(w.calls, ++calls);
+	assert_int_equal(w.told[1] >> 8 & 15, HPCCPP_LAW_DRAFT);
 	w.tp.rtt_min = 200;
 	round_trip(.5);
 	assert_int_equal(w.calls, calls + 1);

@@ -51,8 +51,7 @@ TEST(who_follows_has_the_new_devices_bursts)
 /* W of so many packets, cwnd is one more; nothing that comes later changes it */
 static void set_window(u32 packets)
 {
-	flow()->s.W = packets * WIRE;
-	flow()->s.W_c = packets * WIRE;
+	hpccpp_begin_with(&flow()->s, packets * WIRE);
 	ack(0);
 	flow()->silent = 0;
 	assert_int_equal(w.tp.snd_cwnd, packets + 1);
@@ -374,6 +373,12 @@ TEST(what_stays_is_latency)
 	assert_int_equal(counter("fallback"), 0);
 }
 
+TEST(what_stays_is_latency_as_in_the_draft)
+{
+	as_in_the_draft();
+	what_stays_is_latency(NULL);
+}
+
 /* Linux delays ACKs by up to 40 ms while the application does not read. */
 TEST(receiver_that_pauses_is_no_latency)
 {
@@ -658,7 +663,7 @@ TEST(loaded_links_explain)
 	begin_at_most();
 	for (int i = 0; i < 20; i++) {
 		/* a bottleneck of others, that has W as large as it was */
-		flow()->s.W_c = 2 * W_MOST;
+		hpccpp_begin_with(&flow()->s, 2 * W_MOST);
 		rounds(1, 1000, 1.0, 0);
 		assert_int_equal(flow()->s.W, W_MOST);
 		assert_int_equal(flow()->off_rounds, 0);
@@ -671,7 +676,7 @@ TEST(a_smaller_window_explains)
 {
 	begin_known(.5);
 	for (int i = 0; i < 20; i++) {
-		flow()->s.W_c = W_MOST / 7 * 6;
+		hpccpp_begin_with(&flow()->s, W_MOST / 7 * 6);
 		flow()->s.inc_stage = 0;
 		rounds(1, 1000, .5, 0);
 		assert_int_equal(flow()->off_rounds, 0);
@@ -681,10 +686,10 @@ TEST(a_smaller_window_explains)
 TEST(W_was_as_large_for_the_round_trip)
 {
 	begin_at_most();
-	flow()->s.W_c = W_MOST / 2;
+	hpccpp_begin_with(&flow()->s, W_MOST / 2);
 	flow()->s.inc_stage = 0;
 	rounds(1, 1000, .5, 0);
-	flow()->s.W_c = W_MOST;
+	hpccpp_begin_with(&flow()->s, W_MOST);
 	rounds(1, 1000, .5, 0);
 	assert_int_equal(flow()->s.W, W_MOST);
 	assert_int_equal(flow()->off_rounds, 0);

@@ -60,6 +60,9 @@ bool seeks_agent(void);		/* by its callback flags */
 void pass(u64 us);
 void knob(const char *name, s64 value);
 int try_knob(const char *name, s64 value);
+int write_knob(const char *name, const char *text);
+const char *read_knob(const char *name);	/* valid until the next call */
+void as_in_the_draft(void);	/* net.hpccpp.law=draft */
 u64 counter(const char *name);
 
 /* The agent has news: of the one link, of n records, of a window, or a bound of U. */

@@ -362,7 +362,8 @@ TEST(parameters_follow_rate_and_base_rtt)
 		assert_int_equal(cfg.hpcc.W_max, row->W_max);
 		assert_int_equal(cfg.hpcc.W_ai, row->W_ai);
 		assert_int_equal(cfg.hpcc.W_min, row->W_min);
-		assert_int_equal(cfg.hpcc.max_stage, 5);
+		assert_int_equal(cfg.hpcc.law, HPCCPP_LAW_DRAFT);
+		assert_int_equal(cfg.hpcc.share, 0);
 		assert_int_equal(cfg.hpcc.eta, 95ULL * HPCCPP_ONE / 100);
 		assert_true(cfg.rate_given);
 	}

@@ -298,7 +298,9 @@ TEST(flows_are_counted_for_prometheus)
 	assert_int_equal(show(flow_main), EXIT_DONE);
 	assert_non_null(strstr(out, "\nhpccpp_flow_cwnd_packets{src=\"10.0.0.1\",sport=\"999\","));
 	/* a label that differs where addresses and ports do not, as in two VRFs */
-	assert_non_null(strstr(out, ",mode=\"hpccpp\",ino=\"1234567\"} 12\n"));
+	assert_non_null(strstr(out, ",mode=\"hpccpp\",ino=\"1234567\",law=\"averaged\"} 12\n"));
+	/* flows without telemetry have no law */
+	assert_non_null(strstr(out, ",mode=\"hpccpp-reno\",ino=\"1234567\"} 12\n"));
 	assert_non_null(strstr(out, "\nhpccpp_flows{mode=\"hpccpp-reno\"} 250\n"));
 	assert_non_null(strstr(out, "\nhpccpp_flows{mode=\"hpccpp\"} 750\n"));
 	n_flows = 1001;
@@ -324,6 +326,14 @@ static void check_flow(struct hpccpp_flow_rec rec, int status, const struct entr
 
 #define assert_flow(rec, status, ...)	check_flow(rec, status, ENTRIES(__VA_ARGS__))
 
+TEST(text_has_the_law_of_a_flow)
+{
+	n_flows = 2;
+	assert_int_equal(show(flow_main), EXIT_DONE);
+	assert_non_null(strstr(out, " reason no-echo\n    cwnd 12 "));
+	assert_non_null(strstr(out, " B 10Gbit law averaged\n    cwnd 12 "));
+}
+
 TEST(flows_have_values_of_tcp_and_telemetry)
 {
 	static const __u8 addr6[16] = { 0xfd, [15] = 9 };
@@ -333,15 +343,16 @@ TEST(flows_have_values_of_tcp_and_telemetry)
 		    { "dst", "\"10.0.0.2\"" }, { "dport", "5001" }, { "state", "\"ESTAB\"" },
 		    { "ino", "1234567" }, { "mode", "\"hpccpp\"" }, { "cwnd", "12" },
 		    { "srtt", "345" }, { "U", "0.500" }, { "W", "20000" }, { "W_c", "19000" },
-		    { "W_f", "18500" }, { "inc_stage", "2" }, { "T", "50" }, { "R", "3200000000" },
-		    { "B", "10000000000" }, { "bottleneck", "7" }, { "records", "2" },
-		    { "links", "3" }, { "acks", "100" }, { "updates", "90" }, { "fallbacks", "1" },
-		    { "reason", "none" });
+		    { "W_f", "18500" }, { "inc_stage", "2" }, { "law", "\"averaged\"" },
+		    { "T", "50" }, { "R", "3200000000" }, { "B", "10000000000" },
+		    { "bottleneck", "7" }, { "records", "2" }, { "links", "3" }, { "acks", "100" },
+		    { "updates", "90" }, { "fallbacks", "1" }, { "reason", "none" });
 	assert_has(out,
 		   "{\"first\":11,\"not_new\":12,\"wrap\":13,\"stale\":14,\"rate\":15,\"changed\":16,\"range\":17}");
 	rec.reason = HPCCPP_R_BLIND_LOSS;
+	rec.law = HPCCPP_LAW_DRAFT;
 	assert_flow(rec, EXIT_DONE, { "mode", "\"hpccpp\"" }, { "U", "0.500" },
-		    { "reason", "\"blind-loss\"" });
+		    { "law", "\"draft\"" }, { "reason", "\"blind-loss\"" });
 	/* without telemetry */
 	rec.family = AF_INET6;
 	memcpy(rec.daddr, addr6, sizeof(addr6));
@@ -349,7 +360,7 @@ TEST(flows_have_values_of_tcp_and_telemetry)
 	rec.state = 8;
 	assert_flow(rec, EXIT_DONE, { "dst", "\"fd00::9\"" }, { "state", "\"CLOSE-WAIT\"" },
 		    { "cwnd", "12" }, { "mode", "\"hpccpp-reno\"" }, { "U", "none" },
-		    { "records", "none" });
+		    { "law", "none" }, { "records", "none" });
 	/* with another congestion control */
 	rec.mode = HPCCPP_OFF;
 	rec.layout = 0;

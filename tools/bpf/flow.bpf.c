@@ -87,6 +87,7 @@ static __always_inline void read_flow(struct scratch *s,
 		return;
 	for (i = 0; i < HPCCPP_LINKS; i++)
 		rec->links += !!f->s.L[i].seen;
+	rec->law = f->p.law;
 	rec->T = f->T;
 	rec->U = f->s.U;
 	rec->W = f->s.W;
@@ -96,7 +97,7 @@ static __always_inline void read_flow(struct scratch *s,
 	rec->acks = f->acks;
 	rec->updates = f->updates;
 	rec->fallbacks = f->fallbacks;
-	rec->R = f->R;
+	rec->R = f->T ? hpccpp_rate(f->s.W, f->T) : 0;
 	rec->min_B = f->min_B;
 	rec->bottleneck = f->s.bottleneck;
 	rec->records = f->s.records;

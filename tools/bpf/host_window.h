@@ -92,11 +92,10 @@ static __always_inline void measure(struct bpf_sock_ops *skops, struct flow *f)
  * The sender has reduced W. W does not go to the share for a T, which would make that good
  * before it has had its effect.
  */
-static __always_inline void lose_part(struct rx *rx, __u64 W, __u32 W_sent)
+static __always_inline void reduce(struct rx *rx, __u32 W)
 {
-	rx->s.W_c = hpccpp_div(rx->s.W_c * W, W_sent);
+	hpccpp_begin_with(&rx->s, W);
 	rx->s.W_f = 0;
-	rx->s.pulled = 0;
 	rx->p.share = 0;
 	rx->share_at = bpf_ktime_get_ns() + (__u64)rx->p.T * 1000;
 }
@@ -121,7 +120,8 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 		return;
 	}
 	if (!T || T > HPCCPP_T_MAX || eta > HPCCPP_ETA_MAX || !W ||
-	    W > HPCCPP_W_LIMIT || W_ai > HPCCPP_W_LIMIT) {
+	    W > HPCCPP_W_LIMIT || W_ai > HPCCPP_W_LIMIT ||
+	    HPCCPP_REQUEST_LAW(w0) >= HPCCPP_LAWS) {
 		count(HPCCPP_HS_BAD);
 		return;
 	}
@@ -134,19 +134,18 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	}
 	rx->p.T = T;
 	rx->p.eta = eta * HPCCPP_ONE / 100;
-	rx->p.max_stage = w0 >> 8 & HPCCPP_STAGE_MAX;
+	rx->p.law = HPCCPP_REQUEST_LAW(w0);
 	rx->p.W_ai = W_ai;
-	rx->share = !!(w0 & HPCCPP_REQUEST_SHARE);
 	rx->next = 0;		/* the sender waits for the answer */
 	/*
-	 * The sender has the W that we sent last. If it has reduced that since, W_c
-	 * loses the same part; once, as a request arrives more than once.
+	 * The sender has the W that we sent last. If it has reduced that since, go on from
+	 * its W; once, as a request arrives more than once.
 	 */
 	W_sent = hpccpp_num_decode(hpccpp_num_encode(rx->s.W));
 	if (!rx->s.W_c)
-		rx->s.W_c = W;
+		hpccpp_begin_with(&rx->s, W);
 	else if (rx->serial != serial && W < W_sent)
-		lose_part(rx, W, W_sent);
+		reduce(rx, W);
 	rx->serial = serial;
 	f->rx = 1;
 	f->unmeasured = 0;
@@ -229,19 +228,16 @@ static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 }
 
 /*
- * Line 29: W_c is due. T is a round trip without a queue. With a queue a round trip is
- * U T, and until that has passed U still belongs to the W_c before: to set W_c earlier
- * would answer one queue several times. After a decrease half as much is added, as in
- * difference 9 of the module. Section 6.1 has it at most once in a round trip, so
- * the window that commits is the first one after that.
+ * Line 29: a round trip has passed. It is T without a queue, and U T with one. Section 6.1
+ * has at most one in a round trip, so the window that ends it is the first one after that.
  */
-static __always_inline bool commit_due(const struct rx *rx, __u64 now)
+static __always_inline bool round_ends(const struct rx *rx, __u64 now)
 {
-	__u64 wait = (__u64)rx->p.T * (rx->hold ? 1500 : 1000);
+	__u64 wait = (__u64)rx->p.T * 1000;
 
 	if (rx->s.U > HPCCPP_ONE)
 		wait = wait * rx->s.U >> HPCCPP_ONE_SHIFT;
-	return now - rx->committed >= wait;
+	return now - rx->round >= wait;
 }
 
 /* Lines 29-32, when an ACK can carry W. Between commits W follows U, as in line 26. */
@@ -251,7 +247,7 @@ static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 	__u32 wire = skops->mss_cache + HPCCPP_HEADERS;
 	__u64 now = bpf_ktime_get_ns();
 	__u32 T = rx->p.T, value, kind, N;
-	bool commit = commit_due(rx, now);
+	bool ends = round_ends(rx, now);
 	__u64 B = hpccpp_min_B(&rx->s, rx->min_B, NULL, 0, T, now);
 	__u64 W;
 
@@ -259,16 +255,15 @@ static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 		rx->min_B = B;
 	W = hpccpp_bdp(rx->min_B, T);
 	W += W / 8;
+	rx->p.packet = wire;
 	rx->p.W_min = wire / 16 + 1;
 	if (W < rx->p.W_min)
 		W = rx->p.W_min;
 	rx->p.W_max = W < HPCCPP_W_LIMIT ? W : HPCCPP_W_LIMIT;
-	hpccpp_compute_wind(&rx->s, &rx->p, commit);
-	if (commit) {
-		rx->committed = now;
-		rx->hold = rx->s.U >= rx->p.eta;
-	}
-	rx->p.share = rx->share && now >= rx->share_at;
+	hpccpp_compute_wind(&rx->s, &rx->p, ends);
+	if (ends)
+		rx->round = now;
+	rx->p.share = rx->p.law == HPCCPP_LAW_AVERAGED && now >= rx->share_at;
 	rx->next = now + T * (1000ULL / HPCCPP_TELL_T);
 
 	N = count_flows(rx, now);

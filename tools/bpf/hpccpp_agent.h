@@ -370,6 +370,7 @@ struct hpccpp_flow_rec {
 	__u8  mode;		/* enum hpccpp_mode of hpccpp_flow.h */
 	__u8  links;		/* entries of L in use */
 	__u8  reason;		/* enum hpccpp_reason */
+	__u8  law;		/* enum hpccpp_law */
 	__u16 sport, dport;	/* host order */
 	__u8  saddr[16], daddr[16];	/* IPv4 in the first 4 bytes */
 	__u32 cwnd;		/* packets */

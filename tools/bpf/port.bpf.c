@@ -548,7 +548,7 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 	bpf_spin_unlock(&p->lock);
 
 	/* Without the lock: of two CPUs that average at one moment, one replaces the other's U. */
-	u = newer ? hpccpp_link_u(&old, &cur, p->cfg.base_rtt) : -HPCCPP_G_NOT_NEW;
+	u = newer ? hpccpp_link_u(&old, &cur, p->cfg.base_rtt, p->cfg.base_rtt) : -HPCCPP_G_NOT_NEW;
 	U = *(volatile __u32 *)&p->U;
 	if (u >= 0)
 		U = hpccpp_ewma(U, u, (cur.ts - old.ts) & HPCCPP_MASK24, p->cfg.base_rtt);

@@ -18,7 +18,6 @@
 #include "cnp.skel.h"
 
 #define ETA		95	/* percent, the draft's */
-#define MAX_STAGE	5
 #define FLOWS		64
 #define FLOWS_MAX	1000000
 #define THRESHOLD	80	/* percent */
@@ -308,7 +307,7 @@ static void set_parameters(struct hpccpp_cnp_cfg *cfg, __u64 bps, __u32 T,
 	W = hpccpp_bdp(bps / 8, T);
 	p->T = T;
 	p->eta = (__u64)ETA * HPCCPP_ONE / 100;
-	p->max_stage = MAX_STAGE;
+	p->law = HPCCPP_LAW_DRAFT;
 	p->W_max = clamp_W(W, 0);
 	p->W_ai = (__u64)p->W_max * (100 - ETA) / 100 / flows;
 	if (p->W_ai < PACKET * 12 / 1000)

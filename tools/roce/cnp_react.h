@@ -235,7 +235,10 @@ static __noinline bool told(struct hpccpp_cnp_flow *f,
 	    s->W_c > hpccpp_bdp(f->rate, p.T))
 		s->W_c = hpccpp_bdp(f->rate, p.T);
 	hpccpp_compute_wind(s, &p, commit);
-	/* half a T more after a decrease, as the module waits (its difference 9) */
+	/*
+	 * Half a T more after a decrease: the first record of the new W has most of U from
+	 * before, and to act on that is to act twice
+	 */
 	if (commit)
 		f->commit = now + (s->U >= p.eta ? T + T / 2 : T);
 	*rate = hpccpp_rate(s->W, p.T);

@@ -13,13 +13,13 @@ def runs(ccs: list[str]) -> Plan:
     named *-seedN have other flows. A run takes as long as some thousand flows need."""
     for sizes, time in ("websearch", "60ms"), ("fb_hadoop", "12ms"):
         for load in 70, 50, 30:
-            for cc in [*ccs, BEST, "hpccpp-full", "hpccpp-rx"]:
-                if cc == "hpccpp-rx" and load != 50:
+            for cc in [*ccs, BEST, "hpccpp-draft", "hpccpp-full", "hpccpp-rx"]:
+                if cc in ("hpccpp-draft", "hpccpp-rx") and load != 50:
                     continue
                 name = f"{cc}-{sizes}-{load}"
                 run = dict(cc=cc, shape="leafspine", load=load, sizes=sizes, rtt="9us", time=time, host="fq")
                 yield name, run
-                if load != 50 or cc in ("hpccpp-full", "hpccpp-rx"):
+                if load != 50 or cc in ("hpccpp-draft", "hpccpp-full", "hpccpp-rx"):
                     continue
                 # others at their best: hosts send single segments and begin with a BDP
                 if cc in ("bbr", "cubic"):

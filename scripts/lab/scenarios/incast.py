@@ -13,7 +13,7 @@ def runs(ccs: list[str]) -> Plan:
     for flows in 200, 60, 32, 8:
         for k in 500, 10:
             for mb in 32, 4, 1:
-                for cc in [*ccs, "hpccpp-rx"]:
+                for cc in [*ccs, "hpccpp-draft", "hpccpp-rx"]:
                     run = dict(cc=cc, flows=flows, size=f"{k}k", buffer=f"{mb}m")
                     yield f"{cc}-{flows}x{k}k-{mb}mb", run
                     if mb > 1 or cc not in some(ccs, "hpccpp", "dctcp"):
@@ -26,6 +26,8 @@ def bench(p: Params) -> bool:
     """DCTCP: what the README compares. hpccpp: not 4 MB, as its queue fits into 1 MB; 10 KB with regular starts only"""
     if p.cc == "dctcp":
         return p.size == 500_000 and p.buffer == 10**6 and p.flows != 60
+    if p.cc == "hpccpp-draft":
+        return p.size == 500_000 and p.buffer == 10**6
     return p.cc == "hpccpp" and p.buffer != 4_000_000 and (p.size == 500_000 or not p.spread)
 
 
@@ -36,13 +38,14 @@ def law(p: Params) -> bool:
 
 CLAIMS = (
     Claim("flows that did not finish, and timeouts", lambda r: r["unfinished"] + r["timeouts"], "<=", 0),
-    Claim("drops of 8 and 32 flows", lost, "<=", 0, lambda p: p.is_hpccpp and p.flows <= 32),
-    Claim("drops of 60 and 200 flows", lost, "<=", 0, lambda p: p.is_hpccpp and p.flows > 32, listed=73,
+    Claim("drops of 8 and 32 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows <= 32),
+    Claim("drops of 60 and 200 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows > 32, listed=73,
           why="none if flows start 100 ns apart. If starts are spread over one base RTT, 3 of 5 runs of 200 flows "
               "and 1 of 5 runs of 60 flows of 500 KB into 1 MB have some: a flow begins with at least two packets, "
               "and receives telemetry about the others a round trip later"),
     Claim("completion time, divided by the ideal time", "completion_over_ideal", "<=",
-          lambda r: 1.2 if r.params.buffer == 10**6 else 1.05,
+          lambda r: (({8: 1.09, 200: 1.05}.get(r.params.flows, 1.08)) if r.params.size == 500_000
+                     else 1.2 if r.params.buffer == 10**6 else 1.05),
           listed=lambda r: 1.633 if r.params.buffer == 10**6 else 1.264,
           why="at eta of the link it is at least 1.053; 32 flows of 10 KB last 6 round trips, and learn "
               "their share after 2. Into 1 MB, one of 60 flows lost two of 13 dropped packets "
@@ -50,7 +53,7 @@ CLAIMS = (
               "drops it is 1.23: TCP's smallest window is two packets, so 200 flows have 6 BDP in flight, however "
               "small their fair share"),
     Claim("rate at which the queue shrinks after its peak, divided by the link's rate", "drain_net_rate", ">=", 0.97,
-          lambda p: p.is_hpccpp and p.size == 500_000 and p.buffer == 32_000_000 and not p.spread,
+          lambda p: p.is_claimed and p.size == 500_000 and p.buffer == 32_000_000 and not p.spread,
           "flows of 10 KB, which finish before; buffers of 1 and 4 MB; starts that are spread", 0.3062,
           "flows at TCP's smallest window of two packets go on sending, and telemetry arrives a round trip later"),
 )

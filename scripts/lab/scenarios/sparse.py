@@ -16,6 +16,7 @@ CLAIMS = (
           why="each of 64 flows sends 1 to 3 packets per base RTT: with requests in one packet of 16, it receives "
               "telemetry once in up to 16 base RTTs. By default (every=rtt), all packets request it at windows of up "
               "to 8 packets"),
+    Claim("Jain's index", "jain", ">=", 0.98),
 )
 SCENARIO = Scenario(
     about="Telemetry requested in all packets, one in 4, one in 16, or once in a round trip",

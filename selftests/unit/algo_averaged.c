@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The averaged law: the step response, W_p, gaps longer than T, slow flows, and the settling. */
+#include "algo_test.h"
+
+#define ACKS	20	/* per round trip of 100 us */
+
+/* 10 Gbit/s and 100 us: 125,000 bytes */
+static const struct hpccpp_params averaged = {
+	.T = 100, .eta = ETA_95, .packet = 1538, .W_min = 97, .W_max = 1000000,
+};
+
+/* A flow that has settled with this W, and has heard of its link before */
+static void settled(struct hpccpp_state *s, __u32 W)
+{
+	memset(s, 0, sizeof(*s));
+	s->U = ETA_95;
+	hpccpp_begin_with(s, W);
+	hpccpp_end_stages(s);
+}
+
+/* An ACK of tau us with this u, in 1/2^20 */
+static void hear(struct hpccpp_state *s, const struct hpccpp_params *p, double u, __u32 tau,
+		 bool round_ends)
+{
+	s->u = u;
+	s->tau = tau * 1000 >> HPCCPP_TS_SHIFT;
+	s->U = hpccpp_ewma(s->U, s->u, s->tau, p->T);
+	s->W_c = hpccpp_average_W(s, p);
+	hpccpp_compute_wind(s, p, round_ends);
+}
+
+/*
+ * U becomes another. W has the right value with that ACK, and with each that follows: at first
+ * of packets that were sent with the W before, then of packets that were sent with the W after.
+ */
+TEST(step_of_U_is_answered_once)
+{
+	static const double steps[] = { 0.1, 0.25, 0.5, 0.9, 1.1, 2, 4, 10 };
+	struct hpccpp_state s;
+	int round, i;
+
+	for_each_row(step, steps) {
+		settled(&s, 50000);
+		s.U = ETA_95 * *step;
+		hear(&s, &averaged, s.U, 100 / ACKS, true);
+		for (round = 0; round < 5; round++)
+			for (i = 1; i <= ACKS; i++) {
+				assert_near(s.W, 50000 / *step, 50000 / *step / 1000);
+				hear(&s, &averaged, ETA_95 * (round ? 1 : *step), 100 / ACKS,
+				     i == ACKS);
+			}
+	}
+}
+
+/*
+ * The flow's part of the link becomes another one, at any time of a round trip: W goes there and
+ * no further, and is there four round trips later.
+ */
+TEST(step_of_the_load_is_followed)
+{
+	static const double parts[] = { 0.5, 0.9, 1.1, 2 };
+	double sent[ACKS], part, right, W;
+	struct hpccpp_state s;
+	int at, n;
+
+	for_each_row(to, parts)
+		for (at = 0; at < ACKS; at++) {
+			settled(&s, 50000);
+			for (n = 0; n < 10 * ACKS; n++) {
+				part = n < at ? 1 : *to;
+				right = 50000 * part;
+				W = n < ACKS ? 50000 : sent[n % ACKS];
+				hear(&s, &averaged, ETA_95 * W / right, 100 / ACKS, n % ACKS == 0);
+				sent[n % ACKS] = s.W;
+				assert_in_range(s.W, fmin(50000, right) * 0.99,
+						fmax(50000, right) * 1.01);
+				if (n >= at + 4 * ACKS)
+					assert_near(s.W, right, right / 20);
+			}
+		}
+}
+
+/* With one ACK in a round trip, whose packet was paced by the W of two ACKs ago */
+TEST(step_of_U_of_a_slow_flow)
+{
+	struct hpccpp_state s;
+	__u32 paced[2] = { 1000, 1000 };
+	int n;
+
+	settled(&s, 1000);
+	for (n = 0; n < 10; n++) {
+		hear(&s, &averaged, 2.0 * ETA_95 * paced[n & 1] / 1000, 150, true);
+		paced[n & 1] = s.W;
+		assert_near(s.W, 500, 2);
+	}
+}
+
+/* W_p is the mean of the W with which a round trip began and the W before its last ACK. */
+TEST(W_p_is_the_mean_of_a_round_trip)
+{
+	struct hpccpp_state s;
+
+	settled(&s, 40000);
+	s.W_p = 1;
+	s.W = 30000;
+	hpccpp_compute_wind(&s, &averaged, false);
+	assert_int_equal(s.W_p, 1);
+	assert_int_equal(s.W_n, 40000);
+	s.W = 30000;
+	s.W_c = 80000;
+	hpccpp_compute_wind(&s, &averaged, true);
+	assert_int_equal(s.W, 80000);
+	assert_int_equal(s.W_p, 35000);
+	assert_int_equal(s.W_n, 80000);
+	assert_int_equal(s.W_c, 80000);
+}
+
+/* W_c moves to W_p as U to u; what is longer than T of a gap counts with the W of now. */
+TEST(W_c_is_averaged_as_U_is)
+{
+	static const struct { __u32 tau, W, W_c; } rows[] = {
+		{ 10, 4000, 9200 }, { 50, 4000, 6000 }, { 100, 4000, 2000 },
+		{ 200, 4000, 3000 }, { 400, 4000, 3500 }, { 400, 3076, 2807 },
+		/* less than two packets */
+		{ 50, 3075, 6000 }, { 200, 3075, 2000 }, { 100000, 97, 2000 },
+	};
+
+	for_each_row(row, rows) {
+		struct hpccpp_state s = {
+			.W = row->W, .W_c = 10000, .W_p = 2000,
+			.tau = row->tau * 1000 >> HPCCPP_TS_SHIFT,
+		};
+
+		assert_near(hpccpp_average_W(&s, &averaged), row->W_c, 5);
+	}
+}
+
+/* Each law has its own W_c: the draft's moves once in a round trip. */
+TEST(laws_have_their_W_c)
+{
+	struct port port = { .id = 7, .rate = RATE_10G, .U = 61 };
+	struct hpccpp_params p = averaged;
+	struct hpccpp_state s;
+	struct hpccpp_int rec = stamp(&port);
+
+	settled(&s, 10000);
+	s.W_p = 2000;
+	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1, false));
+	assert_int_equal(s.W_c, 2000);
+	settled(&s, 10000);
+	s.W_p = 2000;
+	p.law = HPCCPP_LAW_DRAFT;
+	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1, false));
+	assert_int_equal(s.W_c, 10000);
+}
+
+/* A flow whose law changes goes on from its window of now. */
+TEST(laws_may_change)
+{
+	struct hpccpp_params p = averaged;
+	struct hpccpp_state s;
+	int i;
+
+	settled(&s, 100000);
+	p.law = HPCCPP_LAW_DRAFT;
+	s.W_c = 1000;
+	hpccpp_compute_wind(&s, &p, true);
+	assert_near(s.W, 1000, 1);
+	for (i = 0; i < 3 * ACKS; i++) {
+		assert_near(s.W, 1000, 5);
+		hear(&s, &averaged, ETA_95, 100 / ACKS, i % ACKS == 0);
+	}
+}
+
+/* The queue of a flow of less than two packets in T counts over tau where that is more than T. */
+TEST(queue_of_a_slow_flow_counts_over_tau)
+{
+	/* 12,800 bytes of queue, no packets: T has 125,000 bytes */
+	static const struct { __u32 W, tau; double u; } rows[] = {
+		{ 3076, 100, .1024 }, { 3076, 800, .1024 },
+		{ 3075, 50, .1024 }, { 3075, 100, .1024 }, { 3075, 200, .0512 },
+		{ 3075, 800, .0128 }, { 97, 6400, .0016 },
+	};
+	struct hpccpp_params p = averaged;
+	int law;
+
+	for_each_row(row, rows)
+		for (law = 0; law < HPCCPP_LAWS; law++) {
+			struct port port = { .id = 7, .rate = RATE_10G, .qlen = 200 };
+			struct hpccpp_int rec = stamp(&port);
+			struct hpccpp_state s;
+
+			p.law = law;
+			settled(&s, row->W);
+			hpccpp_new_ack(&s, &p, &rec, 1, 1, false);
+			hpccpp_begin_with(&s, row->W);
+			port.ts += row->tau * 1000 >> HPCCPP_TS_SHIFT;
+			rec = stamp(&port);
+			assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1 + row->tau * 1000, false));
+			assert_near(s.u * STEP, row->u, row->u / 100);
+		}
+}
+
+/* A record of up to 64 T before counts for a slow flow, of up to 8 T for others. */
+TEST(records_of_a_slow_flow_count_for_64_T)
+{
+	static const struct { __u32 W, T; bool used; } rows[] = {
+		{ 3075, 8, true }, { 3075, 64, true }, { 3075, 65, false },
+		{ 3076, 8, true }, { 3076, 9, false },
+	};
+
+	for_each_row(row, rows) {
+		struct port port = { .id = 7, .rate = RATE_10G };
+		struct hpccpp_int rec = stamp(&port);
+		struct hpccpp_state s;
+
+		settled(&s, row->W);
+		hpccpp_new_ack(&s, &averaged, &rec, 1, 1, false);
+		hpccpp_begin_with(&s, row->W);
+		port.ts += row->T * averaged.T * 1000 >> HPCCPP_TS_SHIFT;
+		rec = stamp(&port);
+		hpccpp_new_ack(&s, &averaged, &rec, 1, 1 + row->T * averaged.T * 1000, false);
+		assert_int_equal(!(s.hit & 1 << HPCCPP_G_STALE), row->used);
+	}
+}
+
+/* After a start U describes a time when the flow had not sent. It answers queues at once. */
+TEST(start_settles_for_two_round_trips)
+{
+	struct hpccpp_params p = averaged;
+	struct hpccpp_state s;
+	int i;
+
+	p.W_ai = 10;
+	settled(&s, 20000);
+	s.inc_stage = 0;
+	s.U = ETA_95 / 2;
+	for (i = 0; i < 2; i++) {
+		hpccpp_compute_wind(&s, &p, false);
+		assert_int_equal(s.W, 20010);
+		hpccpp_compute_wind(&s, &p, true);
+		assert_int_equal(s.W, 20010);
+	}
+	hpccpp_compute_wind(&s, &p, false);
+	assert_near(s.W, 40010, 1);
+	s.inc_stage = 0;
+	s.U = ETA_95 * 2;
+	hpccpp_compute_wind(&s, &p, false);
+	assert_near(s.W, 10010, 1);
+	/* and a flow that has answered a queue goes on to settle */
+	hpccpp_compute_wind(&s, &p, true);
+	assert_int_equal(s.inc_stage, 1);
+}
+
+/* Neither law has a multiplicative increase before it has settled, then both have one. */
+TEST(stages_end_for_both_laws)
+{
+	struct hpccpp_params p = averaged;
+	struct hpccpp_state s;
+
+	for (p.law = 0; p.law < HPCCPP_LAWS; p.law++) {
+		settled(&s, 10000);
+		s.inc_stage = 0;
+		s.U = ETA_95 / 2;
+		hpccpp_compute_wind(&s, &p, false);
+		assert_int_equal(s.W, 10000);
+		hpccpp_end_stages(&s);
+		hpccpp_compute_wind(&s, &p, false);
+		assert_near(s.W, 20000, 1);
+	}
+}
