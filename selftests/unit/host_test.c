@@ -174,6 +174,8 @@ static const struct row request_rows[] = {
 	{ "with every 4, one in four segments and the first of a flight carry a collect",
 	  "every=4 open <echo data>collect requests:0/3 data>collect requests:100/400;"
 	  "acked requests:1/2 acked data>collect" },
+	{ "with every 16, one in each round trip does at least",
+	  "every=16 open <echo data>collect data>none snd_una=snd_nxt data>collect data>none" },
 	{ "with every rtt, one segment per round trip does, once an echo has arrived",
 	  "every=0 open requests:20/20 known:LOADED-1 acked;"
 	  "3*( requests:1/30 snd_una=asked_end-1 requests:0/1 snd_una=snd_una+1 );"

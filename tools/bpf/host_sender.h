@@ -331,7 +331,7 @@ static __always_inline bool data_due(struct bpf_sock_ops *skops,
 	if (!skops->packets_out)
 		return true;
 	if (cfg->every)
-		return f->segs + 1 >= cfg->every;
+		return f->segs + 1 >= cfg->every || asked_is_acked(skops, f);
 	if (all_ask(f) || !f->asked_end || asked_is_acked(skops, f) ||
 	    (f->heard && skops->total_retrans != f->retrans) || skops->snd_cwnd <= HPCCPP_ASKS)
 		return true;
