@@ -65,6 +65,7 @@ struct hpccpp_flow {
 	      probing:1;	/* its first packets after idling are a probe */
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded:1,		/* U >= eta since round_seq */
+	      kept:1,		/* has sent, paused, and begun to send again */
 	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
 	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
 	__u8  rx;		/* the agent has receivers compute W */

@@ -44,6 +44,7 @@
  * arithmetic are in hpccpp_algo.h
  *  1. T is the flow's: minimum RTT, four packets, latency	hpccpp_base_rtt()
  *  2. cwnd is W in packets and one more, at least two	hpccpp_set_cwnd()
+ *     but for the first ten, which TCP does not pace
  *  3. W may exceed min(B) * T by 1/8, and			hpccpp_get_params()
  *     by more where packets alternate among links		hpccpp_spread()
  *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
@@ -53,8 +54,7 @@
  *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
  *  9. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
  * 10. ack.seq is snd_una: no round trip ends in recovery	hpccpp_use()
- * 11. TCP paces no flow's first ten packets
- * 12. W after a pause is not W before it			hpccpp_start_anew()
+ * 11. W after a pause is not W before it			hpccpp_start_anew()
  *
  * NOTE: pacing does the fine control. fq is not required, TCP's own pacing is
  * enabled. GSO packets are kept to a part of W: hpccpp_limit_burst().
@@ -144,12 +144,16 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
  * cwnd and bursts from W; acked is what this ACK delivered, packets. W counts bytes on the
  * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
  * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
- * smaller W is kept by pacing. While TCP recovers, cwnd grows by what is acked at most.
+ * smaller W is kept by pacing. TCP does not pace the first ten data segments, and
+ * receivers acknowledge them at once: there W is kept by cwnd alone. Not on a connection
+ * that was kept open: its receiver may delay ACKs by then. While TCP recovers, cwnd grows
+ * by what is acked at most.
  */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
-	u32 cwnd = DIV_ROUND_UP(f->s.W, f->p.packet) + 1;
 	struct tcp_sock *tp = tcp_sk(sk);
+	bool paced = f->kept || tp->data_segs_out >= TCP_INIT_CWND;
+	u32 cwnd = DIV_ROUND_UP(f->s.W, f->p.packet) + paced;
 
 	if (f->conserving && (s32)(tp->delivered - f->conserve) >= 0)
 		f->conserving = 0;
@@ -160,7 +164,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 		cwnd = min(cwnd, tcp_snd_cwnd(tp) + acked);
 	if (f->probing)
 		cwnd = HPCCPP_CWND_MIN;
-	cwnd = max(cwnd, HPCCPP_CWND_MIN);
+	cwnd = max(cwnd, paced ? HPCCPP_CWND_MIN : 1U);
 	tcp_snd_cwnd_set(tp, min(cwnd, tp->snd_cwnd_clamp));
 	hpccpp_limit_burst(sk, f, !tp->packets_out);
 }
@@ -619,6 +623,7 @@ static void hpccpp_tx_start(struct sock *sk)
 
 	if (!f)
 		return;
+	f->kept |= tcp_sk(sk)->data_segs_out && hpccpp_paused(sk, f, 1);
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
 	} else {

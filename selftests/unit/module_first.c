@@ -12,7 +12,7 @@ TEST(begins_beside_what_the_handshake_found)
 	assert_near(flow()->s.W, RTT * 1250 * .95 / 1.5, 50);
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
-	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE));
 }
 
 TEST(begins_at_line_rate_as_in_the_draft)
@@ -54,7 +54,7 @@ TEST(handshake_of_long_ago_says_nothing)
 	assert_int_equal(flow()->s.W_f, 0);
 	assert_int_equal(flow()->s.U, 0);
 	assert_int_equal(flow()->s.inc_stage, 0);
-	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(ANEW, WIRE) + 1);
+	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(ANEW, WIRE));
 	assert_int_equal(ca()->R, 1250000000 / 2);
 	assert_true(w.sk->sk_pacing_rate > 1100000000 / 2);
 	/* once: what comes then is answered */
@@ -211,4 +211,38 @@ TEST(handshake_of_long_ago_as_in_the_draft)
 	assert_int_equal(flow()->s.W, W);
 	assert_int_equal(flow()->s.W_c, 5001 * 1250);
 	assert_int_equal(flow()->ceiling, 0);
+}
+
+/* TCP does not pace the first ten data segments: cwnd alone keeps W, of less than a packet. */
+TEST(cwnd_alone_keeps_the_first_ten_segments)
+{
+	w.port.N = hpccpp_N_encode(256);
+	begin(.5);
+	for (u32 i = 0; i < 9; i++) {
+		assert_true(flow()->s.W < WIRE);
+		assert_int_equal(w.tp.snd_cwnd, 1);
+		submit(1);
+		news(.95, 0);
+		ack(1);
+	}
+	submit(1);
+	news(.95, 0);
+	ack(1);
+	assert_int_equal(w.tp.snd_cwnd, 2);
+}
+
+/* The receiver of a kept connection may delay its ACK of a packet alone. */
+TEST(cwnd_of_a_kept_connection_is_two_at_least)
+{
+	w.port.N = hpccpp_N_encode(256);
+	begin(.5);
+	submit(1);
+	news(.95, 0);
+	ack(1);
+	assert_int_equal(w.tp.snd_cwnd, 1);
+	pass((3 + DIV_ROUND_UP(WIRE, flow()->s.W)) * flow()->T);
+	submit(1);
+	flow()->s.W = WIRE / 2;
+	ack(0);
+	assert_int_equal(w.tp.snd_cwnd, 2);
 }

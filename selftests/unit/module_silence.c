@@ -317,7 +317,7 @@ TEST(returning_flow_is_not_new)
 	news(.5, 0);
 	ack(0);
 	assert_true(steered());
-	assert_int_equal(flow()->s.W_c, 22 * WIRE);
+	assert_int_equal(flow()->s.W_c, 21 * WIRE);
 }
 
 /* --- What telemetry does not explain --- */
