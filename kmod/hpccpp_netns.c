@@ -33,7 +33,6 @@ static const char * const hpccpp_stat_names[HPCCPP_S_MAX] = {
 
 unsigned int hpccpp_net_id __read_mostly;
 
-static int hpccpp_eta_min = 1;
 static int hpccpp_eta_max = HPCCPP_ETA_MAX;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
@@ -71,8 +70,8 @@ static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, siz
 }
 
 static const struct ctl_table hpccpp_knobs[] = {
-	/* target utilisation of the most loaded link, percent */
-	HPCCPP_KNOB(eta, &hpccpp_eta_min, &hpccpp_eta_max),
+	/* target utilisation of the most loaded link, percent; 0: that of the law */
+	HPCCPP_KNOB(eta, SYSCTL_ZERO, &hpccpp_eta_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
 	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
 	/* T, us; 0: the minimum RTT and four packets (difference 1) */
@@ -150,8 +149,6 @@ static int __net_init hpccpp_net_init(struct net *net)
 	/* a byte more, and the kernel allocates twice as much for each flow */
 	BUILD_BUG_ON(sizeof(struct hpccpp_flow) > 512);
 
-	/* the draft's defaults, section 4.1; N and W_ai: see hpccpp_algo.h */
-	hn->eta = 95;
 	hn->flows = HPCCPP_FLOWS;
 
 	hn->stats = alloc_percpu(struct hpccpp_stats);

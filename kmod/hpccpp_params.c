@@ -129,7 +129,7 @@ void hpccpp_get_params(const struct sock *sk,
 {
 	const struct hpccpp_net *hn = f->net;
 	u32 w_init = hpccpp_w_init(f);
-	u32 eta = READ_ONCE(hn->eta);
+	u32 eta = hpccpp_eta(hn);
 	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
 	u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
 	/* rule of thumb of section 5: W_init * (1 - eta) / N */

@@ -109,7 +109,7 @@ struct hpccpp_stats {
 
 /* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
 struct hpccpp_net {
-	int eta;			/* percent */
+	int eta;			/* percent; 0: of the law */
 	int flows;			/* N */
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
 	int probe;			/* T of idling; 0: never: difference 9 */
@@ -124,6 +124,16 @@ extern struct pernet_operations hpccpp_net_ops;
 static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
 {
 	return net_generic(sock_net(sk), hpccpp_net_id);
+}
+
+/*
+ * eta in percent. Law averaged keeps the queue as short with 98 as law draft with the draft's 95:
+ * 64 flows at 100 Gbit/s and 20 us have 5.5 packets, and 3.9. With 99, 200 flows that begin
+ * within a round trip overflow a buffer of 1 MB, and 64 flows at 10 Gbit/s have 10 packets.
+ */
+static inline u32 hpccpp_eta(const struct hpccpp_net *hn)
+{
+	return READ_ONCE(hn->eta) ?: READ_ONCE(hn->law) == HPCCPP_LAW_DRAFT ? 95 : 98;
 }
 
 static inline void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)

@@ -264,7 +264,7 @@ def join(t: Traces, at: int, begin: int, end: int) -> tuple[float, ...]:
 
 def leave(t: Traces, at: int, begin: int, end: int) -> tuple[float, ...]:
     """The same of a leave."""
-    rtt, enough = t.p.rtt, 0.95 * t.p.eta / 100
+    rtt, enough = t.p.rtt, 0.95 * t.p.target
     time, sent = t.queue["time_ns"][begin:end], t.queue["sent_bytes"]
     # two round trips before each
     before = np.maximum(np.searchsorted(t.queue["time_ns"], time - 2 * rtt, "right") - 1, 0)
@@ -315,7 +315,7 @@ def fair(t: Traces) -> Metrics:
     rtt = t.p.rtt
     result = []
     for n, (start, stop, flow) in enumerate(zip(at, until, t.events["flow"][joins])):
-        share = mbit(t) / 8000 / (n + 2) * t.p.eta / 100 * (t.p.wire - 66) / t.p.wire
+        share = mbit(t) / 8000 / (n + 2) * t.p.target * (t.p.wire - 66) / t.p.wire
         # the bytes that it had received by each round trip
         grid = np.arange(start // rtt * rtt, min(stop, end + 1), rtt)
         mine = t.rates["flow"] == flow
@@ -519,7 +519,7 @@ def mixed(t: Traces) -> Metrics:
     T = np.unique(time[mine & (time > half)])
     had = np.cumsum(added[mine])[np.searchsorted(time[mine], T, "right") - 1]
     before = np.searchsorted(T, T - 2 * rtt, "right") - 1
-    enough = 0.95 * t.p.eta / 100 * (t.p.wire - 82) / t.p.wire
+    enough = 0.95 * t.p.target * (t.p.wire - 82) / t.p.wire
     load = (had - had[before]) * 8000 / mbit(t) / np.maximum(T - T[before], 1)
     back = first((before >= 0) & (load >= enough))
     used = t.updates["used"] == 1

@@ -73,9 +73,9 @@ class Params:
     overhead: int = arg(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
     n: int = arg(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
     law: str = arg("averaged", word("averaged", "draft"), "net.hpccpp.law: how the window follows from the load")
-    eta: int = arg(95, units.count, "net.hpccpp.eta, percent", 1, 100)
+    eta: int = arg(0, units.count, "net.hpccpp.eta, percent; 0: that of the law, 98 or 95", 0, 100)
     probe: int = arg(0, units.count, "net.hpccpp.probe", 0, 100)
-    every: str = arg("rtt", every, "request telemetry once in a round trip (rtt), or in one of N packets")
+    every: str = arg("rtt", every, "request telemetry once in a round trip (rtt), or in one of N packets as well")
     mode: str = arg("sender", word("sender", "receiver"), "which end computes the window and receives INT responses")
     respond: int = arg(0, units.count, "U from which switches send INT responses, percent; 0: never", 0, 10000)
     prio: int = arg(0, units.count, "1: links send control packets, such as INT responses, before others", 0, 1)
@@ -101,6 +101,11 @@ class Params:
     shape: str = arg("none", lambda text: text, "shape of the network, in scenarios that have several")
     hops: int = arg(4, units.count, "slow links of a parking lot", 1, 64)
     far: int = arg(1, units.count, "base RTT of all hosts but the first, as a multiple of rtt (rtts)", 1, 1000)
+
+    @property
+    def target(self) -> float:
+        """eta of a run of hpccpp"""
+        return (self.eta or (95 if self.law == "draft" else 98)) / 100
 
     @property
     def mbit(self) -> int:

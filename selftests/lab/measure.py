@@ -183,9 +183,9 @@ def steps() -> None:
         "flows": [flow(0, "-", 1700, "-", "-", 1, "hpccpp", 1)]})
     is_("leave_lows", 0.5)
     is_("leave_lows_late", 0.75)
-    # 39 us of two round trips may be half full: from 1.561 ms on, of which the trace has 1.57
-    is_("leave_back", 5.7)
-    # Flow 1 joins at 1 ms. For 1 ms it receives 100 bytes/us, then 50, of a share of 56: over 4 RTTs it is below 1.25
+    # 27 us of two round trips may be half full: from 1.573 ms on, of which the trace has 1.58
+    is_("leave_back", 5.8)
+    # Flow 1 joins at 1 ms. For 1 ms it receives 100 bytes/us, then 50, of a share of 58: over 4 RTTs it is below 1.25
     # times its share from 1.3 ms after the join on.
     queue = [f"42 p3 {time * 1000} {packets * WIRE} 0" for time, packets in
              ((0, 0), (950, 10), (1100, 3), (1400, 12), (1500, 2), (2800, 7), (2850, 1))]

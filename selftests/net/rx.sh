@@ -77,7 +77,7 @@ steady()
 Ns()
 {
 	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' "$tmp/updates" |
-		awk '{ printf "%.1f\n", $2 * 8 / 9 * .05 / $1 }'
+		awk '{ printf "%.1f\n", $2 * 8 / 9 * .02 / $1 }'
 }
 # edge RATE: of h1, and its port anew
 edge()
@@ -139,7 +139,7 @@ under_way()
 	# T or W_ai changes, or there is nothing new to ask for
 	set_knob eta 90
 	check "under way, r in mode receiver: windows again" rises "$h1" windows 20
-	set_knob eta 95
+	set_knob eta 0
 	host_off "$h1"
 	host_on "$h1" mode sender
 	check "under way, h1 in mode sender: echoes again" rises "$h1" int 100

@@ -210,7 +210,7 @@ set_tso on
 RTT_US=20000 loss 0% 0%
 set_knob eta 30
 between
-set_knob eta 95
+set_knob eta 0
 
 loss 3% 3%
 bytes=100k

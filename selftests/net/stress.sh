@@ -45,7 +45,7 @@ set_all()
 				values=(${knob#*=})
 				echo "${values[i % ${#values[@]}]}" >"${knob%%=*}"
 			done
-		done' - 'eta=80 95' 'flows=0 64' 'base_rtt_us=3000 0' \
+		done' - 'eta=80 0' 'flows=0 64' 'base_rtt_us=3000 0' \
 		'probe=10 0' 'law=draft averaged'
 }
 agents()

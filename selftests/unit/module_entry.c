@@ -596,7 +596,7 @@ static const struct {
 	const char *name;
 	s64 value, least, most;
 } knobs[] = {
-	{ "eta", 95, 1, 100 },
+	{ "eta", 0, 0, 100 },
 	{ "flows", 64, 0, 1000000 },
 	{ "base_rtt_us", 0, 0, 4000000 },
 	{ "probe", 0, 0, 1000 },
@@ -604,6 +604,9 @@ static const struct {
 
 TEST(knobs_have_defaults_and_ranges)
 {
+	/* world_begin() has set eta */
+	kernel_module_exit();
+	assert_int_equal(kernel_module_init(), 0);
 	/* and law, below */
 	assert_int_equal(kernel_knobs->n, ARRAY_SIZE(knobs) + 1);
 	for_each_row(row, knobs) {
@@ -639,6 +642,19 @@ TEST(law_is_a_name)
 	/* the other knobs are where they were */
 	assert_string_equal(read_knob("eta"), "95");
 	assert_string_equal(read_knob("probe"), "0");
+}
+
+TEST(each_law_has_its_eta)
+{
+	knob("eta", 0);
+	begin_known(.5);
+	assert_int_equal(flow()->p.eta, 98 * HPCCPP_ONE / 100);
+	as_in_the_draft();
+	round_trip(.5);
+	assert_int_equal(flow()->p.eta, 95 * HPCCPP_ONE / 100);
+	knob("eta", 90);
+	round_trip(.5);
+	assert_int_equal(flow()->p.eta, 90 * HPCCPP_ONE / 100);
 }
 
 /* A change counts from the next round trip on. */
