@@ -140,9 +140,13 @@ class Guest:
         self.drawn.add("seed")
         self.run(start=measured, stop=3_000_000_000, command="generated")
 
-    def run(self, *, start: int, end: int | None = None, stop: int | None = None, rates: int = 0,
+    def run(self, *, start: int | None = None, end: int | None = None, stop: int | None = None, rates: int = 0,
             command: str = "traffic") -> None:
-        """Makes the traffic. The time from start to end is measured; the run ends at stop (or end)."""
+        """Makes the traffic. The time from start, by default that of the first flow, to end is measured; the run ends
+        at stop (or end)."""
+        if start is None:
+            # its SYN is in the window, whose timer is apart from the flow's
+            start = min(int(line.split()[0]) for line in self.traffic) - 100
         self.window = (start, end)
         words: list[Any] = ["-w", f"{start}:{'-' if end is None else end}"]
         if stop or end:

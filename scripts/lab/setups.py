@@ -39,7 +39,7 @@ def step(g: Guest) -> None:
             g.events.append(("join", start, i - 1))
         if i < n:
             g.events.append(("leave", (n + i) * gap, i - 1))
-    g.run(start=p.rtt, end=end, rates=p.rtt)
+    g.run(end=end, rates=p.rtt)
 
 
 def incast(g: Guest) -> None:
@@ -49,7 +49,7 @@ def incast(g: Guest) -> None:
     g.agents()
     for i in range(1, p.flows + 1):
         g.flow(100_000 + i * 100, f"h{i}", "r1", p.size)
-    g.run(start=1000, stop=3_000_000_000, rates=20_000)
+    g.run(stop=3_000_000_000, rates=20_000)
 
 
 def fabric(g: Guest) -> None:

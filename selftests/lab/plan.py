@@ -93,7 +93,7 @@ for each in scenario.names():
 small = made("incast flows=2 rate=10gbit rtt=12.5us size=300k")
 check("times, rates and sizes are in the guest's units", all(words in small["script"] for words in (
     "base_rtt=12.5us\n", " rate 10000m delay_ns 2493 buffer 32000000 port s1 r1 trace 8000000\n", "\nagents ''\n",
-    "\ntraffic -w 1000:- -e 3000000000 -i 20000 -s rates\n")))
+    "\ntraffic -w 100000:- -e 3000000000 -i 20000 -s rates\n")))
 check("a flow is a line of traffic", small["traffic"] == "100100 h1 r1 300000 hpccpp\n100200 h2 r1 300000 hpccpp\n")
 spread = starts("incast flows=50 size=1k spread=12us seed=2")
 check("starts are spread over the time given", all(0 <= start - 100_100 - i * 100 < 12_000

@@ -17,7 +17,7 @@ def setup(g: Guest) -> None:
     g.agents()
     for i in range(p.flows * p.messages):
         g.flow(100_000 + i * 10, f"h{i % p.flows + 1}", "r1", p.size)
-    g.run(start=1000, stop=3_000_000_000)
+    g.run(stop=3_000_000_000)
 
 
 CLAIMS = (

@@ -19,7 +19,7 @@ def setup(g: Guest) -> None:
         g.flow(i * 100_000, f"h{i}", "r1", f"{p.size}@{again}")
     for i in range(1, p.busy + 1):
         g.flow(4_000_000 + i * 1700, f"h{p.flows + i}", "r1", None, stop=end)
-    g.run(start=1000, end=end, rates=p.rtt)
+    g.run(end=end, rates=p.rtt)
 
 
 CLAIMS = (
