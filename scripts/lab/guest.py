@@ -32,8 +32,6 @@ class Guest:
     events: list[tuple[Any, ...]] = field(default_factory=list)
     # of all that is measured, ns of the run; None: to its end
     window: tuple[int, int | None] = (0, None)
-    # keys of which something was drawn: spread, seed
-    drawn: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.p.seed)
@@ -125,7 +123,8 @@ class Guest:
             raise units.Error("size=: needed, the bytes of a flow, as size=300k")
         if self.p.spread:
             start += self.draw.randrange(self.p.spread)
-            self.drawn |= {"spread", "seed"}
+        if stop is not None and stop <= start:
+            raise units.Error(f"{pair('time', self.p.time)}: ends before {src} begins to send, at {units.us(start)}")
         words = [start, src, dst, "-" if size is None else size, *([] if stop is None else [stop])]
         self.traffic.append(" ".join(map(str, [*words, cc or self.p.algorithm])))
         return start
@@ -137,7 +136,6 @@ class Guest:
             raise units.Error("load=, sizes= and time=: needed, as load=50 sizes=websearch time=10ms")
         self.traffic.append(" ".join(map(str, [kind, start, start + p.time, p.load, p.sizes, p.seed, p.algorithm,
                                                *words])))
-        self.drawn.add("seed")
         self.run(start=measured, stop=3_000_000_000, command="generated")
 
     def run(self, *, start: int | None = None, end: int | None = None, stop: int | None = None, rates: int = 0,

@@ -143,14 +143,14 @@ IMPLIED = ("mark", "queue", "iw", "offloads", "mode", "law")
 def implied(values: dict[str, Any]) -> dict[str, Any]:
     """What the name of a congestion control stands for"""
     cc = values.get("cc", "hpccpp")
-    if cc.endswith("-rx"):
-        values["mode"] = "receiver"
-    if cc == "hpccpp-draft":
-        values["law"] = "draft"
-    if cc.endswith("-dualpi2"):
-        values["queue"] = "dualpi2"
-    if match := re.search(r"-k(\d+)", cc):
-        values["mark"] = int(match[1])
+    match = re.search(r"-k(\d+)", cc)
+    for name_, value in (("mode", "receiver" if cc.endswith("-rx") else None),
+                         ("law", "draft" if cc == "hpccpp-draft" else None),
+                         ("queue", "dualpi2" if cc.endswith("-dualpi2") else None),
+                         ("mark", int(match[1]) if match else None)):
+        if value and values.get(name_) not in (None, KEYS[name_].default, value):
+            raise units.Error(f"{pair(name_, values[name_])}: cc={cc} stands for {pair(name_, value)}")
+        values[name_] = value or values.get(name_, KEYS[name_].default)
     if not values.get("mark") and {cc.split("-")[0], values.get("other")} & {"dctcp", "marks"}:
         values["mark"] = 65
     return values

@@ -12,7 +12,7 @@ import importlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ PANELS = ["bench", "law", "all", "paper"]
 BEST = "dctcp-k20-bdp"
 # all that runs of some scenario have
 KNOWN = [*CCS, "hpccpp-draft", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
+# keys that have an effect without a line of the script or of the traffic: in all runs, or in those of hpccpp
+OUTSIDE = {"cc", "rtt", "kernel_seed"}
+OF_AGENTS = {"every", "mode", "key", "agents", "respond", "updates"}
 
 Plan = Iterable[tuple[str, dict[str, Any]]]
 
@@ -131,18 +134,31 @@ def plan(name: str, own: Own | None = None) -> Iterator[Run]:
             raise units.Error(f"{path(name)}: {run}: {error}") from None
 
 
+def set_up(run: Run) -> Guest:
+    """The work of a run in the guest, unchecked"""
+    made = Guest(run.params, run.own)
+    with file_of(run.scenario):
+        load(run.scenario).setup(made)
+    return made
+
+
 def guest(run: Run) -> Guest:
-    """The work of a run in the guest. Fails if its congestion control is unknown or its seed draws nothing."""
-    made, p = Guest(run.params, run.own), run.params
+    """The work of a run in the guest. Fails if its congestion control is unknown or a key has no effect."""
+    p = run.params
     known = [*ALGORITHMS, *([run.own.name] if run.own else [])]
     for cc in {p.algorithm, p.other} - {*known, "none", "bare", "marks"}:
         raise units.Error(f"cc={cc}: one of {', '.join(known)}; CC_KO=FILE.ko: one of your own")
-    with file_of(run.scenario):
-        load(run.scenario).setup(made)
-    if p.spread and "spread" not in made.drawn:
-        raise units.Error(f"{params.pair('spread', p.spread)}: {run.scenario} lists no flows whose starts could be "
-                          "drawn")
-    if p.seed != 1 and "seed" not in made.drawn:
-        raise units.Error(f"seed={p.seed}: nothing in this run of {run.scenario} is drawn from it; give spread=, "
-                          "or kernel_seed= for the kernel's own random numbers")
+    made = set_up(run)
+    for key, field_ in params.KEYS.items():
+        value, default = getattr(p, key), field_.default
+        if value in (default, "bare", "marks") or key in OUTSIDE or p.is_hpccpp and key in OF_AGENTS or \
+                key == "seed" and p.jitter:
+            continue
+        try:
+            other = set_up(replace(run, params=replace(p, **{key: default})))
+        except units.Error:
+            continue    # the run needs this key
+        if (other.lines, other.traffic) == (made.lines, made.traffic):
+            raise units.Error(f"{params.pair(key, value)}: has no effect in this run of {run.scenario}" + (
+                "; give spread=, or kernel_seed= for the kernel's own random numbers" if key == "seed" else ""))
     return made

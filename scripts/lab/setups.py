@@ -132,8 +132,6 @@ def harm(g: Guest) -> None:
                      *(word for item in last.items() for word in item), "link", "s2", "r1"])
     g.port("s2", "p2")
     g.agents(agents[p.agents])
-    if p.jitter:
-        g.drawn.add("seed")
     if p.lag or p.jitter:
         # before the last step, whole microseconds; with a rate packets keep their order
         delays = [p.lag * i // p.steps // 1000 * 1000 for i in range(1, p.steps)] + [p.lag]

@@ -102,10 +102,17 @@ check("... drawn from the seed alone", spread == starts("incast cc=dctcp flows=5
       != starts("incast flows=50 size=1k spread=12us seed=3"))
 check("joins are events at the time of their flows", f"join {starts('step flows=2 spread=1ms seed=2')[1]} 1\n"
       in made("step flows=2 spread=1ms seed=2")["events"])
-fails("incast flows=2 size=1k seed=2", "nothing in this run of incast is drawn from it")
-fails("long flows=2 load=50 seed=2", "nothing in this run of long is drawn from it")
-fails("fabric shape=leafspine load=50 sizes=websearch time=1ms spread=1us", "lists no flows")
+fails("incast flows=2 size=1k seed=2", "has no effect in this run of incast; give spread=")
+fails("long flows=2 seed=2", "has no effect in this run of long; give spread=")
+fails("fabric shape=leafspine load=50 sizes=websearch time=1ms spread=1us", "spread=1us: has no effect")
+for words in ("incast load=50", "incast time=100us", "incast other=cubic", "incast cc=dctcp eta=90", "long shape=clos",
+              "long size=200k", "incast cc=dctcp every=4", "incast kernel_seed=2 conns=5",
+              "fabric load=50 sizes=fb_hadoop rate=25gbit"):
+    name, *keys = words.split()
+    needed = {"incast": "size=1k", "long": "", "fabric": "shape=leafspine time=1ms"}[name]
+    fails(f"{name} {needed} {' '.join(keys)}", f"{keys[-1]}: has no effect in this run of {name}")
 fails("fabric shape=ring load=50", "one of leafspine, clos")
+fails("incast size=1k cc=dctcp-k20 mark=65", "mark=65: cc=dctcp-k20 stands for mark=20")
 fails("long rate=40", "a rate with a unit")
 fails("long rate=1.5mbit", "rate=1500kbit: a whole number of Mbit/s")
 fails("long rate=100kbit", "rate=100kbit: from 1mbit to 1tbit")
@@ -117,6 +124,7 @@ fails("fabric shape=leafspine load=50 time=1ms", "sizes= and time=: needed")
 fails("long cc=vegas", "cc=vegas: one of hpccpp, dctcp, bbr, cubic, reno;")
 fails("mixed other=vegas time=1ms", "cc=vegas: one of")
 fails("long rate=10gbit rtt=2us", "rtt=2us: with rate=10gbit a packet and its ACK take longer")
+fails("long time=1us", "time=1us: ends before h1 begins to send, at 1.7us")
 fails("long flow=2", "unknown key")
 fails("long flows", "KEY=VALUE")
 os.environ["PANEL"] = "bench"
