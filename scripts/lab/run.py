@@ -165,6 +165,7 @@ class Result:
         """Makes the run. Its traces are stored when it has ended."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.json.unlink(missing_ok=True)
+        stamp = self.stamp      # fails if the run cannot be made
         self.folder.mkdir(parents=True)
         env = environment() | {"RESULTS": str(self.folder.parent)}
         command: list[Any] = [HERE / word for word in self.program[:1]] + self.program[1:]
@@ -176,7 +177,7 @@ class Result:
         status = subprocess.run([str(word) for word in command], env=env, stdin=subprocess.DEVNULL).returncode
         if status:
             raise Failed(f"{self.run}: ended with status {status}; its files are in {self.folder}", status)
-        (self.folder / "stamp").write_text(self.stamp + "\n")
+        (self.folder / "stamp").write_text(stamp + "\n")
 
     def write(self) -> None:
         """Writes what the guest and the metrics read"""

@@ -9,6 +9,7 @@ others flows of `size` go to one receiver (star), and the metrics are those of a
 """
 
 import importlib
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,13 @@ class Run:
     params: Params
     own: Own | None = None
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[^\s/]+", self.name):
+            raise units.Error(f"'{self.name}': a run's name has no spaces and no '/'")
+        known = [*ALGORITHMS, *([self.own.name] if self.own else [])]
+        for cc in {self.params.algorithm, self.params.other} - {*known, "none", "bare", "marks"}:
+            raise units.Error(f"cc={cc}: one of {', '.join(known)}; CC_KO=FILE.ko: one of your own")
+
     def __str__(self) -> str:
         return f"{self.scenario} {self.name}"
 
@@ -83,8 +91,9 @@ def names() -> list[str]:
 
 
 def path(name: str) -> Path:
-    """The file of a scenario"""
-    return HERE / f"scenarios/{name.replace('-', '_')}.py"
+    """The file of a scenario, my_test.py or my-test.py of my-test"""
+    plain = HERE / f"scenarios/{name}.py"
+    return plain if plain.exists() else plain.with_name(plain.name.replace("-", "_"))
 
 
 @contextmanager
@@ -119,9 +128,15 @@ def load(name: str) -> Scenario:
 def plan(name: str, own: Own | None = None) -> Iterator[Run]:
     """The runs of a scenario. If it compares congestion controls, own is one of them."""
     seen = set()
+    make = load(name).runs
+    if not callable(make):
+        raise units.Error(f"{path(name)}: runs= is no function of a list of congestion controls (lambda ccs: ...)")
     with file_of(name):
-        runs = list(load(name).runs(CCS + ([own.name] if own else [])))
-    for run, values in runs:
+        runs = list(make(CCS + ([own.name] if own else [])))
+    for one in runs:
+        if not isinstance(one, tuple) or [type(part) for part in one] != [str, dict]:
+            raise units.Error(f"{path(name)}: a run is a name and a dict of its keys, not {one!r}")
+        run, values = one
         if run in seen:
             raise units.Error(f"{path(name)}: two runs have the name {run}")
         seen.add(run)
@@ -143,12 +158,8 @@ def set_up(run: Run) -> Guest:
 
 
 def guest(run: Run) -> Guest:
-    """The work of a run in the guest. Fails if its congestion control is unknown or a key has no effect."""
-    p = run.params
-    known = [*ALGORITHMS, *([run.own.name] if run.own else [])]
-    for cc in {p.algorithm, p.other} - {*known, "none", "bare", "marks"}:
-        raise units.Error(f"cc={cc}: one of {', '.join(known)}; CC_KO=FILE.ko: one of your own")
-    made = set_up(run)
+    """The work of a run in the guest. Fails if a key has no effect."""
+    made, p = set_up(run), run.params
     for key, field_ in params.KEYS.items():
         value, default = getattr(p, key), field_.default
         if value in (default, "bare", "marks") or key in OUTSIDE or p.is_hpccpp and key in OF_AGENTS or \

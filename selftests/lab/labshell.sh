@@ -15,7 +15,7 @@ lab=$top/scripts/lab/lab
 export RESULTS_LAB=$top/.build/check/labshell
 rm -rf "$RESULTS_LAB"
 
-ktap_plan 13
+ktap_plan 14
 dir=$(mktemp -d /tmp/labshell.XXXXXX)
 trap 'rm -rf "$dir" "$tmp"' EXIT
 cat >"$dir/script" <<'EOF'
@@ -65,6 +65,9 @@ assert_eq "... seconds that pass while one command sleeps for 5" \
 
 refused() { ! "$lab" run star flow=2 >"$tmp/said" 2>&1 && [[ $(wc -l <"$tmp/said") -eq 1 ]] && grep "'flow'" "$tmp/said"; }
 check "lab run: a wrong key is named in one line" refused
+cp -r "$top/scripts" "$dir"
+check "lab run: what is not built is named in one line" \
+	[ "$("$dir/scripts/lab/lab" run star flows=2 2>&1)" = "lab: $dir/.build/lab/tgen is not there: make lab" ]
 check "lab run: prints metrics" grep -qE '^completion_us +[0-9.]+$' <("$lab" run incast flows=2 size=20k)
 check "... whose links have the names of hosts and switches" \
 	grep -qE '^[0-9]+,s1,p3,1,' "$RESULTS_LAB/incast/flows=2,size=20k/links.csv"

@@ -159,8 +159,16 @@ with tempfile.TemporaryDirectory() as directory:
     broken(f"{HEAD}run=1)\n", "2: TypeError")
     broken(f"{HEAD}lambda ccs: nosuch)\n", "2: NameError")
     broken(f"{HEAD}lambda ccs: [('a', dict(flow=1))])\n", " a: 'flow': unknown key")
+    broken(f"{HEAD}lambda ccs: [('a', dict(cc='dctpc'))])\n", " a: cc=dctpc: one of")
+    broken(f"{HEAD}lambda ccs: [('a b', {{}})])\n", " a b: 'a b': a run's name has no spaces")
+    broken(f"{HEAD}lambda ccs: [('a/b', {{}})])\n", " a/b: 'a/b': a run's name has no spaces")
+    broken(f"{HEAD}lambda ccs: [dict(cc='dctcp')])\n", " a run is a name and a dict")
+    broken(f"{HEAD}[('a', {{}})])\n", " runs= is no function")
     broken(f"{HEAD}lambda ccs: [('a', {{}})],\nsetup=lambda g: nosuch)\n", "3: NameError")
     broken(f"from claims import Claim\n{HEAD}lambda ccs: [('a', {{}})],\n"
            "claims=[Claim('x', lambda r: 1 / r['x'], '<=', 1)])\n", "4: ZeroDivisionError")
+    for file in "my_test", "my-other":
+        (scenario.HERE / f"scenarios/{file}.py").write_text(f"{HEAD}lambda ccs: ())\n")
+        check(f"scenarios/{file}.py is loaded", not list(scenario.plan(file.replace("_", "-"))))
 print(f"1..{len(results)}")
 sys.exit(not all(results))
