@@ -102,6 +102,8 @@ def plan(names: list[str]) -> list[Result]:
         others = "".join(f"; make bench-{other} has some" for other, found in by_panel.items() if found)
         raise units.Error(f"no run of {' '.join(names)} matches PANEL={panel} CC={environ('CCS')} "
                           f"ONLY={environ('ONLY')}{others}")
+    if mine and not any(run.own for run in by_panel[panel]):
+        raise units.Error(f"no run of {mine.name} matches PANEL={panel} ONLY={environ('ONLY')}, only runs of others")
     return [Result(run, results()) for run in by_panel[panel]]
 
 

@@ -19,7 +19,7 @@ cd "$top"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 27
+ktap_plan 28
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -37,6 +37,7 @@ refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=mar
 refused "mark=K, K from 1 to 100000 packets" CCS=gentle CC_KO="$ko" CC_QUEUE=red
 refused "net.KEY=VALUE" CCS=gentle CC_KO="$ko" CC_SYSCTLS=kernel.panic=1
 refused "one of bench, law, all, paper" PANEL=nosuch
+refused "no run of gentle matches PANEL=all ONLY=hpccpp-8x10k, only runs of others" CCS=gentle CC_KO="$ko" ONLY=hpccpp-8x10k
 refused "need a CC that is none of hpccpp" CCS=dctcp CC_QUEUE=mark=20
 
 # --- The page's commands ----------------------------------------------------------------
