@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import units
 from params import KEYS
 
-RUN = ("scenario", "name", "kernel", "compiler", "module", "commit")
+RUN = ("scenario", "name", "kernel", "compiler", "module", "own", "commit")
 
 
 def export(results: Path, names: list[str], file: TextIO = sys.stdout) -> None:

@@ -83,12 +83,14 @@ def compiler(*paths: Path) -> str:
 
 @cache
 def commit() -> str:
-    """The commit of this tree, with -dirty if it was changed; nothing if it is no checkout"""
-    command = ["git", "-C", str(TOP), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    """The commit of this tree, with -dirty if it was changed or has new files; nothing if it is no checkout"""
+    commands = ["describe", "--always", "--abbrev=12", "--exclude=*"], ["status", "--porcelain"]
     try:
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+        name, changes = (subprocess.run(["git", "-C", TOP, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        text=True).stdout.strip() for words in commands)
     except FileNotFoundError:
         return ""
+    return f"{name}-dirty" if changes else name
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,9 @@ class Result:
 
     def make(self) -> None:
         """Makes the run. Its traces are stored when it has ended."""
+        stamp = self.stamp      # fails if the run cannot be made
         shutil.rmtree(self.folder, ignore_errors=True)
         self.json.unlink(missing_ok=True)
-        stamp = self.stamp      # fails if the run cannot be made
         self.folder.mkdir(parents=True)
         env = environment() | {"RESULTS": str(self.folder.parent)}
         command: list[Any] = [HERE / word for word in self.program[:1]] + self.program[1:]
@@ -185,6 +187,8 @@ class Result:
         for name, text in guest.files().items():
             (self.folder / name).write_text(text)
         meta = self.meta(f"{(kernel() / 'release').read_text().strip()} {digest(linux)}", linux, ko)
+        if own := self.run.own:
+            meta["own"] = f"{own.name} {digest(own.module)} {' '.join(own.sysctls)}".rstrip()
         (self.folder / "meta.json").write_text(json.dumps(meta | {"window": guest.window}, indent=1) + "\n")
 
     def meta(self, kernel_: str, *built: Path) -> dict[str, Any]:

@@ -7,10 +7,11 @@ measured part of a run.
 
 meta.json: of a run; its JSON, NAME.json, has the same and metrics
     scenario, name, cc, seed: scenario and name of the run, congestion control, seed
-    commit: commit of the lab's checkout; -dirty: with changes
+    commit: commit of the lab's checkout; -dirty: with changes or new files
     kernel: release of the lab's kernel, and its hash
     compiler: compiler of the kernel and of tcp_hpccpp.ko; both if they differ
     module: version of tcp_hpccpp.ko, and its hash; null in NAME.json if no flow uses it
+    own: name, hash and sysctls of a congestion control of the user's own; only in its runs
     params: keys of the run (`lab keys`); rates in bit/s, times in ns, sizes in bytes
     window [ns]: start and end of the window; the end is null if it is the end of the run
 

@@ -19,7 +19,7 @@ cd "$top"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 28
+ktap_plan 30
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -75,6 +75,8 @@ rm -rf "$RESULTS_LAB"
 check "runs of it and of hpccpp" run CC_QUEUE=mark=20
 check "... are there" ls "$RESULTS_LAB"/{$long,incast/{gentle,hpccpp}-8x10k-32mb}.json
 assert_eq "... its own" "$(of $long '"\(.cc) \(.params.mark)"')" "gentle 20"
+hash=$(sha256sum "$tmp/gentle/tcp_gentle.ko" | cut -c1-12)
+assert_eq "... names the module" "$(of $long .own)" "gentle $hash"
 assert_ge "... share of the link" "$(of $long .metrics.utilisation)" 0.9
 # 20 packets at 10 Gbit/s
 assert_le "... queue, K and 200 packets of bursts" "$(of $long .metrics.queue_max)" 400 packets
@@ -84,6 +86,7 @@ check "... in the report" grep -q '<th title="gentle-[^>]*>gentle<td>' "$RESULTS
 check "... and once" bash -c '[[ $(ONLY="^long gentle-4x100g-8us-mtu1500-n64 " CCS=gentle CC_KO=$1 CC_QUEUE=mark=20 "$2" bench long) == *"1 runs, 0 to do"* ]]' \
 	- "$tmp/gentle/tcp_gentle.ko" "${bench[0]}"
 check "runs with another sysctl" run CC_QUEUE=mark=20 CC_SYSCTLS=net.ipv4.tcp_ecn=0
+assert_eq "... names it" "$(of $long .own)" "gentle $hash net.ipv4.tcp_ecn=0"
 check "... but hpccpp's" grep -q '^4 runs, 3 to do$' "$tmp/bench"
 assert_ge "... that switches ECN off: queue" "$(of $long .metrics.queue_max)" 1000 packets
 assert_ge "... drops" "$(of harm/gentle-none-10000m-100us-hop85-buffer165 .metrics.drops)" 1
