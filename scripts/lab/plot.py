@@ -12,7 +12,7 @@ from typing import Any
 
 import matplotlib  # type: ignore[import]
 import numpy as np
-from matplotlib import colors, figure
+from matplotlib import colors, figure, ticker
 from numpy.typing import NDArray
 
 import traces
@@ -147,14 +147,22 @@ def find(word: str, results: Path) -> list[Path]:
         int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])]
 
 
-def load(path: Path, kind: str) -> tuple[str, str, list[Line]]:
-    """The scenario, the name and the thinned lines of a run. Fails if it has none of this kind."""
+def load(path: Path, kind: str, *others: Path) -> tuple[str, str, list[Line]]:
+    """The scenario, the name and the thinned lines of a run, with flows of others. Fails if it has none of this kind.
+    """
     t = Traces(path)
+    if others:
+        all_ = [t.flows, *(Traces(other).flows for other in others)]
+        t.__dict__["flows"] = {name: np.concatenate([flows[name] for flows in all_])
+                               for name in ("size_bytes", "fct_ns", "ideal_ns")}
+        t.meta["name"] += f", {len(all_)} seeds"
     lines = KINDS[kind][0](t)
     if not lines:
         kinds = [name for name, (make, *_) in KINDS.items() if make(t)]
-        raise units.Error(f"{t.meta['scenario']} {t.meta['name']}: nothing for '{kind}' is in its tables; "
-                          f"it has {', '.join(kinds) or 'no kind'}")
+        why = f"nothing for '{kind}' is in its tables"
+        if kind == "fct --slowdown" and "fct" in kinds:
+            why = "no flow has an ideal_ns, which only runs with load= have"
+        raise units.Error(f"{t.meta['scenario']} {t.meta['name']}: {why}; it has {', '.join(kinds) or 'no kind'}")
     return t.meta["scenario"], t.meta["name"], [thin(line) for line in lines]
 
 
@@ -205,6 +213,8 @@ def picture(kind: str, panels: list[tuple[str, list[Line]]], title: str) -> figu
     all_axes[-1].set_xlabel(KINDS[kind][1] + unit)
     if scale == 1:
         all_axes[-1].set_xscale("log")
+        for which in "major", "minor":
+            getattr(all_axes[-1].xaxis, f"set_{which}_formatter")(ticker.LogFormatter())
     return whole
 
 
@@ -225,12 +235,17 @@ def plot(kind: str, words: list[str], file: Path, results: Path) -> None:
     paths = list(dict.fromkeys(path.resolve() for word in words for path in find(word, results)))
     if len(paths) > RUNS:
         raise units.Error(f"{len(paths)} runs: a plot has at most {RUNS}")
-    runs = [load(path, kind) for path in paths]
+    groups: dict[Any, list[Path]] = {}
+    for path in paths:
+        t = Traces(path)
+        like = (t.meta["scenario"], replace(t.p, seed=1, kernel_seed=0)) if kind.startswith("fct") else path
+        groups.setdefault(like, []).append(path)
+    runs = [load(path, kind, *others) for path, *others in groups.values()]
     # names that differ
     scenarios = sorted({scenario for scenario, *_ in runs})
     names = [name if len(scenarios) == 1 and kind != "rates" else f"{scenario} {name}" for scenario, name, _ in runs]
     if len(set(names)) < len(names):
-        names = [str(path) for path in paths]
+        names = [str(path) for path, *_ in groups.values()]
     whole = picture(kind, [(name, lines) for name, (*_, lines) in zip(names, runs)], ", ".join(scenarios))
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     try:

@@ -13,7 +13,7 @@ set -euo pipefail
 lab=$top/scripts/lab/lab
 export RESULTS_LAB=$top/.build/check/labplot
 rm -rf "$RESULTS_LAB"
-ktap_plan 14
+ktap_plan 15
 "$lab" run star flows=4 size=100k >"$tmp/metrics"
 run=$RESULTS_LAB/star/flows=4,size=100k
 
@@ -30,6 +30,18 @@ plots()
 check "queue of a run's folder" plots "$run" queue "queue, packets" "time, µs" star
 check "rates of a run's JSON" plots "$run.json" rates "received, Gbit/s" "time, µs" "hpccpp, flow 3"
 check "fct of SCENARIO NAME" plots "star flows=4*" fct "flow completion time, µs" "share of flows"
+
+# the same run as of another seed
+two="$RESULTS_LAB/star/two"
+cp -r "$run" "$two"
+jq '.seed = 2 | .name = "two"' "$run/meta.json" >"$two/meta.json"
+pools()
+{
+	"$lab" plot fct -o "$tmp/pool.svg" "star *" &&
+		[[ $(grep -oE '>(flows=4|two)[^<]*</text>' "$tmp/pool.svg") == ">flows=4,size=100k, 2 seeds</text>" ]]
+}
+check "fct of two seeds is one line" pools
+rm -r "$two"
 
 # of a kind with the suffix: starts with these bytes, and is the same again
 starts()
@@ -70,7 +82,7 @@ refused() # PATTERN ARGUMENT...: in one line like that
 check "no such run: names those of the scenario" refused "no run 'star x'.*star flows=4,size=100k" queue "star x"
 check "a folder without tables" refused "'$tmp': no tables" queue "$tmp"
 check "a run that was stopped" refused "'$RESULTS_LAB/star/flows=5': no tables" queue "$RESULTS_LAB/star/flows=5"
-check "--slowdown without ideal times: names its kinds" refused ".*it has queue, rates, fct$" fct --slowdown "$run"
+check "--slowdown without ideal times: names its kinds" refused ".*ideal_ns.* load= .*it has queue, rates, fct$" fct --slowdown "$run"
 check "--slowdown of a queue" refused "--slowdown" queue --slowdown "$run"
 check "a file of another format" refused "'x.gif'" queue -o x.gif "$run"
 rm "$run/queue.csv.gz"
