@@ -29,7 +29,7 @@ flows.csv.gz: a line for each flow, in the order of their numbers
     retransmissions: segments that the sender has sent again
     timeouts: expiries of the sender's retransmission timer
     src_port, dst_port: TCP ports
-queue.csv.gz: a line for each change of a traced queue during the window
+queue.csv.gz: a line for each change of a traced queue in the window; with the setup of `long` the first 20,000
     time_ns [ns]: time of the change
     link: number of the link in links.csv
     queue_bytes [byte]: bytes that wait after the change, with overhead= for each frame
