@@ -411,6 +411,11 @@ def slowdown(t: Traces) -> Metrics:
     half a base RTT for the last ACK, over the least such time: base RTT, and size with headers / rate, where nothing
     waits. It is never under 1: the base RTT of a flow shorter than a packet is that of its own packet.
 
+    From flows.csv.gz and ways.csv.gz: a byte takes s ns on the slowest and L ns on all of the K links of a flow. H is
+    its size with 66 bytes of headers for each segment of MTU - 52 bytes. P is the smaller of its size + 66 and MTU +
+    14. The base RTT is R = ideal_ns - H s. The slowdown is (fct_ns - setup_ns + R / 2) / (ideal_ns - P s +
+    (P - (MTU + 80) / 2) L - K).
+
     unfinished: flows whose last byte has not arrived
     bytes [byte]: sizes of all flows
     flows: flows that have finished

@@ -21,7 +21,8 @@ flows.csv.gz: a line for each flow, in the order of their numbers
     size_bytes [byte]: payload; empty: the flow has no end
     start_ns [ns]: time of connect(), or when a message is due
     fct_ns [ns]: from start_ns until the last byte has arrived; empty: it has not arrived
-    ideal_ns [ns]: base RTT, and the time of all bytes with headers at the slowest link; may be empty
+    ideal_ns [ns]: base RTT, and the time of all bytes with headers (66 per segment of MTU - 52 bytes) at the slowest
+        link; empty if no generator made the flow
     received_bytes [byte]: payload that has arrived in the whole run
     window_bytes [byte]: payload that has arrived in the window
     cc: congestion control
