@@ -19,7 +19,7 @@ cd "$top"
 # any module does for what is refused
 ko=.build/lab/link/sch_lablink.ko
 
-ktap_plan 30
+ktap_plan 31
 
 # --- What is refused ------------------------------------------------------------------
 
@@ -74,6 +74,9 @@ long=long/gentle-4x100g-8us-mtu1500-n64
 rm -rf "$RESULTS_LAB"
 check "runs of it and of hpccpp" run CC_QUEUE=mark=20
 check "... are there" ls "$RESULTS_LAB"/{$long,incast/{gentle,hpccpp}-8x10k-32mb}.json
+assert_eq "... and the page's table has them" \
+	"$(bash -o pipefail -c "$(commands '^scripts/lab/lab export')" | sed 's/ [1-9][0-9.]*$//' | xargs)" \
+	"gentle-8x10k-32mb hpccpp-8x10k-32mb"
 assert_eq "... its own" "$(of $long '"\(.cc) \(.params.mark)"')" "gentle 20"
 hash=$(sha256sum "$tmp/gentle/tcp_gentle.ko" | cut -c1-12)
 assert_eq "... names the module" "$(of $long .own)" "gentle $hash"
