@@ -337,6 +337,11 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 				       queue_us);
 		}
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
+	} else if (ca->mode == HPCCPP_INT) {
+		/* T and the bounds of W may be others all the same */
+		if (f->s.W != hpccpp_bound(p, f->s.W))
+			hpccpp_begin_with(&f->s, hpccpp_bound(p, f->s.W));
+		hpccpp_set_pacing(sk, f);
 	}
 	trace_hpccpp_update(sk, f, p, rec, round_ends, used);
 	return used;

@@ -356,6 +356,25 @@ TEST(whatever_comes)
 	assert_true(w.commits > 1000);
 }
 
+/* T is another, of which the record says nothing new: W stays in its bounds, and R is W / T. */
+TEST(record_of_no_use_keeps_W_in_bounds)
+{
+	w.tp.rtt_min = 1000;
+	w.tp.srtt_us = 1000 << 3;
+	begin(.5);
+	fill();
+	pass(1000);
+	w.tp.rtt_min = RTT;
+	w.mail->gen++;
+	w.mail->unread++;
+	ack(1);
+	assert_int_equal(w.trace.used, 0);
+	assert_in_range(flow()->T, RTT, 2 * RTT);
+	assert_in_range(flow()->s.W, flow()->p.W_min, flow()->p.W_max);
+	assert_int_equal(ca()->R, flow()->s.W * 1000000ULL / flow()->T);
+	assert_in_range(w.tp.snd_cwnd, 2, DIV_ROUND_UP(flow()->p.W_max, WIRE) + 1);
+}
+
 /* --- cwnd and pacing --- */
 
 TEST(cwnd_is_W_in_packets_and_one)
