@@ -39,7 +39,7 @@
 	register_net_sysctl(net, path, table)
 #endif
 
-/* The table that the handler of a sysctl gets */
+/* Type of the table that the kernel passes to a sysctl's handler */
 #ifdef HPCCPP_HAVE_CONST_CTL_TABLE
 #define hpccpp_ctl_table	const struct ctl_table
 #else

@@ -1,41 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The HPCC++ algorithm: lines 1-27 of draft-pan-tsvwg-hpccplus-02, section 4.2.
+ * The HPCC++ algorithm: lines 1-27 of draft-pan-tsvwg-hpccplus-02, section 4.2, and the
+ * averaged law, which takes the place of lines 11-20 by default.
  *
- * Plain functions on plain structs, without a call into anything, compiled
- * unchanged into the kernel module, both eBPF agents and the unit tests; lines
- * 28-34 (section 6.2) are the host agent's, out of the same functions.
- * The draft's line numbers stand beside the lines. Every packet carries the
- * load of the links it crossed; from two records of link i the sender computes
- * how full that link's pipe is, in units of its bandwidth-delay product:
+ * These are plain functions on plain structs that call nothing else. They are compiled
+ * unchanged into the kernel module, both eBPF agents and the unit tests. The host agent
+ * also uses them for lines 28-34 (section 6.2). Comments give the draft's line numbers.
+ *
+ * Every packet carries the load of the links that it crossed. From two records of link i the
+ * sender computes how full that link's pipe is, in units of its bandwidth-delay product B_i T.
+ * B_i is the link's rate and T the base RTT; a prime marks the earlier record:
  *
  *            min(qlen, qlen')     tx_bytes - tx_bytes'
  *      u_i = ---------------- + ----------------------          (lines 4-5)
  *                B_i * T          (ts - ts') * B_i
  *
- * U is the mean of the largest u_i over about T (line 9), and the window divides
- * by it, so that the most loaded link is brought to eta in one round trip (line 13):
+ * With each ACK, u is the largest u_i, and tau = ts - ts' of that link. U is the moving
+ * average of u over about T (lines 8-9; tau counts as T at most):
+ *
+ *      U = (1 - tau/T) U + tau/T u
+ *
+ * The window W divides by U, so that the most loaded link is brought to its target eta
+ * in one round trip (line 13). W_ai is a small additive increase, for fairness:
  *
  *      W = W_c / (U / eta) + W_ai
  *
- * U is of packets that were sent up to two round trips ago. So W_c has to be the window
- * that these were sent with. There are two laws for W_c, enum hpccpp_law:
+ * W_c has to be the window that made the load U. It is not W: telemetry arrives a round trip
+ * after its packet was sent, and U averages over another T. W may have changed since. To
+ * divide W itself by U would react to one queue with each ACK until U no longer shows it.
+ * There are two laws, enum hpccpp_law, which differ in W_c and in when line 13 applies:
  *
- * averaged, hpccpp_averaged()
- *	W_c is the mean of those windows, with the weights that U has (lines 8-9):
+ * averaged (the default), hpccpp_averaged()
+ *	W_c averages windows with the weights with which U averages loads:
  *
- *		U   = (1 - tau/T) U   + tau/T u
  *		W_c = (1 - tau/T) W_c + tau/T W_p
  *
- *	W_p is the window of the packets that are acknowledged now: W in the mean of the
- *	round trip before. W_c/U is then the flow's part of the link times its BDP at
- *	each moment, whatever W did meanwhile: W is right after one round trip, upwards and
- *	downwards, with each ACK.
+ *	W_p is the window with which the packets that are acknowledged now were sent. That was
+ *	in the previous round trip, so W_p is the mean of W at its start and at its end. W_n is
+ *	W at the start of the current round trip. When that ends, W_p = (W_n + W) / 2, W_n = W.
+ *
+ *	U is the load that all flows made, in units of the BDP, and W_c is what this flow had in
+ *	it. So W_c / U is the flow's part of the load times the BDP, however W has changed
+ *	meanwhile. Line 13 can apply to each ACK, upwards and downwards, and W follows the load
+ *	as fast as U does. It waits only for HPCCPP_SETTLE round trips after a start, while U
+ *	still describes the time before: then W = W_c + W_ai unless U >= eta.
  *
  * draft, hpccpp_draft()
- *	W_c is W as of the last round trip: reacting to every ACK, but each time from the
- *	same W_c, does not react twice to the same queue. A U that is an average still has
- *	a part from before W_c, so W grows by W_ai alone for maxStage round trips.
+ *	W_c is W at the end of the last round trip (lines 14-15, 18-19). Each ACK starts from the
+ *	same W_c, so that no queue is reacted to twice. But part of U describes packets that were
+ *	sent with earlier windows. Therefore W grows by W_ai alone for maxStage round trips
+ *	before line 13 may increase it (line 12).
  *
  * Fixed point. u, U and eta are in 1/2^20 (HPCCPP_ONE). With b the bytes the
  * link could have sent in ts - ts', the error of one u is at most
@@ -66,16 +80,16 @@
  *  6. Where u' of all links is 0 the draft leaves tau unset (lines 6-7). It is
  *     that of the first link then: U decays by the time that has passed.
  *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
- *  8. Law averaged: W goes towards the share of one flow where the most loaded link
- *     tells how many it has, the mechanism to speed up fairness that section 6.1
- *     leaves open: hpccpp_pull().
- *  9. Law averaged: a flow does not begin at line rate, but with its part of the link
- *     beside the load that its handshake found, which is eta of an idle one, and with its
- *     share at most where it begins in a crowd: hpccpp_first_W().
- * 10. The queue of line 5 counts over the time from one record to the next, in place
- *     of T, where a flow has less than two packets in T: it can answer once in that
- *     time. With T, 64 flows at 10 Gbit/s and 8 us have 0.80 of the link and a queue of
- *     46 packets in place of 0.97 and 5.7.
+ *  8. Law averaged: if the most loaded link reports how many flows it has, W also goes
+ *     towards the fair share of one flow, hpccpp_pull(). Section 6.1 leaves a mechanism
+ *     to speed up fairness open.
+ *  9. Law averaged: a flow does not begin at line rate. It begins with eta / (U + 1) of it,
+ *     by the load U that its handshake found, and with its fair share at most if other
+ *     flows begin at the same time: hpccpp_first_W().
+ * 10. If a flow has less than two packets in T, and tau is more than T, line 5 divides the
+ *     queue by B_i tau, not by B_i T: the flow can react only once in tau. Without this, 64
+ *     flows at 10 Gbit/s and 8 us use 0.80 of the link and keep a queue of 46 packets; with
+ *     it, 0.97 and 5.7.
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -104,12 +118,12 @@
 
 #define HPCCPP_LINKS		8	/* links remembered per flow */
 
-/* What was heard this many T ago describes another time of the network. */
+/* Telemetry that is older than this many T is out of date. */
 #define HPCCPP_STALE_T		8
 
 /*
- * ... but for a flow of less than two packets in T, which hears of its path so rarely: at its
- * smallest window it sends a packet in 16 T, and loses one now and then.
+ * The same for a flow with less than two packets in T: at its smallest window it sends one
+ * packet in 16 T, and some are lost.
  */
 #define HPCCPP_SLOW_STALE_T	64
 
@@ -131,7 +145,7 @@ enum hpccpp_guard {
 	HPCCPP_G_FIRST,		/* first record of a link: no difference */
 	HPCCPP_G_NOT_NEW,	/* ts does not advance: duplicate, reordered */
 	HPCCPP_G_WRAP,		/* ts or tx_bytes may have wrapped twice */
-	HPCCPP_G_STALE,		/* earlier record older than that many T */
+	HPCCPP_G_STALE,		/* earlier record out of date: (SLOW_)STALE_T */
 	HPCCPP_G_RATE,		/* more bytes sent than B allows */
 	HPCCPP_G_CHANGED,	/* the link has another B than before */
 	HPCCPP_G_RANGE,		/* rate outside RATE_MIN..RATE_MAX */
@@ -166,7 +180,7 @@ static inline bool hpccpp_same_rate(__u16 a, __u16 b)
 	return !((a ^ b) & ~(HPCCPP_AGAIN | HPCCPP_WAITED));
 }
 
-/* How W follows from U: hpccpp_averaged(), hpccpp_draft() */
+/* Rule by which W follows from U: hpccpp_averaged(), hpccpp_draft() */
 enum hpccpp_law {
 	HPCCPP_LAW_AVERAGED,
 	HPCCPP_LAW_DRAFT,
@@ -179,7 +193,7 @@ struct hpccpp_params {
 	__u32 eta;		/* 1/2^20 */
 	__u32 packet;		/* a full packet on the wire, bytes */
 	__u16 law;		/* enum hpccpp_law */
-	__u16 share;		/* 1: W goes to W_f, law averaged; 0: not now */
+	__u16 share;		/* 1: W goes towards W_f (law averaged); 0: not */
 	__u32 W_ai;		/* bytes */
 	__u32 W_min;		/* bytes, not 0 */
 	__u32 W_max;		/* bytes */
@@ -190,16 +204,16 @@ struct hpccpp_state {
 	__u32 U;		/* normalised inflight bytes, 1/2^20 */
 	__u32 W;		/* window, bytes on the wire */
 	__u32 W_c;		/* reference window, bytes on the wire */
-	__u32 W_p;		/* averaged: window of the packets acknowledged now, bytes */
-	__u32 W_n;		/* averaged: W when this round trip began, bytes */
-	__u32 W_f;		/* W of a flow's share of that link, bytes; 0: not told */
+	__u32 W_p;		/* averaged: W that packets acked now were sent with, bytes */
+	__u32 W_n;		/* averaged: W at the start of this round trip, bytes */
+	__u32 W_f;		/* fair-share window on that link, bytes; 0: unknown */
 	__u32 u;		/* largest u' of the last update, 1/2^20 */
 	__u32 tau;		/* its interval, 16 ns */
-	__u16 inc_stage;	/* round trips without a multiplicative increase */
+	__u16 inc_stage;	/* round trips; draft: since line 13, averaged: since the start */
 	__u16 bottleneck;	/* link id of that u', and of W_f */
 	__u8  records;		/* records in the last update */
 	__u8  hit;		/* guards that held in the last update, bits */
-	__u8  pulled;		/* W was pulled down when W_c was set */
+	__u8  pulled;		/* W was pulled down when the last round trip ended */
 	__u8  vain;		/* pulls down in vain, less others; to HPCCPP_PULL_VAIN */
 	__u32 guards[HPCCPP_G_MAX];	/* records held back, by reason */
 	struct hpccpp_link L[HPCCPP_LINKS];
@@ -224,7 +238,7 @@ static inline __u64 hpccpp_queue_u(__u64 qlen, __u64 B, __u32 T)
 
 /*
  * Lines 4-5: u' of one link from its record and the one before, in 1/2^20, or
- * a negative guard. The queue is to drain in drain us: T, or more for a slow flow.
+ * a negative guard. The queue is divided by what B sends in drain us, hpccpp_drain().
  * B <= 2^39 bytes/s and ts < 2^24 bound every product.
  */
 static inline long hpccpp_link_u(const struct hpccpp_link *old,
@@ -318,13 +332,13 @@ static inline void hpccpp_guard(struct hpccpp_state *s, long guard)
 	s->hit |= 1U << guard;
 }
 
-/* A flow of fewer than two packets in T hears of its path, and can answer, once in tau. */
+/* Less than two packets in T: the flow receives telemetry, and can react, only once in tau. */
 static inline bool hpccpp_is_slow(const struct hpccpp_state *s, const struct hpccpp_params *p)
 {
 	return s->W < 2 * p->packet;
 }
 
-/* The time in which a queue is to drain, us: difference 10. tau in 16 ns */
+/* The time in which a queue is to drain, us: T, or a slow flow's longer tau (in 16 ns) */
 static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpccpp_params *p,
 				 __u32 tau)
 {
@@ -334,9 +348,9 @@ static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpcc
 }
 
 /*
- * W_c of the averaged law: the mean, with the weights of lines 8-9, of the windows that the
- * packets were sent with from whose telemetry U is. What is beyond T of a gap counts with W, which
- * was cut meanwhile, unless the flow is slow.
+ * W_c of the averaged law, with the weights of lines 8-9. If more than T has passed since the
+ * last record, W_p counts for T of that time. W counts for the rest: it is what the packets
+ * after the last record were sent with. In a slow flow W_p counts for all of it.
  */
 static inline __u32 hpccpp_average_W(const struct hpccpp_state *s, const struct hpccpp_params *p)
 {
@@ -406,8 +420,8 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 }
 
 /*
- * W that the flows of rec's link have when they share eta of it equally; 0 where the
- * link does not tell how many there are, or tells of one: a flow alone goes by U.
+ * Returns the W of one flow if all flows of rec's link share eta of it equally. Returns 0 if
+ * the link does not report how many flows it has, or reports one: U suffices for one flow.
  */
 static inline __u32 hpccpp_share(const struct hpccpp_params *p,
 				 const struct hpccpp_int *rec)
@@ -465,7 +479,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 		return false;
 	if (most.rate && most.link != s->bottleneck) {
 		s->bottleneck = most.link;
-		s->pulled = 0;		/* that U was another link's */
+		s->pulled = 0;		/* U was measured at another link */
 	}
 	s->W_f = hpccpp_share(p, &most);
 	s->u = u;
@@ -477,23 +491,26 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 }
 
 /*
- * Difference 8. Line 13 keeps the ratio of two windows, and W_ai moves it in hundreds of
- * round trips. So W also goes part of the way to W_f. What some flows gain others give
- * meanwhile, so line 13 goes on to say what all of them together send. Up it is 3/8 of the
- * way, down 5/8: a flow that joins begins with half of a full link. Of 16 that join one
- * after another each is within 1.25 of its share, for good, after 17 round trips at
- * 100 Gbit/s and 8 us, and 20 at 25 Gbit/s and 20 us. Down 1/2 of the way it is 20 and 22;
- * down 3/4 15 and 15, but flows of 46 to 120 KB beside larger ones are slower (p99 of star32
- * 6.4 in place of 5.8).
+ * Difference 8. Line 13 keeps the ratio of two flows' windows, and W_ai changes it only in
+ * hundreds of round trips. So W also goes part of the way to the fair share W_f. Some flows
+ * gain what others give, so the load of all together remains under line 13. Each ACK starts
+ * from the W of line 13: the steps of a round trip do not add up.
  *
- *  - Up only while U is less than 33/32 of eta, down only while it is more than 31/32.
- *    Where N is less than the flows that there are, each pull up may still make a queue, which
- *    line 13 answers: two flows that are told of 1.25 have one of 4 % of the link's BDP.
- *  - Up by half of W at most: where most of a crowd ends at one time, W_f is many times W.
- *  - Down to 9/8 of W_f and no further, as N is told to within 1/8.
- *  - Flows that N counts may be held back elsewhere. A pull down is in vain where U is less than
- *    31/32 of eta in the next round trip: nobody took what the flow gave. Each of these makes
- *    the next one half as long, down to 1/64 of the way, and each other one twice as long. The
+ * An increase is 3/8 of the way and a decrease 5/8, because a flow that joins a full link begins
+ * with half of it. If 16 flows join one after another, each stays within 1.25 of its share
+ * after 17 round trips at 100 Gbit/s and 8 us, and after 20 at 25 Gbit/s and 20 us. With
+ * decreases of 1/2 these are 20 and 22. With 3/4 they are 15 and 15, but flows of 46 to 120 KB
+ * in competition with larger ones are slower (p99 slowdown in star32 6.4, with 5/8 5.8).
+ *
+ *  - W increases only while U is less than 33/32 of eta, and decreases only while U is more
+ *    than 31/32 of it. If N is less than the real number of flows, each increase may still make
+ *    a queue, to which line 13 reacts: with an N of 1.25, two flows keep 4 % of the link's BDP.
+ *  - An increase is half of W at most: when most flows of an incast end together, W_f becomes
+ *    many times W.
+ *  - A decrease ends at 9/8 of W_f, because N is reported to within 1/8.
+ *  - Flows that N counts may be limited elsewhere. A decrease is in vain if U is less than 31/32
+ *    of eta in the next round trip: no other flow took what this one gave. Each such decrease
+ *    halves the next one, down to 5/256 of the way. Each other decrease doubles it again. The
  *    flow takes back what it gave at once, by line 13.
  */
 #define HPCCPP_PULL_BAND(eta)	((eta) / 32)
@@ -516,7 +533,7 @@ static inline __u64 hpccpp_pull(const struct hpccpp_state *s,
 	return W;
 }
 
-/* W_c has been set, and pulled down or not. U says what became of the pull before. */
+/* A round trip ends, with W pulled down or not. U shows whether the last pull was in vain. */
 static inline void hpccpp_pull_ends(struct hpccpp_state *s,
 				    const struct hpccpp_params *p, bool down)
 {
@@ -537,16 +554,16 @@ static inline __u64 hpccpp_bound(const struct hpccpp_params *p, __u64 W)
 /* The draft's maxStage: additive increases before a multiplicative one */
 #define HPCCPP_MAX_STAGE	5
 
-/* Round trips after which U is of what W has sent, and not of a time before the flow */
+/* Round trips after a start until U describes only packets that were sent since */
 #define HPCCPP_SETTLE		2
 
-/* The flow may increase multiplicatively at once, whatever the law. */
+/* Allows a multiplicative increase with the next ACK, under either law. */
 static inline void hpccpp_end_stages(struct hpccpp_state *s)
 {
 	s->inc_stage = HPCCPP_MAX_STAGE;
 }
 
-/* Sets W by another rule than lines 11-20: the packets to come are sent with it. */
+/* Sets W by another rule than lines 11-20, and the windows that the laws compute with. */
 static inline void hpccpp_begin_with(struct hpccpp_state *s, __u32 W)
 {
 	s->W = W;
@@ -573,9 +590,9 @@ static inline void hpccpp_draft(struct hpccpp_state *s, const struct hpccpp_para
 }
 
 /*
- * The averaged law: line 13 with each ACK, as W_c is of the packets that U is of. W of the round
- * trip before, W_p, is the mean of W at its two ends. The end is W before this ACK: the packet
- * that follows the last ACK of a round trip has been paced by that.
+ * The averaged law: line 13 with each ACK. When a round trip ends, W_p becomes the mean of W at
+ * its start and at its end. W at its end is W before this ACK, with which its last packets were
+ * paced.
  */
 static inline void hpccpp_averaged(struct hpccpp_state *s, const struct hpccpp_params *p,
 				   bool round_ends)
@@ -597,7 +614,7 @@ static inline void hpccpp_averaged(struct hpccpp_state *s, const struct hpccpp_p
 	}
 }
 
-/* Lines 11-20. round_ends is line 22: the packets sent from the end of the last one on are acked */
+/* Lines 11-20. round_ends (line 22): a packet sent after the last round trip's end is acked. */
 static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpccpp_params *p,
 				       bool round_ends)
 {
@@ -623,9 +640,9 @@ static inline bool hpccpp_new_ack(struct hpccpp_state *s,
 }
 
 /*
- * Section 6.1: the record of a probe says how loaded the path is without this flow,
- * which has idled. It goes on with what lines 12-20 make of that and the load that W_c
- * would add; by the U of others alone it would add its W_c to a link that is full.
+ * Section 6.1: the record of a probe reports the load of the path without this flow, which has
+ * idled. The law computes W from that load and the load that W_c would add. By the load of the
+ * others alone, the flow would add W_c to a full link.
  */
 static inline void hpccpp_resume(struct hpccpp_state *s,
 				 const struct hpccpp_params *p)
@@ -645,10 +662,10 @@ static inline void hpccpp_resume(struct hpccpp_state *s,
 }
 
 /*
- * Difference 9. The handshake has found the load without this flow, which begins as one that
- * resumes, from W_c: W_init, or less where it is not to begin at line rate. N counts a crowd of
- * flows that begin at the same time: U cannot, as they have not sent yet. Their share bounds W;
- * hpccpp_pull() is for flows that have sent.
+ * Difference 9. The handshake has measured the load without this flow, so the flow begins like
+ * one that resumes. W_c is W_init, or less if the flow is not to begin at line rate. N counts
+ * the flows that begin at the same time. U does not show them, as they have not sent yet, so
+ * their fair share bounds W. hpccpp_pull() is for flows that have sent.
  */
 static inline void hpccpp_first_W(struct hpccpp_state *s,
 				  const struct hpccpp_params *p)

@@ -35,7 +35,7 @@ struct hpccpp_flow {
 	__u32 silent;		/* ACKs since the last INT */
 	__u32 gen;		/* of the agent's mail that was read last */
 	__u32 fallbacks;	/* times it fell back to Reno */
-	__u32 rtt_sum;		/* of RTTs since W_c was set, us */
+	__u32 rtt_sum;		/* sum of the RTTs of this round trip, us */
 	__u32 rtt_n;		/* ACKs that had one */
 	__u32 seek_segs;	/* segs_out when an agent was last sought */
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd at the last round trip's end, bytes */
@@ -65,7 +65,7 @@ struct hpccpp_flow {
 	      probing:1;	/* its first packets after idling are a probe */
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded:1,		/* U >= eta since round_seq */
-	      kept:1,		/* has sent, paused, and begun to send again */
+	      kept:1,		/* kept connection: has sent, paused and begun to send again */
 	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
 	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
 	__u8  rx;		/* the agent has receivers compute W */

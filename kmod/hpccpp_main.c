@@ -44,7 +44,7 @@
  * arithmetic are in hpccpp_algo.h
  *  1. T is the flow's: minimum RTT, four packets, latency	hpccpp_base_rtt()
  *  2. cwnd is W in packets and one more, at least two	hpccpp_set_cwnd()
- *     but for the first ten, which TCP does not pace
+ *     W alone for the first ten, which TCP does not pace
  *  3. W may exceed min(B) * T by 1/8, and			hpccpp_get_params()
  *     by more where packets alternate among links		hpccpp_spread()
  *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
@@ -144,10 +144,10 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
  * cwnd and bursts from W; acked is what this ACK delivered, packets. W counts bytes on the
  * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
  * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
- * smaller W is kept by pacing. TCP does not pace the first ten data segments, and
- * receivers acknowledge them at once: there W is kept by cwnd alone. Not on a connection
- * that was kept open: its receiver may delay ACKs by then. While TCP recovers, cwnd grows
- * by what is acked at most.
+ * smaller W is kept by pacing. TCP does not pace the first ten data segments of a connection,
+ * so that cwnd alone keeps W: it is W in packets, rounded up, and may be one, as receivers
+ * acknowledge these segments at once. They may delay ACKs once the connection has paused, so
+ * the exception ends then. While TCP recovers, cwnd grows by what is acked at most.
  */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
@@ -221,7 +221,7 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded)
 
 /*
  * Is this more than the next record of links that we know? Else path and parameters stay
- * as they were when the round trip began, as W_c does.
+ * as they were when the round trip began.
  */
 static bool hpccpp_path_changed(const struct sock *sk,
 				const struct hpccpp_flow *f,
@@ -338,7 +338,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		}
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	} else if (ca->mode == HPCCPP_INT) {
-		/* T and the bounds of W may be others all the same */
+		/* hpccpp_learn_path() may still have changed T and the bounds of W */
 		if (f->s.W != hpccpp_bound(p, f->s.W))
 			hpccpp_begin_with(&f->s, hpccpp_bound(p, f->s.W));
 		hpccpp_set_pacing(sk, f);

@@ -39,7 +39,7 @@ static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
 
 static const char * const hpccpp_laws[HPCCPP_LAWS] = { "averaged", "draft" };
 
-/* net.hpccpp.law, by its name */
+/* Reads or writes net.hpccpp.law, by its name. Fails with -EINVAL if no law has that name. */
 static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, size_t *len,
 			   loff_t *pos)
 {
@@ -70,7 +70,7 @@ static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, siz
 }
 
 static const struct ctl_table hpccpp_knobs[] = {
-	/* target utilisation of the most loaded link, percent; 0: that of the law */
+	/* target utilisation of the most loaded link, percent; 0: the law's default */
 	HPCCPP_KNOB(eta, SYSCTL_ZERO, &hpccpp_eta_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
 	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
@@ -78,7 +78,7 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(base_rtt_us, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* T of idling after which a flow probes the path; 0: never */
 	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
-	/* how W follows from the load: averaged or draft */
+	/* rule by which W follows from the load: averaged or draft */
 	{
 		.procname	= "law",
 		.data		= (void *)offsetof(struct hpccpp_net, law),

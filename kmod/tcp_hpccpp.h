@@ -52,28 +52,26 @@
 #define HPCCPP_L2_LEN		14
 
 /*
- * A packet that leaves segmentation to others (TSO, GSO) is a burst, of W / 2^this at
- * most: if all flows of a link send theirs at one moment, they fill 1/16 of its BDP,
- * about what eta leaves. A burst of one segment is always allowed. Four flows in the
- * lab, MTU 1500; load, mean queue and its p99 in packets:
+ * A GSO packet (TSO, GSO) is a burst, of W / 2^this at most: if all flows of a link send theirs
+ * at one moment, these fill 1/16 of its BDP. One segment is always allowed. In the lab, with MTU
+ * 1500 and eta 0.98, with W / 16 alone and with W / 8 or W / 4 as well, up to 8 segments:
  *
- *	link        RTT    one segment    W/32           W/16           W/8            W/4
- *	100 Mbit/s  10 ms  .952  0.5  2   .952  0.5  2   .953  0.6  2   .952  0.7  3   .952  0.6  2
- *	1 Gbit/s    1 ms   .952  0.5  2   .953  0.6  2   .952  0.6  2   .948  1.1  4   .944  1.7  6
- *	10 Gbit/s   100 us .952  0.6  2   .952  0.5  2   .953  0.6  2   .947  1.2  4   .945  1.1  6
- *	25 Gbit/s   20 us  .951  0.5  2   .951  0.5  2   .950  0.5  2   .950  0.5  2   .935  1.2  4
- *	100 Gbit/s  8 us   .952  0.6  2   .952  0.6  2   .952  0.6  2   .947  1.0  3   .935  1.8  6
- *	100 Gbit/s  50 us  .953  0.6  2   .951  1.7  6   .947  3.0 10   .931  7.4 24   .911 12.9 46
+ *	load, mean queue and p99 of the queue, packets
+ *	                               W/16             W/8              W/4
+ *	4 flows, 25 Gbit/s, 20 us      0.980 0.5  2                      0.977 0.6  3
+ *	4 flows, 100 Gbit/s, 20 us     0.978 1.1  4     0.969 2.8  9     0.961 4.8 17
+ *	16 flows, 100 Gbit/s, 20 us    0.982 1.5  4                      0.977 2.5  7
+ *	16 flows, 100 Gbit/s, 50 us    0.984 1.6  5     0.978 4.3 12     0.976 4.0 12
+ *	2 flows, 25 Gbit/s, 8, 40 us   0.981 0.4                         0.926 3.4
  *
- * Jain's index is .985 or more in all of these. W/32 leaves 6 packets instead of 10 at
- * 100 Gbit/s and 50 us, and costs twice the packets on all links, where the queue is
- * the same.
+ *	p99 slowdown of flows of one packet and of 10 to 100 KB
+ *	FB_Hadoop, 50 % load           1.91 3.72        1.97 3.56        2.04 4.04
  *
- * A byte costs both ends together 11.3 instructions in packets of one segment,
- * 6.4 of two, 3.5 of 4, 2.2 of 8, 1.7 of 16 and 1.2 of 44 (6.1 in a VM, Reno, no
- * agents). W/16 of a flow alone has one segment at 10 Gbit/s and 20 us, two at
- * 25 Gbit/s and 20 us, 4 at 100 Gbit/s and 8 us, 5 at 10 Gbit/s and 100 us as at
- * 100 Mbit/s and 10 ms, 25 at 100 Gbit/s and 50 us.
+ * Both hosts together spend 11.3 instructions per byte with one segment per packet, 6.4 with
+ * two, 3.5 with 4, 2.2 with 8, 1.7 with 16 and 1.2 with 44 (6.1 in a VM, Reno, no agents). More
+ * than W / 16 is not allowed all the same: bursts of a flow with a long RTT are long for
+ * flows with a short one. Of the last two flows the one with 40 us has 1.36 times the rate of the
+ * other then, in place of 0.98.
  *
  * TCP small queues let as much wait in the device, but not less than what goes out in
  * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: its completions take their time.
@@ -109,7 +107,7 @@ struct hpccpp_stats {
 
 /* Per network namespace: net.hpccpp.* and /proc/net/hpccpp */
 struct hpccpp_net {
-	int eta;			/* percent; 0: of the law */
+	int eta;			/* percent; 0: hpccpp_eta() */
 	int flows;			/* N */
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
 	int probe;			/* T of idling; 0: never: difference 9 */
@@ -127,9 +125,9 @@ static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
 }
 
 /*
- * eta in percent. Law averaged keeps the queue as short with 98 as law draft with the draft's 95:
- * 64 flows at 100 Gbit/s and 20 us have 5.5 packets, and 3.9. With 99, 200 flows that begin
- * within a round trip overflow a buffer of 1 MB, and 64 flows at 10 Gbit/s have 10 packets.
+ * Returns eta in percent. With law averaged and 98, 64 flows at 100 Gbit/s and 20 us keep a queue
+ * of 5.5 packets, with 95 one of 3.9. With 99, 64 flows at 10 Gbit/s keep a queue of 10 packets,
+ * and 200 flows that begin within a round trip overflow a buffer of 1 MB.
  */
 static inline u32 hpccpp_eta(const struct hpccpp_net *hn)
 {
