@@ -23,14 +23,14 @@ struct rx {
 	struct hpccpp_state s;
 	struct hpccpp_params p;
 	__u64 next;		/* the next window is due then, ns */
-	__u64 round;		/* a round trip began then, ns */
+	__u64 round;		/* start of the current round trip, ns */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
 	__u64 stays;		/* the flow counts on "link" alone until then, ns */
 	__u32 epoch;		/* last epoch in which "link" counted the flow */
 	__u16 link;		/* link that counted the flow */
 	__u8 serial;		/* of the request that the parameters are from */
 	__u8 value;		/* kind of the next window: B, U, N in turn */
-	__u64 share_at;		/* from then on W goes to W_f, ns */
+	__u64 share_at;		/* time from which on W goes towards W_f, ns */
 };
 
 /* flow.plan: HDR_OPT_LEN reserves room for it, WRITE_HDR_OPT writes it */

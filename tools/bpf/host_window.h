@@ -89,8 +89,8 @@ static __always_inline void measure(struct bpf_sock_ops *skops, struct flow *f)
 }
 
 /*
- * The sender has reduced W. W does not go to the share for a T, which would make that good
- * before it has had its effect.
+ * Continues with the W that the sender has reduced. For a T, W does not go towards the fair
+ * share, which would undo the decrease before it has its effect.
  */
 static __always_inline void reduce(struct rx *rx, __u32 W)
 {
@@ -138,8 +138,8 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	rx->p.W_ai = W_ai;
 	rx->next = 0;		/* the sender waits for the answer */
 	/*
-	 * The sender has the W that we sent last. If it has reduced that since, go on from
-	 * its W; once, as a request arrives more than once.
+	 * The sender has the W that we sent last. If it has reduced that since, continue with
+	 * its W. This happens once per serial: a request arrives more than once.
 	 */
 	W_sent = hpccpp_num_decode(hpccpp_num_encode(rx->s.W));
 	if (!rx->s.W_c)
@@ -228,8 +228,9 @@ static __always_inline __u32 count_flows(struct rx *rx, __u64 now)
 }
 
 /*
- * Line 29: a round trip has passed. It is T without a queue, and U T with one. Section 6.1
- * has at most one in a round trip, so the window that ends it is the first one after that.
+ * Line 29: true if a round trip has passed, T without a queue and U T with one. Section 6.1
+ * allows one update of the reference window per round trip, so the first window after that
+ * time ends the round trip.
  */
 static __always_inline bool round_ends(const struct rx *rx, __u64 now)
 {
@@ -240,7 +241,7 @@ static __always_inline bool round_ends(const struct rx *rx, __u64 now)
 	return now - rx->round >= wait;
 }
 
-/* Lines 29-32, when an ACK can carry W. Between commits W follows U, as in line 26. */
+/* Lines 29-32, when an ACK can carry W. Within a round trip W follows U, as in line 26. */
 static __always_inline void compute(struct bpf_sock_ops *skops, struct rx *rx,
 				    struct opt *o)
 {

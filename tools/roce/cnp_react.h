@@ -236,8 +236,8 @@ static __noinline bool told(struct hpccpp_cnp_flow *f,
 		s->W_c = hpccpp_bdp(f->rate, p.T);
 	hpccpp_compute_wind(s, &p, commit);
 	/*
-	 * Half a T more after a decrease: the first record of the new W has most of U from
-	 * before, and to act on that is to act twice
+	 * Wait for half a T more after a decrease. With the first record of the new W, U still
+	 * describes mostly the old one: to act on it would be to act twice.
 	 */
 	if (commit)
 		f->commit = now + (s->U >= p.eta ? T + T / 2 : T);
