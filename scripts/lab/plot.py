@@ -159,10 +159,10 @@ def load(path: Path, kind: str, *others: Path) -> tuple[str, str, list[Line]]:
     lines = KINDS[kind][0](t)
     if not lines:
         kinds = [name for name, (make, *_) in KINDS.items() if make(t)]
-        why = f"nothing for '{kind}' is in its tables"
+        why = f"its tables have no data for '{kind}'"
         if kind == "fct --slowdown" and "fct" in kinds:
             why = "no flow has an ideal_ns, which only runs with load= have"
-        raise units.Error(f"{t.meta['scenario']} {t.meta['name']}: {why}; it has {', '.join(kinds) or 'no kind'}")
+        raise units.Error(f"{t.meta['scenario']} {t.meta['name']}: {why}; it has {', '.join(kinds) or 'none'}")
     return t.meta["scenario"], t.meta["name"], [thin(line) for line in lines]
 
 

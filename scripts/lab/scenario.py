@@ -130,7 +130,7 @@ def plan(name: str, own: Own | None = None) -> Iterator[Run]:
     seen = set()
     make = load(name).runs
     if not callable(make):
-        raise units.Error(f"{path(name)}: runs= is no function of a list of congestion controls (lambda ccs: ...)")
+        raise units.Error(f"{path(name)}: runs= is not a function of a list of congestion controls (lambda ccs: ...)")
     with file_of(name):
         runs = list(make(CCS + ([own.name] if own else [])))
     for one in runs:

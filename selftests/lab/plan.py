@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as directory:
     broken(f"{HEAD}lambda ccs: [('a b', {{}})])\n", " a b: 'a b': a run's name has no spaces")
     broken(f"{HEAD}lambda ccs: [('a/b', {{}})])\n", " a/b: 'a/b': a run's name has no spaces")
     broken(f"{HEAD}lambda ccs: [dict(cc='dctcp')])\n", " a run is a name and a dict")
-    broken(f"{HEAD}[('a', {{}})])\n", " runs= is no function")
+    broken(f"{HEAD}[('a', {{}})])\n", " runs= is not a function")
     broken(f"{HEAD}lambda ccs: [('a', {{}})],\nsetup=lambda g: nosuch)\n", "3: NameError")
     broken(f"from claims import Claim\n{HEAD}lambda ccs: [('a', {{}})],\n"
            "claims=[Claim('x', lambda r: 1 / r['x'], '<=', 1)])\n", "4: ZeroDivisionError")

@@ -122,7 +122,7 @@ check "seeds are one row: mean and range, drops of hosts apart" has \
 	'hpccpp<td>3<td>0.9512<td>4 (3 to 5)<td>26 (1 to 50)<td>3<td>4<td>700'
 check "... beyond the end of a histogram" has '<td>26 (1 to 50)<td>3<td>4<td>700 to &gt; 1385'
 check "keys that differ are columns, common ones are not" has "<thead><tr><th>flows<th>rate<th>cc<th>runs"
-check "... they stand above" has "All 13 runs have spread=1us, and the defaults of other keys that are no"
+check "... they stand above" has "All 13 runs have spread=1us, and the defaults of other keys that have no"
 check "units and meanings of metrics" has '<th title="mean over time of what waits">queue mean <small>packet</small>'
 check "a run of the user's own" has '<td>200<td>100gbit'
 check "a scenario whose file is gone" has '<th title="one">mycc<td>1<td>17'
