@@ -208,7 +208,7 @@ class Progress:
 
 
 def distribute(due: list[Result]) -> None:
-    """Makes the runs that are due. If it does not get to the end, those in progress are ended."""
+    """Makes the runs that are due. If it fails or is killed, ends those in progress."""
     weights = {result: weight(result.run) for result in due}
     jobs = sorted(due, key=lambda result: -weights[result])
     command: list[Any] = ["parallel", "--plain", "--will-cite", "--line-buffer", "--colsep", " "]
@@ -228,7 +228,7 @@ def distribute(due: list[Result]) -> None:
         # a session of its own: a signal to it reaches all processes of the runs
         parallel = subprocess.Popen([*command, "-a", file.name, *job], env=env, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, text=True, start_new_session=True)
-        # ends them when this process has ended, even if that was killed: its end of the pipe is closed then
+        # ends the runs if this process ends, even by SIGKILL: the kernel then closes its end of the pipe
         guard = subprocess.Popen(["sh", "-c", 'read _; kill -- "-$1"', "-", str(parallel.pid)],
                                  stdin=subprocess.PIPE, start_new_session=True)
         try:

@@ -143,7 +143,7 @@ class Guest:
         """Makes the traffic. The time from start, by default that of the first flow, to end is measured; the run ends
         at stop (or end)."""
         if start is None:
-            # its SYN is in the window, whose timer is apart from the flow's
+            # 100 ns earlier, so that the window includes the SYN: window and flow have timers of their own
             start = min(int(line.split()[0]) for line in self.traffic) - 100
         self.window = (start, end)
         words: list[Any] = ["-w", f"{start}:{'-' if end is None else end}"]

@@ -32,9 +32,9 @@ ALGORITHMS = ["hpccpp", "dctcp", "bbr", "cubic", "reno"]
 PANELS = ["bench", "law", "all", "paper"]
 # DCTCP at its best: single segments, and a BDP at the start
 BEST = "dctcp-k20-bdp"
-# all that runs of some scenario have
+# congestion controls that at least one scenario runs
 KNOWN = [*CCS, "hpccpp-draft", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
-# keys that have an effect without a line of the script or of the traffic: in all runs, or in those of hpccpp
+# keys that have an effect, but change neither script nor traffic: in all runs, and in those of hpccpp
 OUTSIDE = {"cc", "rtt", "kernel_seed"}
 OF_AGENTS = {"every", "mode", "key", "agents", "respond", "updates"}
 
@@ -54,8 +54,8 @@ class Scenario:
     setup: Callable[[Guest], None] = setups.star
     metrics: Callable[..., dict[str, Any]] | None = None
     claims: Sequence[Claim] = ()
-    # a program, as a path from scripts/lab, and its arguments. It makes the run in place of setup, and leaves kernel
-    # and metrics in $RESULTS/NAME.json.
+    # a program, as a path from scripts/lab, and its arguments. It makes the run in place of setup, and writes kernel
+    # and metrics to $RESULTS/NAME.json.
     program: Callable[["Run"], list[str]] | None = None
     # which runs belong to a panel; default: all belong to "bench" and "all", none to others
     panels: dict[str, Callable[[Params], bool]] = field(default_factory=dict)

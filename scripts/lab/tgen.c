@@ -65,9 +65,9 @@
  * -p FILE	what "testbed paths" prints, for generators and ideal_ns
  * -z FILE	write time 0 of the run, a whole ms, ns of CLOCK_MONOTONIC, to FILE
  *
- * A socket takes at most 256 KB that it cannot send yet, and wakes its reader for as
- * much. With a tcp_rmem of 32 MB this changes nothing, and saves most of the run's
- * wall time.
+ * A socket takes at most 256 KB that it cannot send yet, and wakes its reader when
+ * 256 KB have arrived. With a tcp_rmem of 32 MB this changes no result, and saves
+ * most of the run's wall time.
  *
  * Every time is of CLOCK_MONOTONIC by timerfd, which has no slack. Source ports
  * count up from 10000 on each host in the order of starts; destination ports are

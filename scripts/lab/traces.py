@@ -67,7 +67,8 @@ updates.csv.gz: a line for each update of hpccpp's window (key updates=1), with 
     W, W_c [byte]: window and reference window, as bytes on the wire
     W_f [byte]: window that is the flow's fair share of the most loaded link; 0: unknown, or law draft
     W_ai, W_max [byte]: additive increase, and largest window
-    inc_stage: round trips since W last followed line 13 (law draft), or since the start, up to 2 (law averaged)
+    inc_stage: round trips since W last followed line 13 (law draft), or since the start, up to 2 (law averaged);
+        a decrease may set it to 5
     T [us]: base RTT
     R [byte/s]: pacing rate, as bytes on the wire
     cwnd [packet]: congestion window
