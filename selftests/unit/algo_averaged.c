@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The averaged law: the step response, W_p, gaps longer than T, slow flows, and the settling. */
+/* Tests of the averaged law: step response, W_p, gaps longer than T, slow flows, settling */
 #include "algo_test.h"
 
 #define ACKS	20	/* per round trip of 100 us */
@@ -9,7 +9,7 @@ static const struct hpccpp_params averaged = {
 	.T = 100, .eta = ETA_95, .packet = 1538, .W_min = 97, .W_max = 1000000,
 };
 
-/* A flow that has settled with this W, and has heard of its link before */
+/* Makes s a flow that has settled with this W. */
 static void settled(struct hpccpp_state *s, __u32 W)
 {
 	memset(s, 0, sizeof(*s));
@@ -18,7 +18,7 @@ static void settled(struct hpccpp_state *s, __u32 W)
 	hpccpp_end_stages(s);
 }
 
-/* An ACK of tau us with this u, in 1/2^20 */
+/* Processes an ACK whose record reports u, in 1/2^20, over tau us. */
 static void hear(struct hpccpp_state *s, const struct hpccpp_params *p, double u, __u32 tau,
 		 bool round_ends)
 {
@@ -30,8 +30,8 @@ static void hear(struct hpccpp_state *s, const struct hpccpp_params *p, double u
 }
 
 /*
- * U becomes another. W has the right value with that ACK, and with each that follows: at first
- * of packets that were sent with the W before, then of packets that were sent with the W after.
+ * U changes at once. W has the right value with that ACK and with each later one. The first of
+ * these ACKs are for packets that were sent with the old W, the others for packets of the new W.
  */
 TEST(step_of_U_is_answered_once)
 {
@@ -53,8 +53,8 @@ TEST(step_of_U_is_answered_once)
 }
 
 /*
- * The flow's part of the link becomes another one, at any time of a round trip: W goes there and
- * no further, and is there four round trips later.
+ * The flow's part of the link changes, at any time of a round trip. W reaches the new part within
+ * four round trips, and does not overshoot.
  */
 TEST(step_of_the_load_is_followed)
 {
@@ -95,7 +95,7 @@ TEST(step_of_U_of_a_slow_flow)
 	}
 }
 
-/* W_p is the mean of the W with which a round trip began and the W before its last ACK. */
+/* W_p is the mean of W at the start of a round trip and W before its last ACK. */
 TEST(W_p_is_the_mean_of_a_round_trip)
 {
 	struct hpccpp_state s;
@@ -115,7 +115,7 @@ TEST(W_p_is_the_mean_of_a_round_trip)
 	assert_int_equal(s.W_c, 80000);
 }
 
-/* W_c moves to W_p as U to u; what is longer than T of a gap counts with the W of now. */
+/* W_c moves to W_p as U moves to u. If a gap exceeds T, W counts for the excess. */
 TEST(W_c_is_averaged_as_U_is)
 {
 	static const struct { __u32 tau, W, W_c; } rows[] = {
@@ -135,7 +135,7 @@ TEST(W_c_is_averaged_as_U_is)
 	}
 }
 
-/* Each law has its own W_c: the draft's moves once in a round trip. */
+/* Each law has its own W_c: the draft's changes once per round trip. */
 TEST(laws_have_their_W_c)
 {
 	struct port port = { .id = 7, .rate = RATE_10G, .U = 61 };
@@ -154,7 +154,7 @@ TEST(laws_have_their_W_c)
 	assert_int_equal(s.W_c, 10000);
 }
 
-/* A flow whose law changes goes on from its window of now. */
+/* A flow whose law changes continues with its current window. */
 TEST(laws_may_change)
 {
 	struct hpccpp_params p = averaged;
@@ -172,7 +172,7 @@ TEST(laws_may_change)
 	}
 }
 
-/* The queue of a flow of less than two packets in T counts over tau where that is more than T. */
+/* For a flow with less than two packets in T, the queue is divided by B tau if tau exceeds T. */
 TEST(queue_of_a_slow_flow_counts_over_tau)
 {
 	/* 12,800 bytes of queue, no packets: T has 125,000 bytes */
@@ -201,7 +201,7 @@ TEST(queue_of_a_slow_flow_counts_over_tau)
 		}
 }
 
-/* A record of up to 64 T before counts for a slow flow, of up to 8 T for others. */
+/* The earlier record may be up to 64 T old in a slow flow, and up to 8 T in others. */
 TEST(records_of_a_slow_flow_count_for_64_T)
 {
 	static const struct { __u32 W, T; bool used; } rows[] = {
@@ -224,7 +224,7 @@ TEST(records_of_a_slow_flow_count_for_64_T)
 	}
 }
 
-/* After a start U describes a time when the flow had not sent. It answers queues at once. */
+/* After a start U still describes the time before: W grows by W_ai. Queues reduce W at once. */
 TEST(start_settles_for_two_round_trips)
 {
 	struct hpccpp_params p = averaged;
@@ -247,12 +247,12 @@ TEST(start_settles_for_two_round_trips)
 	s.U = ETA_95 * 2;
 	hpccpp_compute_wind(&s, &p, false);
 	assert_near(s.W, 10010, 1);
-	/* and a flow that has answered a queue goes on to settle */
+	/* a flow that has reacted to a queue still settles */
 	hpccpp_compute_wind(&s, &p, true);
 	assert_int_equal(s.inc_stage, 1);
 }
 
-/* Neither law has a multiplicative increase before it has settled, then both have one. */
+/* hpccpp_end_stages() allows a multiplicative increase under either law. */
 TEST(stages_end_for_both_laws)
 {
 	struct hpccpp_params p = averaged;

@@ -333,7 +333,7 @@ TEST(model_incast_settles)
 	}
 }
 
-/* When one of two flows leaves, the other has the link four round trips later, without a queue. */
+/* When one of two flows leaves, the other uses the link four round trips later, without a queue. */
 TEST(model_rest_of_a_leave_is_had_soon)
 {
 	static const struct { __u64 gbit; __u32 T; } cases[] = {
