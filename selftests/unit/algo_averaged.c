@@ -33,7 +33,7 @@ static void hear(struct hpccpp_state *s, const struct hpccpp_params *p, double u
  * U changes at once. W has the right value with that ACK and with each later one. The first of
  * these ACKs are for packets that were sent with the old W, the others for packets of the new W.
  */
-TEST(step_of_U_is_answered_once)
+TEST(step_of_U_changes_W_once)
 {
 	static const double steps[] = { 0.1, 0.25, 0.5, 0.9, 1.1, 2, 4, 10 };
 	struct hpccpp_state s;
@@ -136,7 +136,7 @@ TEST(W_c_is_averaged_as_U_is)
 }
 
 /* Each law has its own W_c: the draft's changes once per round trip. */
-TEST(laws_have_their_W_c)
+TEST(each_law_has_its_own_W_c)
 {
 	struct port port = { .id = 7, .rate = RATE_10G, .U = 61 };
 	struct hpccpp_params p = averaged;

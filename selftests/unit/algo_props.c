@@ -334,7 +334,7 @@ TEST(model_incast_settles)
 }
 
 /* When one of two flows leaves, the other uses the link four round trips later, without a queue. */
-TEST(model_rest_of_a_leave_is_had_soon)
+TEST(model_other_flow_takes_the_link_after_a_leave)
 {
 	static const struct { __u64 gbit; __u32 T; } cases[] = {
 		{ 100, 8 }, { 25, 20 }, { 10, 50 },

@@ -108,7 +108,7 @@ TEST(pull_goes_a_part_of_the_way)
 }
 
 /* Law draft does not move W towards the fair share. */
-TEST(draft_is_not_pulled)
+TEST(draft_has_no_fair_share)
 {
 	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000, .pulled = 1 };
 	struct hpccpp_params p = shared;
