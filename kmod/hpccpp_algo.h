@@ -342,7 +342,7 @@ static inline bool hpccpp_is_slow(const struct hpccpp_state *s, const struct hpc
 static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpccpp_params *p,
 				 __u32 tau)
 {
-	__u32 us = ((__u64)tau << HPCCPP_TS_SHIFT) / 1000;
+	__u32 us = hpccpp_div((__u64)tau << HPCCPP_TS_SHIFT, 1000ULL);
 
 	return hpccpp_is_slow(s, p) && us > p->T ? us : p->T;
 }
@@ -354,7 +354,7 @@ static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpcc
  */
 static inline __u32 hpccpp_average_W(const struct hpccpp_state *s, const struct hpccpp_params *p)
 {
-	__u64 us = ((__u64)s->tau << HPCCPP_TS_SHIFT) / 1000;
+	__u64 us = hpccpp_div((__u64)s->tau << HPCCPP_TS_SHIFT, 1000ULL);
 
 	if (us > p->T && !hpccpp_is_slow(s, p))
 		return hpccpp_div((__u64)s->W_p * p->T + s->W * (us - p->T), us);
