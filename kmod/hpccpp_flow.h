@@ -63,9 +63,10 @@ struct hpccpp_flow {
 	      starting:1,	/* the ceiling is of a WAN: no loss yet */
 	      prior_starting:1,	/* before the last decrease, for undo */
 	      probing:1;	/* its first packets after idling are a probe */
+	__u8  data_in;		/* data_segs_in when the flow began to send, low byte */
 	__u8  looking;		/* round trips with half the window, to look why */
 	__u8  loaded:1,		/* U >= eta since round_seq */
-	      kept:1,		/* kept connection: has sent, paused and begun to send again */
+	      paced:1,		/* by TCP, or so that ACKs may be delayed: hpccpp_is_paced() */
 	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
 	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
 	__u8  rx;		/* the agent has receivers compute W */

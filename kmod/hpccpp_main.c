@@ -141,18 +141,32 @@ static void hpccpp_set_pacing(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
+ * TCP does not pace the first ten data segments of a connection, and Linux acknowledges them at
+ * once: as many as half of the receive window holds, 16 at most, unless it sends data
+ * itself. False while that is so. A packet that is lost alone then takes a timeout.
+ */
+static bool hpccpp_is_paced(const struct sock *sk, struct hpccpp_flow *f)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tp->data_segs_out)
+		f->data_in = tp->data_segs_in;
+	f->paced |= tp->data_segs_out >= TCP_INIT_CWND || f->data_in != (u8)tp->data_segs_in ||
+		    tp->snd_wnd < 2 * TCP_INIT_CWND * tp->mss_cache;
+	return f->paced;
+}
+
+/*
  * cwnd and bursts from W; acked is what this ACK delivered, packets. W counts bytes on the
  * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
  * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
- * smaller W is kept by pacing. TCP does not pace the first ten data segments of a connection,
- * so that cwnd alone keeps W: it is W in packets, rounded up, and may be one, as receivers
- * acknowledge these segments at once. They may delay ACKs once the connection has paused, so
- * the exception ends then. While TCP recovers, cwnd grows by what is acked at most.
+ * smaller W is kept by pacing. Until TCP paces, cwnd alone keeps W: it is W in packets, rounded
+ * up, and may be one. While TCP recovers, cwnd grows by what is acked at most.
  */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool paced = f->kept || tp->data_segs_out >= TCP_INIT_CWND;
+	bool paced = hpccpp_is_paced(sk, f);
 	u32 cwnd = DIV_ROUND_UP(f->s.W, f->p.packet) + paced;
 
 	if (f->conserving && (s32)(tp->delivered - f->conserve) >= 0)
@@ -624,16 +638,18 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 static void hpccpp_tx_start(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);
-	bool has_agent;
+	bool has_agent, was_paced;
 
 	if (!f)
 		return;
-	f->kept |= tcp_sk(sk)->data_segs_out && hpccpp_paused(sk, f, 1);
+	was_paced = f->paced;
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
 	} else {
 		if (hpccpp_start_anew(sk, f)) {
 			hpccpp_set_pacing(sk, f);
+			hpccpp_set_cwnd(sk, f, 0);
+		} else if (hpccpp_is_paced(sk, f) != was_paced) {
 			hpccpp_set_cwnd(sk, f, 0);
 		}
 		if (hpccpp_has_idled(sk, f)) {

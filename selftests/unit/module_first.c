@@ -231,18 +231,32 @@ TEST(cwnd_alone_keeps_the_first_ten_segments)
 	assert_int_equal(w.tp.snd_cwnd, 2);
 }
 
-/* The receiver of a kept connection may delay its ACK of a packet alone. */
-TEST(cwnd_of_a_kept_connection_is_two_at_least)
+/* A receiver that sends data, or has room for few, may delay its ACK of a packet alone. */
+TEST(cwnd_of_a_receiver_that_delays_acks_is_two)
 {
-	w.port.N = hpccpp_N_encode(256);
-	begin(.5);
-	submit(1);
-	news(.95, 0);
-	ack(1);
-	assert_int_equal(w.tp.snd_cwnd, 1);
-	pass((3 + DIV_ROUND_UP(WIRE, flow()->s.W)) * flow()->T);
-	submit(1);
-	flow()->s.W = WIRE / 2;
-	ack(0);
-	assert_int_equal(w.tp.snd_cwnd, 2);
+	static const struct { const char *what; u32 snd_wnd, data_segs_in; u32 cwnd; } rows[] = {
+		{ "all is as at the start", 65535, 3, 1 },
+		{ "the receiver has sent data", 65535, 4, 2 },
+		{ "... 256 segments", 65535, 3 + 256 + 1, 2 },
+		{ "20 segments fit its window", 20 * MSS, 3, 1 },
+		{ "a byte less", 20 * MSS - 1, 3, 2 },
+	};
+
+	for_each_row(row, rows) {
+		print_message("# %s\n", row->what);
+		restart();
+		w.tp.data_segs_in = 3;
+		w.port.N = hpccpp_N_encode(256);
+		begin(.5);
+		submit(1);
+		news(.95, 0);
+		ack(1);
+		assert_int_equal(w.tp.snd_cwnd, 1);
+		w.tp.snd_wnd = row->snd_wnd;
+		w.tp.data_segs_in = row->data_segs_in;
+		/* with its first packet, also where nothing is heard since the last ACK */
+		pass(flow()->T);
+		submit(1);
+		assert_int_equal(w.tp.snd_cwnd, row->cwnd);
+	}
 }

@@ -301,7 +301,7 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 snd_una, snd_nxt, snd_wnd, snd_cwnd, snd_cwnd_clamp, snd_ssthresh;
 	u32 packets_out, sacked_out, lost_out, retrans_out;
-	u32 delivered, lost, total_retrans, segs_in, segs_out, data_segs_out;
+	u32 delivered, lost, total_retrans, segs_in, segs_out, data_segs_in, data_segs_out;
 	u32 srtt_us;		/* << 3 */
 	u32 rtt_min;
 	u32 rate_delivered, rate_interval_us;

@@ -196,6 +196,7 @@ static int world_begin(void **state)
 	w.tp.mss_cache = MSS;
 	w.tp.tcp_header_len = 32;
 	w.tp.snd_cwnd = TCP_INIT_CWND;
+	w.tp.snd_wnd = 65535;
 	w.tp.snd_cwnd_clamp = ~0;
 	w.tp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	/* soon to wrap, as are most numbers of TCP */
