@@ -353,8 +353,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		hpccpp_updated(sk, f, hpccpp_loaded(f, p, rec));
 	} else if (ca->mode == HPCCPP_INT) {
 		/* hpccpp_learn_path() may still have changed T and the bounds of W */
-		if (f->s.W != hpccpp_bound(p, f->s.W))
-			hpccpp_begin_with(&f->s, hpccpp_bound(p, f->s.W));
+		f->s.W = hpccpp_bound(p, f->s.W);
 		hpccpp_set_pacing(sk, f);
 	}
 	trace_hpccpp_update(sk, f, p, rec, round_ends, used);
