@@ -179,12 +179,13 @@ static void compute_as_the_sender(void)
 		.W_ai = W_AI, .W_min = (MSS + 66) / 16 + 1, .W_max = B_10G * T_US / 1e6 * 9 / 8,
 	};
 	struct hpccpp_state s = { 0 };
-	__u64 last = 0;
+	__u64 last;
 	int n, round_trips = 0;
 	bool ends;
 	__u32 i;
 
 	begin();
+	last = now;
 	hpccpp_begin_with(&s, hpccpp_num_decode(hpccpp_num_encode(W0)));
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		port_qlen = rows[i].qlen;

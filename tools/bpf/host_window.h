@@ -142,10 +142,12 @@ static __always_inline void take_request(struct bpf_sock_ops *skops,
 	 * its W. This happens once per serial: a request arrives more than once.
 	 */
 	W_sent = hpccpp_num_decode(hpccpp_num_encode(rx->s.W));
-	if (!rx->s.W_c)
+	if (!rx->s.W_c) {
 		hpccpp_begin_with(&rx->s, W);
-	else if (rx->serial != serial && W < W_sent)
+		rx->round = bpf_ktime_get_ns();
+	} else if (rx->serial != serial && W < W_sent) {
 		reduce(rx, W);
+	}
 	rx->serial = serial;
 	f->rx = 1;
 	f->unmeasured = 0;
