@@ -129,7 +129,8 @@ void hpccpp_get_params(const struct sock *sk,
 {
 	const struct hpccpp_net *hn = f->net;
 	u32 w_init = hpccpp_w_init(f);
-	u32 eta = hpccpp_eta(hn);
+	u16 law = READ_ONCE(hn->law);
+	u32 eta = hpccpp_eta(hn, law);
 	u32 w_floor = hpccpp_wire_len(sk) >> HPCCPP_W_FLOOR_SHIFT;
 	u32 flows = READ_ONCE(hn->flows) ?: f->N ?: HPCCPP_FLOWS;
 	/* rule of thumb of section 5: W_init * (1 - eta) / N */
@@ -138,10 +139,10 @@ void hpccpp_get_params(const struct sock *sk,
 	p->T = f->T;
 	p->eta = eta * HPCCPP_ONE / 100;
 	p->packet = hpccpp_wire_len(sk);
-	p->law = READ_ONCE(hn->law);
+	p->law = law;
 	p->W_ai = max(w_ai, p->packet * HPCCPP_W_AI_MIN / 1000);
 	/* a decrease is not to be made good before it has had its effect */
-	p->share = p->law == HPCCPP_LAW_AVERAGED && !f->in_md;
+	p->share = law == HPCCPP_LAW_AVERAGED && !f->in_md;
 	/* T may be a little small, as the SYN that measured it is shorter than a packet */
 	p->W_max = min_t(u64, w_init + w_init / 8 + (u64)w_init * f->spread / 8, HPCCPP_W_LIMIT);
 	if (f->looking)

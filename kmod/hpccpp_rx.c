@@ -22,7 +22,7 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 	if (ca->mode == HPCCPP_INT) {
 		W_ai = f->p.W_ai;
 		what = hpccpp_num_encode(f->p.T) << 12 | f->p.law << 8 |
-		       hpccpp_eta(f->net);
+		       hpccpp_eta(f->net, f->p.law);
 	}
 	/* N varies: what W_ai changes by less than an eighth does not matter */
 	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)

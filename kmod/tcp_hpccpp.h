@@ -129,9 +129,9 @@ static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
  * of 5.5 packets, with 95 one of 3.9. With 99, 64 flows at 10 Gbit/s keep a queue of 10 packets,
  * and 200 flows that begin within a round trip overflow a buffer of 1 MB.
  */
-static inline u32 hpccpp_eta(const struct hpccpp_net *hn)
+static inline u32 hpccpp_eta(const struct hpccpp_net *hn, u16 law)
 {
-	return READ_ONCE(hn->eta) ?: READ_ONCE(hn->law) == HPCCPP_LAW_DRAFT ? 95 : 98;
+	return READ_ONCE(hn->eta) ?: law == HPCCPP_LAW_DRAFT ? 95 : 98;
 }
 
 static inline void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)
