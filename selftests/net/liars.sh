@@ -93,7 +93,8 @@ assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
 lie "N = 1.25" N=2
 assert_ge "$name: honest" "$honest" 60 Mbit/s
 assert_ge "$name: second" "$lying" 100 Mbit/s
-assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
+# three packets: they ask for 1.3 times the link, of which eta (98 %) leaves little
+assert_le "$name: queue in the mean" "$mean_bytes" 4542 bytes
 
 # The liar slows itself alone
 lie "N = 49152" N=63

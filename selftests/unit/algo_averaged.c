@@ -154,7 +154,7 @@ TEST(each_law_has_its_own_W_c)
 	assert_int_equal(s.W_c, 10000);
 }
 
-/* A flow whose law changes continues with its current window. */
+/* A flow whose law changes to draft goes on from W_c, and does not return to a W of before. */
 TEST(laws_may_change)
 {
 	struct hpccpp_params p = averaged;
