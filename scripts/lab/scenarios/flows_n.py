@@ -15,7 +15,8 @@ def counted(p: Params) -> bool:
 
 CLAIMS = (
     Claim("Jain's index, minus that with the number fixed at 64", lambda r: r["jain"] - r.like(n=64)["jain"], ">=",
-          -0.002, counted),
+          -0.002, counted, listed=-0.009107,
+          why="two flows: N is counted in an epoch of 16 T, so that W_ai of the two may differ"),
     Claim("mean queue of more than 64 flows, divided by that with the number fixed at 64",
           lambda r: r.over("queue_mean", n=64), "<=", 1, lambda p: p.n == 0 and p.flows > 64),
     Claim("drops", lost, "<=", 0),

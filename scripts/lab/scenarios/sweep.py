@@ -20,10 +20,10 @@ def runs(_: list[str]) -> Plan:
             yield f"rtt{rtt}us-{law}", dict(rtt=f"{rtt}us", flows=4, law=law)
         for rtt in 1000, 4000, 10000:
             yield f"rtt{rtt}us-{law}", dict(rtt=f"{rtt}us", flows=4, rate="1gbit", law=law,
-                                                   time=f"{rtt * 3 // 10}ms")
+                                            time=f"{rtt * 3 // 10}ms")
         for mbit in 100, 1000, 10000, 40000, 200000, 400000:
             yield f"{mbit}mbit-{law}", dict(rate=f"{mbit}mbit", rtt="1ms" if mbit <= 1000 else "20us", flows=4,
-                                                   law=law)
+                                            law=law)
 
 
 CLAIMS = (
