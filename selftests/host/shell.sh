@@ -119,8 +119,8 @@ types 'until stty size | grep "^40 120"; do read -t 0.1; done\r' "... after it h
 types 'h1 getent hosts r-v6\r' "names are known" 20 '^fd00:1:2::2'
 types "h1 iperf3 -c r -C hpccpp -t 1 -J | jq -r '\"rate \" + (.end.sum_received.bits_per_second / 1e6 | round | tostring)'\r" \
 	"iperf3" 200 '^rate [0-9]+'
-assert_ge "... its goodput" "${seen#rate }" 165 Mbit/s
-assert_le "... its goodput" "${seen#rate }" 185 Mbit/s
+assert_ge "... its goodput" "${seen#rate }" 170 Mbit/s
+assert_le "... its goodput" "${seen#rate }" 191 Mbit/s
 types 's1 hpccpp port show\r' "a port" 20 '^next .* rate 200Mbit'
 types 'h1 ping r\r' "ping" 20 'time='
 types '\003' "Ctrl-C ends it" 20 'ping statistics'
