@@ -187,6 +187,9 @@ enum hpccpp_law {
 	HPCCPP_LAWS,
 };
 
+/* The values of net.hpccpp.law */
+#define HPCCPP_LAW_NAMES { "averaged", "draft" }
+
 /* What the draft calls parameters (figure 3), plus the bounds of W. */
 struct hpccpp_params {
 	__u32 T;		/* base RTT, us, 1..HPCCPP_T_MAX */

@@ -37,7 +37,7 @@ static int hpccpp_eta_max = HPCCPP_ETA_MAX;
 static int hpccpp_flows_max = 1000000;
 static int hpccpp_base_rtt_max = HPCCPP_T_MAX;
 
-static const char * const hpccpp_laws[HPCCPP_LAWS] = { "averaged", "draft" };
+static const char * const hpccpp_laws[HPCCPP_LAWS] = HPCCPP_LAW_NAMES;
 
 /* Reads or writes net.hpccpp.law, by its name. Fails with -EINVAL if no law has that name. */
 static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, size_t *len,

@@ -94,12 +94,7 @@ static const char *const modes[] = {
 	[HPCCPP_RENO] = "hpccpp-reno",
 };
 
-/* The values of net.hpccpp.law */
-static const char *const laws[] = {
-	[HPCCPP_LAW_AVERAGED] = "averaged",
-	[HPCCPP_LAW_DRAFT] = "draft",
-};
-
+static const char *const laws[] = HPCCPP_LAW_NAMES;
 static const char *const guards[] = HPCCPP_GUARD_NAMES;
 static const char *const reasons[] = HPCCPP_REASON_NAMES;
 

@@ -52,7 +52,7 @@ check "tcp_hpccpp(7): knobs, defaults and ranges are those of module_entry.c" di
 	on && /^Default [0-9]/ { gsub(/,/, ""); print name, $2, $4, $6 }' "$top/tools/man/tcp_hpccpp.7") \
 	<(sed -n '/^} knobs/,/^}/s/[^a-z_0-9 ]//gp' "$top/selftests/unit/module_entry.c" | sed -n 's/^ \(.*[0-9]\) $/\1/p')
 
-laws=$(sed -nE 's/.* hpccpp_laws\[.*\{ "([a-z]+)", "([a-z]+)" \};$/\1, the other value is \2/p' "$top/kmod/hpccpp_netns.c")
+laws=$(sed -nE 's/^#define HPCCPP_LAW_NAMES \{ "([a-z]+)", "([a-z]+)" \}$/\1, the other value is \2/p' "$top/kmod/hpccpp_algo.h")
 check "tcp_hpccpp(7): the default law and the other one are those of the module" \
 	grep -qx "Default $laws\." "$top/tools/man/tcp_hpccpp.7"
 
