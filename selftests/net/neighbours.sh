@@ -92,9 +92,8 @@ good=0
 wait "$sender" || good=1
 wait "$receiver" || good=1
 check "... while one under hpccpp goes on: data intact" [ "$good" -eq 0 ]
-beside "changed to one in eBPF and back 50 times" "-w bpf_cc:50"
-# how many of the changes last until an echo arrives depends on the machine
-assert_ge "$name: under telemetry again" "$(counted enter)" 10
+beside "changed to one in eBPF and back 50 times" "-n 3m -w bpf_cc:50"
+assert_ge "$name: under telemetry again" "$(counted enter)" 20
 bpftool -j struct_ops show | jq -r '.[].id' | while read -r id; do
 	bpftool struct_ops unregister id "$id" >/dev/null
 done
