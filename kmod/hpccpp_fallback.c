@@ -132,7 +132,7 @@ void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
 		 const struct hpccpp_int *rec)
 {
-	u32 eta = (hpccpp_eta(f->net, f->p.law) << HPCCPP_U_SHIFT) / 100;
+	u32 eta = f->p.eta >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
 
 	if (f->T > HPCCPP_WAN_T && !(rec && rec->rate && rec->U >= eta)) {
 		W = min_t(u64, W, (u64)tcp_snd_cwnd(tcp_sk(sk)) * hpccpp_wire_len(sk));
