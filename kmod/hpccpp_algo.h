@@ -345,22 +345,26 @@ static inline bool hpccpp_is_slow(const struct hpccpp_state *s, const struct hpc
 static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpccpp_params *p,
 				 __u32 tau)
 {
-	__u32 us = hpccpp_div((__u64)tau << HPCCPP_TS_SHIFT, 1000ULL);
+	__u32 us;
 
-	return hpccpp_is_slow(s, p) && us > p->T ? us : p->T;
+	if (!hpccpp_is_slow(s, p))
+		return p->T;
+	us = hpccpp_div((__u64)tau << HPCCPP_TS_SHIFT, 1000ULL);
+	return us > p->T ? us : p->T;
 }
 
 /*
  * W_c of the averaged law, with the weights of lines 8-9. If more than T has passed since the
- * last record, W_p counts for T of that time. W counts for the rest: it is what the packets
- * after the last record were sent with. In a slow flow W_p counts for all of it.
+ * last record, W_p counts for T of that time. W counts for the rest, as the packets after the
+ * last record were sent with it. In a slow flow W_p counts for all of it.
  */
 static inline __u32 hpccpp_average_W(const struct hpccpp_state *s, const struct hpccpp_params *p)
 {
-	__u64 us = hpccpp_div((__u64)s->tau << HPCCPP_TS_SHIFT, 1000ULL);
+	__u64 tau_ns = (__u64)s->tau << HPCCPP_TS_SHIFT;
+	__u64 T_ns = p->T * 1000ULL;
 
-	if (us > p->T && !hpccpp_is_slow(s, p))
-		return hpccpp_div((__u64)s->W_p * p->T + s->W * (us - p->T), us);
+	if (tau_ns > T_ns && !hpccpp_is_slow(s, p))
+		return hpccpp_div(s->W_p * T_ns + s->W * (tau_ns - T_ns), tau_ns);
 	return hpccpp_ewma(s->W_c, s->W_p, s->tau, p->T);
 }
 

@@ -149,10 +149,12 @@ static bool hpccpp_is_paced(const struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	if (f->paced)
+		return true;
 	if (!tp->data_segs_out)
 		f->data_in = tp->data_segs_in;
-	f->paced |= tp->data_segs_out >= TCP_INIT_CWND || f->data_in != (u8)tp->data_segs_in ||
-		    tp->snd_wnd < 2 * TCP_INIT_CWND * tp->mss_cache;
+	f->paced = tp->data_segs_out >= TCP_INIT_CWND || f->data_in != (u8)tp->data_segs_in ||
+		   tp->snd_wnd < 2 * TCP_INIT_CWND * tp->mss_cache;
 	return f->paced;
 }
 
