@@ -53,7 +53,7 @@ struct hpccpp_flow {
 	__u8  off_rounds;	/* round trips in a row that T does not explain */
 	__u8  conserving:1,	/* first round trip of recovery */
 	      in_md:1,		/* a decrease since md_seq was sent: no other */
-	      blind:1,		/* INT does not tell of the bottleneck */
+	      blind:1,		/* the bottleneck writes no telemetry */
 	      off_slower:1,	/* ... as they are longer */
 	      at_most:1,	/* W was as large as T allows, or nearly */
 	      filled:1,		/* U was eta since the last decrease */

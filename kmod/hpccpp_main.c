@@ -163,7 +163,7 @@ static bool hpccpp_is_paced(const struct sock *sk, struct hpccpp_flow *f)
  * wire, since qlen, tx_bytes and B do. Rounding and delayed ACKs must not cost what eta
  * leaves: one packet more. A window of one would wait for the receiver's delayed ACK: a
  * smaller W is kept by pacing. Until TCP paces, cwnd alone keeps W: it is W in packets, rounded
- * up, and may be one. While TCP recovers, cwnd grows by what is acked at most.
+ * up, and may be one. While TCP recovers, cwnd grows by no more packets than were acknowledged.
  */
 void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {

@@ -52,7 +52,7 @@ def connect(address: str, port: int, cc: str, n: int, size: int, gap_us: int) ->
         for flow in itertools.cycle(flows):
             due += gap
             time.sleep(max(due - time.monotonic_ns(), 0) / 1e9)
-            # kept from the CPU for long: what was missed is not made up for
+            # after a long time without a CPU: do not make up for the writes that are late
             if (now := time.monotonic_ns()) - due > gap:
                 due = now
             try:

@@ -96,7 +96,7 @@ class Claim:
     runs: Callable[[Params], bool] = lambda p: p.is_claimed
     # runs of hpccpp that the claim leaves out, and why: completes the sentence "left out: ..."
     without: str = ""
-    # for a claim that does not hold: the worst figure; the reason, and what was tried
+    # for a claim that does not hold: the worst figure; its reason, and the attempts to repair it
     listed: float | None | Callable[[Result], float | None] = None
     why: str = ""
     margin: float = MARGIN

@@ -192,7 +192,7 @@ class Result:
         (self.folder / "meta.json").write_text(json.dumps(meta | {"window": guest.window}, indent=1) + "\n")
 
     def meta(self, kernel_: str, *built: Path) -> dict[str, Any]:
-        """The part of its JSON that is known before it is made, with the kernel and what was built, the module last"""
+        """The keys of its JSON that are known before the run: parameters, kernel, built files (the module last)"""
         params = dataclasses.asdict(self.run.params)
         return {"scenario": self.run.scenario, "name": self.run.name,
                 "cc": params.pop("cc"), "seed": params.pop("seed"), "commit": commit(), "kernel": kernel_,

@@ -34,7 +34,7 @@ PANELS = ["bench", "law", "all", "paper"]
 BEST = "dctcp-k20-bdp"
 # congestion controls that at least one scenario runs
 KNOWN = [*CCS, "hpccpp-draft", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
-# keys that have an effect, but change neither script nor traffic: in all runs, and in those of hpccpp
+# keys that have an effect, but change neither script nor traffic: in all runs, and in runs of hpccpp
 OUTSIDE = {"cc", "rtt", "kernel_seed"}
 OF_AGENTS = {"every", "mode", "key", "agents", "respond", "updates"}
 

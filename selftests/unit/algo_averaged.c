@@ -19,7 +19,7 @@ static void settled(struct hpccpp_state *s, __u32 W)
 }
 
 /* Processes an ACK whose record reports u, in 1/2^20, over tau us. */
-static void hear(struct hpccpp_state *s, const struct hpccpp_params *p, double u, __u32 tau,
+static void update(struct hpccpp_state *s, const struct hpccpp_params *p, double u, __u32 tau,
 		 bool round_ends)
 {
 	s->u = u;
@@ -42,11 +42,11 @@ TEST(step_of_U_changes_W_once)
 	for_each_row(step, steps) {
 		settled(&s, 50000);
 		s.U = ETA_95 * *step;
-		hear(&s, &averaged, s.U, 100 / ACKS, true);
+		update(&s, &averaged, s.U, 100 / ACKS, true);
 		for (round = 0; round < 5; round++)
 			for (i = 1; i <= ACKS; i++) {
 				assert_near(s.W, 50000 / *step, 50000 / *step / 1000);
-				hear(&s, &averaged, ETA_95 * (round ? 1 : *step), 100 / ACKS,
+				update(&s, &averaged, ETA_95 * (round ? 1 : *step), 100 / ACKS,
 				     i == ACKS);
 			}
 	}
@@ -70,7 +70,7 @@ TEST(step_of_the_load_is_followed)
 				part = n < at ? 1 : *to;
 				right = 50000 * part;
 				W = n < ACKS ? 50000 : sent[n % ACKS];
-				hear(&s, &averaged, ETA_95 * W / right, 100 / ACKS, n % ACKS == 0);
+				update(&s, &averaged, ETA_95 * W / right, 100 / ACKS, n % ACKS == 0);
 				sent[n % ACKS] = s.W;
 				assert_in_range(s.W, fmin(50000, right) * 0.99,
 						fmax(50000, right) * 1.01);
@@ -89,7 +89,7 @@ TEST(step_of_U_of_a_slow_flow)
 
 	settled(&s, 1000);
 	for (n = 0; n < 10; n++) {
-		hear(&s, &averaged, 2.0 * ETA_95 * paced[n & 1] / 1000, 150, true);
+		update(&s, &averaged, 2.0 * ETA_95 * paced[n & 1] / 1000, 150, true);
 		paced[n & 1] = s.W;
 		assert_near(s.W, 500, 2);
 	}
@@ -168,7 +168,7 @@ TEST(laws_may_change)
 	assert_near(s.W, 1000, 1);
 	for (i = 0; i < 3 * ACKS; i++) {
 		assert_near(s.W, 1000, 5);
-		hear(&s, &averaged, ETA_95, 100 / ACKS, i % ACKS == 0);
+		update(&s, &averaged, ETA_95, 100 / ACKS, i % ACKS == 0);
 	}
 }
 

@@ -254,7 +254,7 @@ TEST(cwnd_of_a_receiver_that_delays_acks_is_two)
 		assert_int_equal(w.tp.snd_cwnd, 1);
 		w.tp.snd_wnd = row->snd_wnd;
 		w.tp.data_segs_in = row->data_segs_in;
-		/* with its first packet, also where nothing is heard since the last ACK */
+		/* with its first packet, also where no telemetry arrived since the last ACK */
 		pass(flow()->T);
 		submit(1);
 		assert_int_equal(w.tp.snd_cwnd, row->cwnd);

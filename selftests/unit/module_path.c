@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module makes of telemetry while it steers: T and min(B), when a round trip ends
+ * The module under telemetry: T and min(B), when a round trip ends
  * (lines 22 and 24), cwnd and pacing, and probes after idling.
  */
 #include "module_test.h"

@@ -223,7 +223,7 @@ static int world_begin(void **state)
 	w.second = (struct port) { .id = 0x456, .rate = hpccpp_rate_encode(40000000000) };
 	w.port.stamped = w.tp.tcp_clock_cache;
 	w.second.stamped = w.tp.tcp_clock_cache;
-	/* the figures of the tests are of this */
+	/* the tests compute their figures with 95 % */
 	knob("eta", 95);
 	return 0;
 }

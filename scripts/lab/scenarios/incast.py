@@ -23,8 +23,8 @@ def runs(ccs: list[str]) -> Plan:
 
 
 def bench(p: Params) -> bool:
-    """DCTCP: what the README compares; a buffer of 1 MB has 660 packets, and its K of 65 is 650. hpccpp: not 4 MB,
-    as its queue fits into 1 MB; 10 KB with regular starts only"""
+    """DCTCP: the README's runs (1 MB are 660 packets, and a K of 65 marks above 650). hpccpp: not 4 MB, as its queue
+    fits into 1 MB; 10 KB with regular starts only"""
     if p.cc in ("dctcp", "dctcp-k20"):
         return p.size == 500_000 and p.buffer == 10**6 and p.flows != 60
     if p.cc == "hpccpp-draft":
@@ -48,7 +48,7 @@ CLAIMS = (
           lambda r: (({8: 1.09, 200: 1.05}.get(r.params.flows, 1.08)) if r.params.size == 500_000
                      else 1.2 if r.params.buffer == 10**6 else 1.05),
           listed=lambda r: 1.073 if r.params.size == 500_000 else 1.446,
-          why="200 flows of 500 KB: at eta of the link it is at least 1.02, and what they begin with is over their "
+          why="200 flows of 500 KB: at eta of the link it is at least 1.02, and their first windows exceed their "
               "share for a round trip. 32 flows of 10 KB begin with a window of two packets, so that their seven "
               "packets take four round trips. Before cwnd alone kept the first ten segments it was 1.264"),
     Claim("rate at which the queue shrinks after its peak, divided by the link's rate", "drain_net_rate", ">=", 0.97,

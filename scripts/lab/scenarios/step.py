@@ -33,7 +33,7 @@ CLAIMS = (
               "with 16 flows, in place of 18 and 21)"),
     Claim("time from a leave until utilisation is back at 0.95 of eta, RTTs", "leave_back", "<=",
           10, listed=15.32,
-          why="64 flows: each sends 0.6 to 1 packet per base RTT, and hears of its path no more often"),
+          why="each of 64 flows sends 0.6 to 1 packet per base RTT, and receives telemetry no more often"),
     Claim("least utilisation over two round trips, from the fourth after a leave on", "leave_lows_late", ">=",
           # a packet is 1/7 of the BDP at 10 Gbit/s and 8 us
           lambda r: 0.82 if r.params.rate == 10**10 and r.params.rtt == 8000 else 0.85),
