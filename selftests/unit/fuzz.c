@@ -173,7 +173,7 @@ static void tell(void)
 static void put_tcp_option(__u16 exid, __u32 len)
 {
 	const __be32 words[3] = {
-		bpf_htonl(exid == HPCCPP_EXID_WINDOW ? 0xd07d055f : 0x0016c840),
+		bpf_htonl(exid == HPCCPP_EXID_WINDOW ? 0xd07d005f : 0x0016c840),
 		bpf_htonl(exid == HPCCPP_EXID_WINDOW ? 0x07d0000a : now >> HPCCPP_TS_SHIFT << 8),
 		bpf_htonl(now >> HPCCPP_TX_SHIFT << 8),
 	};
