@@ -20,7 +20,7 @@ static void settled(struct hpccpp_state *s, __u32 W)
 
 /* Processes an ACK whose record reports u, in 1/2^20, over tau us. */
 static void update(struct hpccpp_state *s, const struct hpccpp_params *p, double u, __u32 tau,
-		 bool round_ends)
+		   bool round_ends)
 {
 	s->u = u;
 	s->tau = tau * 1000 >> HPCCPP_TS_SHIFT;
@@ -47,7 +47,7 @@ TEST(step_of_U_changes_W_once)
 			for (i = 1; i <= ACKS; i++) {
 				assert_near(s.W, 50000 / *step, 50000 / *step / 1000);
 				update(&s, &averaged, ETA_95 * (round ? 1 : *step), 100 / ACKS,
-				     i == ACKS);
+				       i == ACKS);
 			}
 	}
 }
@@ -70,7 +70,8 @@ TEST(step_of_the_load_is_followed)
 				part = n < at ? 1 : *to;
 				right = 50000 * part;
 				W = n < ACKS ? 50000 : sent[n % ACKS];
-				update(&s, &averaged, ETA_95 * W / right, 100 / ACKS, n % ACKS == 0);
+				update(&s, &averaged, ETA_95 * W / right, 100 / ACKS,
+				       n % ACKS == 0);
 				sent[n % ACKS] = s.W;
 				assert_in_range(s.W, fmin(50000, right) * 0.99,
 						fmax(50000, right) * 1.01);
