@@ -27,7 +27,7 @@
  * which no port has reached that left it empty.
  *
  * The collect of a SYN-ACK is 4 bytes longer: behind its record stands a word of the record
- * that the SYN has brought, with N in 2 bits and the queue in place of the link id, see
+ * that the SYN has brought, with N and the queue in place of the link id, see
  * hpccpp_found(). N of a SYN's and a SYN-ACK's record is of flows that begin, not of all.
  *
  * One with the ExID "window" has no records. With 8 bytes it is a window that
@@ -214,24 +214,28 @@ static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 }
 
 /*
- * The word of a SYN-ACK for the record that the SYN has brought: B, U and the queue, as its code,
- * and N in 2 bits, 1 to 3 for 4, 11 and 22 flows and more, which have these codes. Of no link, and
- * without ts and tx_bytes: a flow that starts needs no difference.
+ * The word of a SYN-ACK for the record that the SYN has brought: N 5, qlen 7, rate 12 and U 8
+ * bits. N is its code without the lowest bit, and so within a quarter of the flows. qlen is its
+ * code without the three lowest bits, and so within 1/16 of the queue and 448 bytes. It is of no
+ * link, and has no ts and no tx_bytes: a flow that starts needs no difference.
  */
 static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 {
-	__u32 N = (r->N >= 9) + (r->N >= 15) + (r->N >= 19);
+	__u32 N = r->N < HPCCPP_N_MAX ? (r->N + 1) / 2 : HPCCPP_N_MAX / 2;
 
-	return N << 30 | (__u32)hpccpp_qlen_encode(r->qlen) << 20 |
+	return N << 27 | hpccpp_qlen_encode(r->qlen) >> 3 << 20 |
 	       (hpccpp_int_w0(r) & HPCCPP_LINK_0);
 }
 
-/* The record of link 0 that says as much; N is 4, 16 or 64, and 0 else */
+/* The record of link 0 that says as much */
 static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
 {
+	__u32 N = found >> 27, qlen = found >> 20 & 0x7f;
+
 	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
-	r->qlen = hpccpp_qlen_decode(found >> 20);
-	r->N = found >> 30 ? 1 + 8 * (found >> 30) : 0;
+	/* the middle of what the code may be, but the largest is beyond the range */
+	r->qlen = qlen ? hpccpp_qlen_decode(qlen << 3 | (qlen < 0x7f ? 4 : 7)) : 0;
+	r->N = N ? 2 * N - 1 : 0;
 }
 
 /*

@@ -101,7 +101,7 @@ local f = {
 	found_rate = ProtoField.uint64("hpccpp.found.rate", "Rate that the SYN found (bit/s)"),
 	found_u = ProtoField.double("hpccpp.found.u", "U that the SYN found"),
 	found_qlen = ProtoField.uint32("hpccpp.found.qlen", "Queue that the SYN found (bytes)"),
-	found_n = ProtoField.uint32("hpccpp.found.n", "Flows that begin with the SYN's, about"),
+	found_n = ProtoField.double("hpccpp.found.n", "Flows that begin with the SYN's, about"),
 	window_kind = ProtoField.uint32("hpccpp.window.kind", "Kind of window", base.DEC,
 		{ [0] = "with the path's rate", "with U", "with N", "request" }, 0xc0000000),
 	window_serial = ProtoField.uint32("hpccpp.window.serial", "Serial", base.DEC, nil,
@@ -323,9 +323,11 @@ local function dissect_option(tvb, tree, at, claims)
 
 		tree:add(f.found_rate, word, rate_decode(word:bitfield(12, 12)))
 		tree:add(f.found_u, word, word:bitfield(24, 8) / 64)
-		tree:add(f.found_qlen, word, qlen_decode(word:bitfield(2, 10)) * 64)
-		if word:bitfield(0, 2) > 0 then
-			tree:add(f.found_n, word, 4 ^ word:bitfield(0, 2))
+		local n, qlen = word:bitfield(0, 5), word:bitfield(5, 7)
+
+		tree:add(f.found_qlen, word, qlen > 0 and qlen_decode(qlen * 8 + (qlen < 127 and 4 or 7)) * 64 or 0)
+		if n > 0 then
+			tree:add(f.found_n, word, n_decode(2 * n - 1))
 		end
 	end
 end

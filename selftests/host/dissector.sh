@@ -151,9 +151,9 @@ for length in 8 16 19 28 40; do
 done
 made "not at a multiple of 4" "01 fd104843 $r1" "collect - -, bad_offset"
 made "a collect of no record" "fd044843" "collect 0 -"
-for n in 0 1 2 3; do
-	made "a SYN-ACK's, crowd $n" "fd144843 $r1 $(printf '%08x' $((n << 30 | 0x1c961428)))" \
-		"collect 1 1 7:25000000:1:256:2048:192:16 found 20000000:0.625:299008:$([[ $n -eq 0 ]] && echo - || echo $((4 ** n)))"
+for n in 0:- 3:2 4:3 13:64 31:32768; do
+	made "a SYN-ACK's, ${n#*:} flows" "fd144843 $r1 $(printf '%08x' $((${n%:*} << 27 | 0x03961428)))" \
+		"collect 1 1 7:25000000:1:256:2048:192:16 found 20000000:0.625:311296:${n#*:}"
 done
 made "a SYN-ACK's, whose SYN found nothing" "fd144843 $empty 00000034" "collect 1 0 0:0:-:-:-:-:- found 0:0.8125:0:-"
 made "an echo of none" "fd044845" "echo - -, bad_length"

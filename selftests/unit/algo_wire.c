@@ -136,36 +136,45 @@ TEST(wire_record_layout)
 	assert_int_equal(hpccpp_int_w0(&r), 0xabc1a29d);
 	assert_int_equal(hpccpp_int_w1(&r), 0x123456c5);
 	assert_int_equal(hpccpp_int_w2(&r), 0x789abc6d);
-	/* what a SYN has found: no link, and a crowd in two bits */
+	/* what a SYN has found: no link, N in 5 bits and qlen in 7 */
 	r.N = 0;
-	assert_int_equal(hpccpp_found(&r), 0x3151a29d);
+	assert_int_equal(hpccpp_found(&r), 0x0621a29d);
 	r.qlen = HPCCPP_QLEN_MAX;
-	assert_int_equal(hpccpp_found(&r), 0x3ff1a29d);
+	assert_int_equal(hpccpp_found(&r), 0x07f1a29d);
 	r.N = hpccpp_N_encode(24);
+	assert_int_equal(hpccpp_found(&r), 0x57f1a29d);
+	r.N = HPCCPP_N_MAX;
 	assert_int_equal(hpccpp_found(&r), 0xfff1a29d);
 	assert_int_equal(HPCCPP_OPT_LEN(1), 16);
 	assert_int_equal(HPCCPP_OPT_LEN(2), 28);
 	assert_int_equal(HPCCPP_OPT_LEN(HPCCPP_REC_MAX), 40);
 }
 
-/* Crowds that a SYN has found, and what they are taken for */
-TEST(wire_found_crowd)
+/* Flows that begin, as a SYN-ACK tells of them: within a quarter */
+TEST(wire_found_flows)
 {
-	static const struct { __u32 N, taken; } cases[] = {
-		{ 0, 0 }, { 1, 0 }, { 3, 0 }, { 4, 4 }, { 10, 4 }, { 11, 16 }, { 12, 16 },
-		{ 20, 16 }, { 21, 16 }, { 22, 64 }, { 24, 64 }, { 64, 64 }, { 65535, 64 },
-	};
-	size_t i;
+	struct hpccpp_int r = { .rate = 0x1a2, .U = 0x9d }, back;
+	__u32 N;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct hpccpp_int r = { .rate = 0x1a2, .U = 0x9d, .qlen = 0x40 }, back;
-
-		r.N = hpccpp_N_encode(cases[i].N);
+	for (N = 0; N <= 20000; N++) {
+		r.N = hpccpp_N_encode(N);
 		hpccpp_found_decode(&back, hpccpp_found(&r));
-		assert_int_equal(hpccpp_N_decode(back.N), 4 * cases[i].taken);
+		assert_near(hpccpp_N_decode(back.N), 4. * N, 4. * N / 4);
 		/* and nothing else of the word is another's */
 		assert_int_equal(hpccpp_int_w0(&back), hpccpp_int_w0(&r));
-		assert_int_equal(back.qlen, r.qlen);
+		assert_int_equal(back.qlen, 0);
+	}
+}
+
+/* The queue that a SYN has found: within 1/16 and 448 bytes */
+TEST(wire_found_queue)
+{
+	struct hpccpp_int r = { .rate = 0x1a2, .N = 9 }, back;
+
+	for (r.qlen = 0; r.qlen < HPCCPP_QLEN_MAX; r.qlen += 1 + r.qlen / 200) {
+		hpccpp_found_decode(&back, hpccpp_found(&r));
+		assert_near(back.qlen, r.qlen, 7 + r.qlen / 16.);
+		assert_int_equal(back.N, 9);
 	}
 }
 

@@ -148,14 +148,14 @@ struct hpccpp_port_roce {
 /* The floor of W, a packet in 16 T, is a question in so many. */
 #define HPCCPP_COUNT_RARE	8U
 /*
- * Flows that begin fill a bucket, which HPCCPP_CROWD_T leave in each T: most flows of a datacenter
+ * Flows that begin fill a bucket, which HPCCPP_BEGUN_T leave in each T: most flows of a datacenter
  * have a few packets, and are done in a T, so eight that come in each T do not share the link with
- * those of the T before. From HPCCPP_CROWD in the bucket on they are a crowd, and it holds
- * HPCCPP_CROWD_MAX at most.
+ * those of the T before. With 16 in each T, 200 flows of 500 KB that start within a T overflow a
+ * buffer of 1 MB, of which they fill 0.66 with 8. The bucket holds HPCCPP_BEGUN_MAX at most: with
+ * more, each flow begins with one packet on a link of 400 Gbit/s and 20 us, too.
  */
-#define HPCCPP_CROWD		4
-#define HPCCPP_CROWD_T		8
-#define HPCCPP_CROWD_MAX	64
+#define HPCCPP_BEGUN_T		8
+#define HPCCPP_BEGUN_MAX	1000
 
 struct hpccpp_flows {
 	__u64 ends;		/* of this epoch, ns */
@@ -191,13 +191,13 @@ struct hpccpp_port {
 };
 
 /* A flow that has begun is in the bucket for this time, ns */
-#define HPCCPP_BEGUN_NS(port)	((__u64)(port)->cfg.base_rtt * (1000 / HPCCPP_CROWD_T))
+#define HPCCPP_BEGUN_NS(port)	((__u64)(port)->cfg.base_rtt * (1000 / HPCCPP_BEGUN_T))
 
 /* The level of the bucket, as the time that it takes to run empty, ns */
 static inline __u64 hpccpp_begun(const struct hpccpp_port *p, __u64 now)
 {
 	__u64 left = p->flows.begun > now ? p->flows.begun - now : 0;
-	__u64 most = HPCCPP_CROWD_MAX * HPCCPP_BEGUN_NS(p);
+	__u64 most = HPCCPP_BEGUN_MAX * HPCCPP_BEGUN_NS(p);
 
 	return left < most ? left : most;
 }

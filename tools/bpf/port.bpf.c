@@ -484,20 +484,27 @@ static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, struct
 }
 
 /*
- * Counts a flow that begins with this SYN. Returns the level of the bucket of the flows that
- * have begun shortly before, or 0 where these are no crowd.
+ * Counts a flow that begins with this SYN. Returns the level of the bucket of flows that have begun
+ * shortly before, and half a flow more, to round to the nearest.
  */
 static __always_inline __u64 count_begun(struct hpccpp_port *p, __u64 now)
 {
-	__u64 each = HPCCPP_BEGUN_NS(p), left = hpccpp_begun(p, now);
+	__u64 each = HPCCPP_BEGUN_NS(p), left = hpccpp_begun(p, now) + each;
 
-	p->flows.begun = now + left + each;
-	return left >= HPCCPP_CROWD * each ? left : 0;
+	p->flows.begun = now + left;
+	return left + each / 2;
+}
+
+/* One flow shares with none: N of a SYN is 0 then */
+static __always_inline __u32 alone(__u32 N)
+{
+	return N < 2 ? 0 : N;
 }
 
 /*
  * The port's load now, as a record. Adds this packet to a virtual queue, and counts its
- * flow where seen is not NULL. N of a SYN is the flows that have begun shortly before it.
+ * flow where seen is not NULL. N of a SYN is the flows that begin with it, or have
+ * begun shortly before.
  * False if it is not known, as the qdisc is another than that which the port was told of.
  */
 static __always_inline bool snapshot(struct __sk_buff *skb,
@@ -559,7 +566,7 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 	U >>= HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT;
 	r->U = U < HPCCPP_U_MAX ? U : HPCCPP_U_MAX;
 	if (syn)
-		N = begun / HPCCPP_BEGUN_NS(p);
+		N = alone(begun / HPCCPP_BEGUN_NS(p));
 
 	r->link = (p->cfg.link + queue) & HPCCPP_LINK_MAX;
 	r->rate = cur.rate;
@@ -609,29 +616,27 @@ static __always_inline __u16 rate_of(const struct rec *r)
 }
 
 /*
- * N of a crowd at a link of the rate from, for a record that has the rate to: as many flows as
- * have the same share of that, to the nearest. 0 if fewer than are told. Rates that the sender
+ * N flows that begin at a link of the rate from, for a record that has the rate to: as many flows
+ * as have the same share of that, to the nearest. 0 if fewer than two. Rates that the sender
  * takes keep the product in 64 bits.
  */
-static __always_inline __u32 crowd_at(__u32 N, __u16 from, __u16 to)
+static __always_inline __u32 begun_at(__u32 N, __u16 from, __u16 to)
 {
 	__u64 B = hpccpp_rate_decode(from), B_to = hpccpp_rate_decode(to), flows;
 
 	if (!hpccpp_rate_ok(B) || !hpccpp_rate_ok(B_to))
 		return 0;
 	flows = (hpccpp_N_decode(N) * B_to + 2 * B) / (4 * B);
-	if (flows < HPCCPP_CROWD)
-		return 0;
-	return hpccpp_N_encode(flows < 0xffff ? flows : 0xffff);
+	return hpccpp_N_encode(alone(flows < 0xffff ? flows : 0xffff));
 }
 
-/* The third word of a SYN's record, with the crowd of another where that leaves less */
+/* The third word of a SYN's record, with N of another where that leaves less */
 static __always_inline __be32 most_flows(const struct rec *r, const struct rec *other)
 {
 	__u32 w = bpf_ntohl(r->w[2]), N = bpf_ntohl(other->w[2]) & HPCCPP_N_MAX;
 
 	if (N)
-		N = crowd_at(N, rate_of(other), rate_of(r));
+		N = begun_at(N, rate_of(other), rate_of(r));
 	return (w & HPCCPP_N_MAX) < N ? bpf_htonl((w & ~HPCCPP_N_MAX) | N) : r->w[2];
 }
 
@@ -660,7 +665,7 @@ struct choice {
 
 /*
  * Which of the records gives way: the first empty one, or else the least loaded. When none does
- * a SYN's first record stays, with the crowd of the path that leaves a flow least, whichever port
+ * a SYN's first record stays, with the N of the path that leaves a flow least, whichever port
  * the rest is of. A function of its own, without the packet, for the verifier: it walks this once,
  * and not for each way that leads here.
  */
