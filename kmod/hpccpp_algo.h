@@ -632,58 +632,35 @@ static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpcc
 }
 
 /*
- * Lines 21-27. round_ends is line 22, ack.seq > lastUpdateSeq, which the caller
- * answers for its transport; so does it set R = W/T. False: nothing changed.
+ * Difference 9. The first window of a flow that begins or resumes, from a record that has been
+ * measured. On entry, s->W is the window that the flow would have alone:
+ *
+ *	W = W eta / max(U + own, eta)
+ *
+ * If the flow has idled, U is the load of the others. own is then what the flow adds to the link,
+ * W / (B T): by the load of the others alone, it would add W to a full link. W_f bounds W, because
+ * U does not show the flows that begin at the same time, as they have not sent yet. If the flow has
+ * sent, U includes it, and own is 0. hpccpp_pull() is for flows that have sent. With law draft the
+ * window is that of lines 11-20, from line rate.
  */
-static inline bool hpccpp_new_ack(struct hpccpp_state *s,
-				  const struct hpccpp_params *p,
-				  const struct hpccpp_int *ack, int n,
-				  __u64 now, bool round_ends)
-{
-	if (!hpccpp_measure_inflight(s, p, ack, n, now))
-		return false;
-	hpccpp_compute_wind(s, p, round_ends);		/* lines 23, 26 */
-	return true;
-}
-
-/*
- * Section 6.1: the record of a probe reports the load of the path without this flow, which has
- * idled. The law computes W from that load and the load that W_c would add. By the load of the
- * others alone, the flow would add W_c to a full link.
- */
-static inline void hpccpp_resume(struct hpccpp_state *s,
-				 const struct hpccpp_params *p)
+static inline void hpccpp_first_W(struct hpccpp_state *s, const struct hpccpp_params *p, bool idled)
 {
 	const struct hpccpp_link *l = hpccpp_find_link(s, s->bottleneck);
-	__u32 U = s->U;
-	__u64 own = 0;
+	__u64 U = s->U, W = s->W;
 
-	if (l->seen && l->id == s->bottleneck)
-		own = hpccpp_div((__u64)s->W_c << HPCCPP_ONE_SHIFT,
-				 hpccpp_bdp(l->B, p->T));
-	s->U += own < HPCCPP_U_LIMIT ? own : HPCCPP_U_LIMIT;
 	s->inc_stage = 0;
-	hpccpp_compute_wind(s, p, false);
-	hpccpp_begin_with(s, s->W);
-	s->U = U;
-}
-
-/*
- * Difference 9. The handshake has measured the load without this flow, so the flow begins like
- * one that resumes. W_c is W_init, or less if the flow is not to begin at line rate. N counts
- * the flows that begin at the same time. U does not show them, as they have not sent yet, so
- * their fair share bounds W. hpccpp_pull() is for flows that have sent.
- */
-static inline void hpccpp_first_W(struct hpccpp_state *s,
-				  const struct hpccpp_params *p)
-{
-	__u32 W_f = s->W_f;
-
-	s->W_f = 0;
-	hpccpp_resume(s, p);
-	s->W_f = W_f;
-	if (W_f && s->W > W_f)
-		hpccpp_begin_with(s, hpccpp_bound(p, W_f));
+	if (p->law == HPCCPP_LAW_DRAFT) {
+		hpccpp_begin_with(s, hpccpp_bound(p, W));
+		hpccpp_draft(s, p, false);
+		return;
+	}
+	if (idled && l->seen && l->id == s->bottleneck)
+		U += hpccpp_div(W << HPCCPP_ONE_SHIFT, hpccpp_bdp(l->B, p->T));
+	if (U > p->eta)
+		W = hpccpp_div(W * p->eta, U);
+	if (idled && s->W_f && W > s->W_f)
+		W = s->W_f;
+	hpccpp_begin_with(s, hpccpp_bound(p, W));
 }
 
 /* Line 27: R = W/T, bytes/s */

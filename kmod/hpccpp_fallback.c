@@ -127,22 +127,20 @@ void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 /*
  * A flow enters with W, or, where links that tell nothing are the rule, as Reno's flow that
  * it was or would be. Not if its first record, rec, is of a link that others load: these
- * would leave a new flow little for long. A ceiling of before goes on from W. Returns W.
+ * would leave a new flow little for long. A ceiling of before goes on from cwnd.
  */
-u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
-		 const struct hpccpp_int *rec)
+void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec)
 {
 	u32 eta = f->p.eta >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
 
 	if (f->T > HPCCPP_WAN_T && !(rec && rec->rate && rec->U >= eta)) {
-		W = min_t(u64, W, (u64)tcp_snd_cwnd(tcp_sk(sk)) * hpccpp_wire_len(sk));
 		f->starting = 1;
 	} else if (!f->ceiling) {
-		return W;
+		return;
 	}
-	f->ceiling = W;
+	f->ceiling = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
 	hpccpp_get_params(sk, f, &f->p);
-	return W;
+	hpccpp_begin_with(&f->s, hpccpp_bound(&f->p, f->s.W));
 }
 
 /*
@@ -153,29 +151,30 @@ u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
  * shared with many, who resume as well; and over a WAN no more than it had. Requests on kept
  * connections take 4 times ideal then at p99 of 10 to 100 KB, and 5.3 where they go on from W
  * (FB_Hadoop, 50 %); 16 that resume at once make a queue of 490 packets, and 840. A port has
- * forgotten the largest crowd by the time. False: it is no such flow.
+ * forgotten 64 flows by then. False: it is no such flow.
  */
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 W = hpccpp_w_init(f) / 2;
+	u32 W = f->s.W;
 
 	if (f->p.law == HPCCPP_LAW_DRAFT || !hpccpp_paused(sk, f, HPCCPP_STALE_T))
 		return false;
+	/* the receiver has a W of its own; and a probe asks for the load */
+	if (tp->data_segs_out && (f->rx || hpccpp_has_idled(sk, f)))
+		return false;
+	f->s.W = hpccpp_w_init(f);
+	f->s.W_f = 0;
+	f->s.U = f->p.eta;
+	hpccpp_first_W(&f->s, &f->p, true);
 	if (tp->data_segs_out) {
-		/* the receiver has a W of its own; and a probe asks for the load */
-		if (f->rx || hpccpp_has_idled(sk, f))
-			return false;
-		W = min_t(u64, W, f->T > HPCCPP_WAN_T ? f->s.W : 4ULL * f->s.W);
+		W = min_t(u64, f->s.W, f->T > HPCCPP_WAN_T ? W : 4ULL * W);
+		hpccpp_begin_with(&f->s, hpccpp_bound(&f->p, W));
 	} else {
 		/* cwnd is that of W; as hpccpp_enter() has it, without a window to go on from */
 		tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
-		W = hpccpp_start(sk, f, W, NULL);
+		hpccpp_start(sk, f, NULL);
 	}
-	hpccpp_begin_with(&f->s, clamp(W, f->p.W_min, f->p.W_max));
-	f->s.W_f = 0;
-	f->s.U = 0;
-	f->s.inc_stage = 0;
 	return true;
 }
 

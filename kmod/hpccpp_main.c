@@ -49,7 +49,7 @@
  *     by more where packets alternate among links		hpccpp_spread()
  *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
  *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
- *  6. Not all flows begin at line rate			hpccpp_enter()
+ *  6. Not all flows begin at line rate			hpccpp_start()
  *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
  *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
  *  9. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
@@ -278,11 +278,10 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /*
- * The flow's first record, or the first after silence: where W and W_c start. Returns true if
- * the flow is new: its first flight is not delivered yet, and nothing was lost. It starts at
- * line rate, min(B) T, or with less by the load in the record, hpccpp_first_W(). One that comes
- * from a fallback or another congestion control, and is older, starts with its cwnd.
- * hpccpp_start() may lower either.
+ * The flow's first record, or the first after silence: sets the W that hpccpp_first_W() lowers by
+ * the load. A flow is new if its first flight is not delivered yet, and nothing was lost. It
+ * starts at line rate, min(B) T. One that comes from a fallback or another congestion control, and
+ * is older, starts with its cwnd. Returns true if the flow's data is not in the load.
  */
 static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -299,14 +298,10 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 		   hpccpp_longest_queue(rec, n, &queue_us) != HPCCPP_QLEN_MAX;
 
 	if (!new)
-		w_init = min_t(u64, w_init, (u64)tcp_snd_cwnd(tp) *
-					    hpccpp_wire_len(sk));
-	w_init = hpccpp_start(sk, f, w_init, rec);
-	hpccpp_begin_with(&f->s, clamp(w_init, f->p.W_min, f->p.W_max));
-	f->s.inc_stage = 0;
+		w_init = min_t(u64, w_init, hpccpp_cwnd_bytes(sk));
+	f->s.W = w_init;
 	f->s.vain = 0;
-	f->last_update_seq = tp->snd_nxt;
-	return new;
+	return new || !tp->data_segs_out;
 }
 
 /* Lines 21-27 for n records that have come. False: they were of no use. */
@@ -318,7 +313,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache;
 	unsigned long hit;
-	bool round_ends, used, first = false;
+	bool round_ends, used, begins, idled = true;
 	unsigned int g;
 	u64 queue_us;
 
@@ -328,22 +323,23 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	     hpccpp_path_changed(sk, f, rec, n)) &&
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
-	if (ca->mode != HPCCPP_INT) {
-		first = (hpccpp_enter(sk, f, rec, n) || !tp->data_segs_out) && p->share;
+	/* a bound is no load, and data of the probe alone adds none: they slow no flow */
+	begins = ca->mode != HPCCPP_INT || (f->probing && rec->rate && tcp_send_head(sk));
+	if (ca->mode != HPCCPP_INT)
+		idled = hpccpp_enter(sk, f, rec, n);
+	if (begins || f->probing)
 		round_ends = false;
-	}
-	if (f->probing)
-		round_ends = false;
-	used = hpccpp_new_ack(&f->s, p, rec, n, now, round_ends);
+	used = hpccpp_measure_inflight(&f->s, p, rec, n, now);
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
-	if (used && first)
-		hpccpp_first_W(&f->s, p);
-	/* a bound is no load, and what was in the probe adds none: they slow no flow */
-	if (used && f->probing && rec->rate && tcp_send_head(sk)) {
-		hpccpp_resume(&f->s, p);
+	if (used && begins) {
+		hpccpp_first_W(&f->s, p, idled);
+		if (ca->mode != HPCCPP_INT)
+			hpccpp_start(sk, f, rec);
 		f->last_update_seq = tp->snd_nxt;
+	} else if (used) {
+		hpccpp_compute_wind(&f->s, p, round_ends);
 	}
 	if (used) {
 		if (round_ends) {

@@ -75,9 +75,8 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		return false;
 	hpccpp_set_params(sk, f);
 	if (ca->mode != HPCCPP_INT) {
-		f->s.W = min_t(u64, (u64)tcp_snd_cwnd(tp) * hpccpp_wire_len(sk),
-			       HPCCPP_W_LIMIT);
-		f->s.W = hpccpp_start(sk, f, f->s.W, NULL);
+		f->s.W = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
+		hpccpp_start(sk, f, NULL);
 		f->told = 0;
 		f->last_update_seq = tp->snd_nxt;
 	}

@@ -146,6 +146,12 @@ static inline u32 hpccpp_wire_len(const struct sock *sk)
 	       inet_csk(sk)->icsk_af_ops->net_header_len + HPCCPP_L2_LEN;
 }
 
+/* cwnd as a window, bytes on the wire */
+static inline u64 hpccpp_cwnd_bytes(const struct sock *sk)
+{
+	return (u64)tcp_snd_cwnd(tcp_sk(sk)) * hpccpp_wire_len(sk);
+}
+
 /* W_init of the draft's section 5: what fills the path's smallest link. */
 static inline u32 hpccpp_w_init(const struct hpccpp_flow *f)
 {
@@ -224,8 +230,7 @@ static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_f
 /* hpccpp_fallback.c */
 void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f);
-u32 hpccpp_start(struct sock *sk, struct hpccpp_flow *f, u32 W,
-		 const struct hpccpp_int *rec);
+void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec);
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);

@@ -38,7 +38,9 @@ ebpf()
 
 		int whole(void *ctx)
 		{
-			return hpccpp_new_ack(&s, &p, &rec, 1, out[3], out[2]);
+			if (hpccpp_measure_inflight(&s, &p, &rec, 1, out[3]))
+				hpccpp_compute_wind(&s, &p, out[2]);
+			return s.W;
 		}
 	END
 	clang -target bpf -mcpu="$1" -O2 -g -Wall -Werror -I"$top/kmod" \

@@ -146,12 +146,12 @@ TEST(each_law_has_its_own_W_c)
 
 	settled(&s, 10000);
 	s.W_p = 2000;
-	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1, false));
+	assert_true(new_ack(&s, &p, &rec, 1, 1, false));
 	assert_int_equal(s.W_c, 2000);
 	settled(&s, 10000);
 	s.W_p = 2000;
 	p.law = HPCCPP_LAW_DRAFT;
-	assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1, false));
+	assert_true(new_ack(&s, &p, &rec, 1, 1, false));
 	assert_int_equal(s.W_c, 10000);
 }
 
@@ -193,11 +193,11 @@ TEST(queue_of_a_slow_flow_counts_over_tau)
 
 			p.law = law;
 			settled(&s, row->W);
-			hpccpp_new_ack(&s, &p, &rec, 1, 1, false);
+			new_ack(&s, &p, &rec, 1, 1, false);
 			hpccpp_begin_with(&s, row->W);
 			port.ts += row->tau * 1000 >> HPCCPP_TS_SHIFT;
 			rec = stamp(&port);
-			assert_true(hpccpp_new_ack(&s, &p, &rec, 1, 1 + row->tau * 1000, false));
+			assert_true(new_ack(&s, &p, &rec, 1, 1 + row->tau * 1000, false));
 			assert_near(s.u * STEP, row->u, row->u / 100);
 		}
 }
@@ -216,11 +216,11 @@ TEST(records_of_a_slow_flow_count_for_64_T)
 		struct hpccpp_state s;
 
 		settled(&s, row->W);
-		hpccpp_new_ack(&s, &averaged, &rec, 1, 1, false);
+		new_ack(&s, &averaged, &rec, 1, 1, false);
 		hpccpp_begin_with(&s, row->W);
 		port.ts += row->T * averaged.T * 1000 >> HPCCPP_TS_SHIFT;
 		rec = stamp(&port);
-		hpccpp_new_ack(&s, &averaged, &rec, 1, 1 + row->T * averaged.T * 1000, false);
+		new_ack(&s, &averaged, &rec, 1, 1 + row->T * averaged.T * 1000, false);
 		assert_int_equal(!(s.hit & 1 << HPCCPP_G_STALE), row->used);
 	}
 }

@@ -61,50 +61,56 @@ TEST(line_10_nothing_usable_returns_false)
 	pair_init(&x, 1, RATE_100G, 10);
 	pair_first(&x, 100000);
 	before = x.s;
-	assert_false(hpccpp_new_ack(&x.s, &x.p, NULL, 0, x.now, true));
+	assert_false(new_ack(&x.s, &x.p, NULL, 0, x.now, true));
 	before.records = 0;
 	before.hit = 0;
 	assert_memory_equal(&before, &x.s, sizeof(before));
 }
 
-/* W_c as a part of the link's bdp, 125000 bytes, joins the U of others */
-TEST(resume_counts_its_own_load)
+/* W as a part of the link's bdp, 125000 bytes, joins the U of others */
+TEST(first_W_counts_its_own_load)
 {
 	struct hpccpp_params p = params_95;
 	struct hpccpp_state s = {
-		.W_c = 62500, .inc_stage = 3, .bottleneck = 7,
+		.W = 62500, .inc_stage = 3, .bottleneck = 7,
 		.L[2] = { .B = 1250000000, .seen = 1, .id = 7 },
 		.L[0] = { .B = 125000000, .seen = 1, .id = 1 },
 		.L[1] = { .B = 125000000, .seen = 1, .id = 2 },
 	};
 
+	p.law = HPCCPP_LAW_AVERAGED;
 	p.T = 100;
 	s.U = HPCCPP_ONE / 2;			/* and a half of its own */
-	hpccpp_resume(&s, &p);
-	assert_in_range(s.W, 62500 * 95 / 100 + p.W_ai - 1,
-			62500 * 95 / 100 + p.W_ai + 1);
+	hpccpp_first_W(&s, &p, true);
+	assert_in_range(s.W, 62500 * 95 / 100 - 1, 62500 * 95 / 100 + 1);
 	assert_int_equal(s.W_c, s.W);
 	assert_int_equal(s.W_p, s.W);
 	assert_int_equal(s.W_n, s.W);
 	assert_int_equal(s.U, HPCCPP_ONE / 2);
 
 	s.U = 0;				/* nobody else: there is room */
-	s.W_c = 62500;
-	hpccpp_resume(&s, &p);
-	assert_int_equal(s.W, 62500 + p.W_ai);
+	s.W = 62500;
+	hpccpp_first_W(&s, &p, true);
+	assert_int_equal(s.W, 62500);
 	assert_int_equal(s.inc_stage, 0);
 
-	s.bottleneck = 8;			/* not a link that we know */
-	s.W_c = 62500;
+	s.U = HPCCPP_ONE / 2;			/* which includes what the flow has sent */
+	hpccpp_first_W(&s, &p, false);
+	assert_int_equal(s.W, 62500);
 	s.U = p.eta * 2;
-	hpccpp_resume(&s, &p);
-	assert_in_range(s.W, 31250 + p.W_ai - 1, 31250 + p.W_ai + 1);
+	hpccpp_first_W(&s, &p, false);
+	assert_in_range(s.W, 31250 - 1, 31250 + 1);
+
+	s.bottleneck = 8;			/* not a link that we know */
+	s.W = 62500;
+	hpccpp_first_W(&s, &p, true);
+	assert_in_range(s.W, 31250 - 1, 31250 + 1);
 
 	s.bottleneck = 7;			/* the widest everything */
-	s.W_c = ~0U;
+	s.W = ~0U;
 	s.U = HPCCPP_U_LIMIT;
 	s.L[2].B = 1;
-	hpccpp_resume(&s, &p);
+	hpccpp_first_W(&s, &p, true);
 	assert_in_range(s.W, p.W_min, p.W_max);
 	assert_int_equal(s.U, HPCCPP_U_LIMIT);
 }

@@ -193,7 +193,7 @@ TEST(prop_garbage_stays_in_bounds)
 			now = 1 + rnd();	/* even a clock gone mad */
 		now += !now;
 		memcpy(guards, s.guards, sizeof(guards));
-		if (hpccpp_new_ack(&s, &p, rec, count, now, n & 1)) {
+		if (new_ack(&s, &p, rec, count, now, n & 1)) {
 			used++;
 			assert_in_range(s.W, p.W_min, p.W_max);
 			assert_true(s.W_c <= HPCCPP_W_LIMIT && s.W_p <= HPCCPP_W_LIMIT);
@@ -255,7 +255,7 @@ static void model_step(struct model *m)
 
 	for (i = 0; i < m->flows; i++) {
 		if (m->step >= MODEL_STEPS)
-			if (hpccpp_new_ack(&m->s[i], &m->p, rec, 1, now,
+			if (new_ack(&m->s[i], &m->p, rec, 1, now,
 					   m->step >= m->next[i]) &&
 			    m->step >= m->next[i])
 				m->next[i] = m->step + rtt / dt;

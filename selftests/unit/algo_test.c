@@ -246,7 +246,7 @@ bool pair_ack(struct pair *x, bool round_ends)
 	}
 	same = x->d;
 	draft_new_ack(&x->d, ack, round_ends);
-	if (!hpccpp_new_ack(&x->s, &x->p, rec, x->d.links, x->now, round_ends))
+	if (!new_ack(&x->s, &x->p, rec, x->d.links, x->now, round_ends))
 		return false;
 	if (x->p.law == HPCCPP_LAW_AVERAGED) {
 		pair_averaged(x, &before, round_ends);

@@ -71,6 +71,16 @@ struct pair {
 	__u64 now;
 };
 
+/* Lines 21-27, as hpccpp_use() has them */
+static inline bool new_ack(struct hpccpp_state *s, const struct hpccpp_params *p,
+			   const struct hpccpp_int *rec, int n, __u64 now, bool round_ends)
+{
+	if (!hpccpp_measure_inflight(s, p, rec, n, now))
+		return false;
+	hpccpp_compute_wind(s, p, round_ends);
+	return true;
+}
+
 __u64 rnd(void);
 __u64 rnd_below(__u64 n);
 __u64 rnd_log(__u64 lo, __u64 hi);

@@ -293,10 +293,10 @@ TEST(first_record_ends_silence)
 	assert_int_equal(counter("blind"), 0);
 	/* it is not new: it goes on from its cwnd of 22, not from W_init */
 	assert_int_equal(flow()->s.W_c, 22 * WIRE);
-	assert_int_equal(flow()->s.W, 22 * WIRE + flow()->p.W_ai);
+	assert_int_equal(flow()->s.W, 22 * WIRE);
 	assert_int_equal(flow()->s.inc_stage, 0);
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
-	assert_int_equal(w.tp.snd_cwnd, 24);
+	assert_int_equal(w.tp.snd_cwnd, 23);
 	assert_int_equal(w.sk->sk_pacing_shift, 13);
 }
 
