@@ -5,7 +5,7 @@
  * Every hop writes the load of its egress port into the packet (in-band
  * telemetry, INT), the receiver echoes it with the ACK, and the sender sets
  * window and pacing rate so that the most loaded link of the path carries eta
- * (98 %) of its bandwidth, in about one round trip:
+ * (99 %) of its bandwidth, in about one round trip:
  *
  *	U = max over links of  qlen / (B * T) + txRate / B
  *	W = W_c / (U / eta) + W_ai,	R = W / T

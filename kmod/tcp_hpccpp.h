@@ -125,13 +125,13 @@ static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
 }
 
 /*
- * Returns eta in percent. With law averaged and 98, 64 flows at 100 Gbit/s and 20 us keep a queue
- * of 5.5 packets, with 95 one of 3.9. With 99, 64 flows at 10 Gbit/s keep a queue of 10 packets,
- * and 200 flows that begin within a round trip overflow a buffer of 1 MB.
+ * Returns eta in percent. With law averaged and 99, 64 flows at 100 Gbit/s and 20 us keep a queue
+ * of 5.7 packets, with 98 one of 5.4 and with 95 one of 3.9. 64 flows at 10 Gbit/s and 8 us keep
+ * 10, 8.8 and 5.7.
  */
 static inline u32 hpccpp_eta(const struct hpccpp_net *hn, u16 law)
 {
-	return READ_ONCE(hn->eta) ?: law == HPCCPP_LAW_DRAFT ? 95 : 98;
+	return READ_ONCE(hn->eta) ?: law == HPCCPP_LAW_DRAFT ? 95 : 99;
 }
 
 static inline void hpccpp_count(const struct hpccpp_net *hn, unsigned int stat)

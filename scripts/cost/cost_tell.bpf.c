@@ -24,7 +24,7 @@ int cost_tell(struct bpf_sock_ops *skops)
 			bind_flow(skops, f, cfg);
 		if (f)
 			request(f, HPCCPP_WINDOW(0, 0, hpccpp_num_encode(tell_T),
-						 HPCCPP_LAW_AVERAGED << 8 | 98),
+						 HPCCPP_LAW_AVERAGED << 8 | 99),
 				(__u32)hpccpp_num_encode(TELL_W) << 16 |
 				hpccpp_num_encode(TELL_W_AI));
 	} else if (skops->op == BPF_SOCK_OPS_PARSE_HDR_OPT_CB) {

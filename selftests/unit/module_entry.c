@@ -648,7 +648,7 @@ TEST(each_law_has_its_eta)
 {
 	knob("eta", 0);
 	begin_known(.5);
-	assert_int_equal(flow()->p.eta, 98 * HPCCPP_ONE / 100);
+	assert_int_equal(flow()->p.eta, 99 * HPCCPP_ONE / 100);
 	as_in_the_draft();
 	round_trip(.5);
 	assert_int_equal(flow()->p.eta, 95 * HPCCPP_ONE / 100);

@@ -73,7 +73,7 @@ CLAIMS = (
     Claim("goodput alone, divided by that of Reno (of CUBIC if no port has an agent)",
           lambda r: r["shares_mbit"] / r.like(cc=stands_for(r), agents="most")["shares_mbit"], ">=", 0.95, alone,
           listed=0.9409,
-          why="if the bottleneck reports telemetry, a flow uses eta (98 %) of it, including 16 bytes of telemetry in "
+          why="if the bottleneck reports telemetry, a flow uses eta (99 %) of it, including 16 bytes of telemetry in "
               "each packet; Reno uses all of it"),
     Claim("drops alone, minus twice those of Reno (of CUBIC if no port has an agent)",
           lambda r: lost(r) - 2 * lost(r.like(cc=stands_for(r), agents="most")), "<=", 0, alone, listed=4,
