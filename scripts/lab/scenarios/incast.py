@@ -10,6 +10,8 @@ from setups import incast
 
 def runs(ccs: list[str]) -> Plan:
     """A start each 100 ns; or, in runs named *-spreadN, each drawn within one base RTT from the seed N"""
+    yield "hpccpp-1000x50k-1mb", dict(flows=1000, size="50k", buffer="1m")
+    yield "hpccpp-1000x50k-1mb-spread1", dict(flows=1000, size="50k", buffer="1m", spread="8us", seed=1)
     for flows in 200, 60, 32, 8:
         for k in 500, 10:
             for mb in 32, 4, 1:
@@ -29,7 +31,7 @@ def bench(p: Params) -> bool:
         return p.size == 500_000 and p.buffer == 10**6 and p.flows != 60
     if p.cc == "hpccpp-draft":
         return p.size == 500_000 and p.buffer == 10**6
-    return p.cc == "hpccpp" and p.buffer != 4_000_000 and (p.size == 500_000 or not p.spread)
+    return p.cc == "hpccpp" and p.buffer != 4_000_000 and (p.size == 500_000 or not p.spread or p.flows == 1000)
 
 
 def law(p: Params) -> bool:
@@ -37,18 +39,23 @@ def law(p: Params) -> bool:
     return bench(p) and p.cc == "hpccpp" and p.size == 500_000 and p.seed == 1
 
 
+def few(p: Params) -> bool:
+    """Flows that a buffer of 1 MB has room for, one packet of each"""
+    return p.is_claimed and p.flows <= 200
+
+
+MANY = "1000 flows, but for their drops"
 CLAIMS = (
-    Claim("flows that did not finish, and timeouts", lambda r: r["unfinished"] + r["timeouts"], "<=", 0),
-    Claim("drops of 8 and 32 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows <= 32),
-    Claim("drops of 60 and 200 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows > 32, listed=71,
-          why="none if flows start 100 ns apart. If starts are spread over one base RTT, 3 of 5 runs of 200 flows "
-              "and 1 of 5 runs of 60 flows (17 packets) of 500 KB into 1 MB have some: a flow receives telemetry "
-              "about the others a round trip later. Tried: eta 0.95 (none with 60, and none with 200 in 2 of 2 seeds)"),
+    Claim("flows that did not finish, and timeouts", lambda r: r["unfinished"] + r["timeouts"], "<=", 0, few, MANY),
+    Claim("drops of 8 to 200 flows", lost, "<=", 0, few, MANY),
+    Claim("drops of 1000 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows == 1000, listed=2628,
+          why="Linux does not pace the first ten segments, so each flow has a packet in flight: 1000 packets, where "
+              "link and buffer hold 726"),
     Claim("completion time, divided by the ideal time", "completion_over_ideal", "<=",
           lambda r: (({8: 1.09, 200: 1.05}.get(r.params.flows, 1.08)) if r.params.size == 500_000
-                     else 1.2 if r.params.buffer == 10**6 else 1.05),
+                     else 1.2 if r.params.buffer == 10**6 else 1.05), few, MANY,
           listed=lambda r: 1.073 if r.params.size == 500_000 else 1.446,
-          why="200 flows of 500 KB: at eta of the link it is at least 1.02, and their first windows exceed their "
+          why="200 flows of 500 KB: at eta of the link it is at least 1.01, and their first windows exceed their "
               "share for a round trip. 32 flows of 10 KB begin with a window of two packets, so that their seven "
               "packets take four round trips. Before cwnd alone kept the first ten segments it was 1.264"),
     Claim("rate at which the queue shrinks after its peak, divided by the link's rate", "drain_net_rate", ">=", 0.97,
