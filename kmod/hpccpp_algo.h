@@ -89,7 +89,7 @@
  * 10. If a flow has less than two packets in T, and tau is more than T, line 5 divides the
  *     queue by B_i tau, not by B_i T: the flow can react only once in tau. Without this, 64
  *     flows at 10 Gbit/s and 8 us use 0.80 of the link and keep a queue of 46 packets; with
- *     it, 0.97 and 5.7.
+ *     it, 0.97 and 5.7 (eta 0.95).
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
@@ -632,16 +632,16 @@ static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpcc
 }
 
 /*
- * Difference 9. The first window of a flow that begins or resumes, from a record that has been
- * measured. On entry, s->W is the window that the flow would have alone:
+ * Difference 9. Computes the first window of a flow that begins or resumes, from U. On entry, s->W
+ * is the window that the flow would have alone. On return:
  *
- *	W = W eta / max(U + own, eta)
+ *	W = W eta / max(U + own, eta), and at most W_f if idled
  *
- * If the flow has idled, U is the load of the others. own is then what the flow adds to the link,
- * W / (B T): by the load of the others alone, it would add W to a full link. W_f bounds W, because
- * U does not show the flows that begin at the same time, as they have not sent yet. If the flow has
- * sent, U includes it, and own is 0. hpccpp_pull() is for flows that have sent. With law draft the
- * window is that of lines 11-20, from line rate.
+ * If idled is true, U is the load of the other flows, and own is the load that this flow adds to
+ * the link, W / (B T). Without own, the flow would add W to a full link. W_f limits W, because U
+ * does not include flows that begin at the same time: they have not sent yet. If idled is false,
+ * U includes this flow: own is 0 and W_f does not limit W. With law draft, lines 11-20 compute the
+ * window from s->W.
  */
 static inline void hpccpp_first_W(struct hpccpp_state *s, const struct hpccpp_params *p, bool idled)
 {

@@ -125,9 +125,10 @@ void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * A flow enters with W, or, where links that tell nothing are the rule, as Reno's flow that
- * it was or would be. Not if its first record, rec, is of a link that others load: these
- * would leave a new flow little for long. A ceiling of before goes on from cwnd.
+ * Sets the ceiling of a flow that comes under telemetry, after its W is set. Over a WAN, most links
+ * report no telemetry: the flow then starts as with Reno, W is cwnd at most and grows as in slow
+ * start. This does not apply if rec, the flow's first record, reports a full link: the other flows
+ * there would leave a new flow little for long. If the flow has a ceiling, it becomes cwnd.
  */
 void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec)
 {
@@ -144,14 +145,15 @@ void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_in
 }
 
 /*
- * A flow begins to send so long after what it has heard that this is of another time, as a
- * link's record would be: the load and the crowd of its handshake, or W when it paused. All that
- * it knows is the path, and it begins as beside a full link: with half of W_init. After a pause
- * that is at most four times what it had, as two round trips of slow start allow: it may have
- * shared with many, who resume as well; and over a WAN no more than it had. Requests on kept
- * connections take 4 times ideal then at p99 of 10 to 100 KB, and 5.3 where they go on from W
- * (FB_Hadoop, 50 %); 16 that resume at once make a queue of 490 packets, and 840. A port has
- * forgotten 64 flows by then. False: it is no such flow.
+ * If the flow's telemetry is older than HPCCPP_STALE_T T, the load and the N of the handshake, or W
+ * before a pause, no longer describe the path. The flow then begins as if the link were full, with
+ * eta / (1 + eta) of W_init. After a pause, W is four times the previous W at most, as two round
+ * trips of slow start allow, because other flows may resume as well. Over a WAN it is the previous
+ * W at most. W_f is 0, because the port has removed 64 flows from its count by then.
+ *
+ * In the lab, requests of 10 to 100 KB on kept connections take 4 times the ideal time at p99, and
+ * 5.3 times if they go on from W (FB_Hadoop, 50 % load). 16 flows that resume at the same time make
+ * a queue of 490 packets, and of 840 if they go on from W. Returns false if W did not change.
  */
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 {

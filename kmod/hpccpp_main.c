@@ -49,7 +49,8 @@
  *     by more where packets alternate among links		hpccpp_spread()
  *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
  *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
- *  6. Not all flows begin at line rate			hpccpp_start()
+ *  6. Not all flows begin at line rate			hpccpp_enter(),
+ *							hpccpp_start()
  *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
  *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
  *  9. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
@@ -278,10 +279,11 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /*
- * The flow's first record, or the first after silence: sets the W that hpccpp_first_W() lowers by
- * the load. A flow is new if its first flight is not delivered yet, and nothing was lost. It
- * starts at line rate, min(B) T. One that comes from a fallback or another congestion control, and
- * is older, starts with its cwnd. Returns true if the flow's data is not in the load.
+ * Sets W for the flow's first record, or the first after a time without telemetry, before
+ * hpccpp_first_W() reduces it by the load. For a new flow, W is line rate, min(B) T. A flow is new
+ * if its first flight is not delivered yet and nothing was lost. Otherwise the flow comes from a
+ * fallback or from another congestion control: W is its cwnd, and min(B) T at most. Returns true
+ * if U does not include data of this flow.
  */
 static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 			 const struct hpccpp_int *rec, int n)
@@ -323,7 +325,10 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	     hpccpp_path_changed(sk, f, rec, n)) &&
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
-	/* a bound is no load, and data of the probe alone adds none: they slow no flow */
+	/*
+	 * A probe changes W only if a port reported its load (a bound is not a load) and more data
+	 * than the probe waits to be sent.
+	 */
 	begins = ca->mode != HPCCPP_INT || (f->probing && rec->rate && tcp_send_head(sk));
 	if (ca->mode != HPCCPP_INT)
 		idled = hpccpp_enter(sk, f, rec, n);

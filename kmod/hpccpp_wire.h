@@ -26,9 +26,9 @@
  * path yet: a port writes whatever its load; or else a bound of the load in U,
  * which no port has reached that left it empty.
  *
- * The collect of a SYN-ACK is 4 bytes longer: behind its record stands a word of the record
- * that the SYN has brought, with N and the queue in place of the link id, see
- * hpccpp_found(). N of a SYN's and a SYN-ACK's record is of flows that begin, not of all.
+ * The collect of a SYN-ACK is 4 bytes longer: after its record comes a word for the record of the
+ * SYN, hpccpp_found(), with N and the queue in place of the link id. In the record of a SYN or a
+ * SYN-ACK, N is the number of flows that begin, not of all flows.
  *
  * One with the ExID "window" has no records. With 8 bytes it is a window that
  * the receiver computed, with 12 a sender's request for windows:
@@ -214,10 +214,10 @@ static inline __u32 hpccpp_int_w2(const struct hpccpp_int *r)
 }
 
 /*
- * The word of a SYN-ACK for the record that the SYN has brought: N 5, qlen 7, rate 12 and U 8
- * bits. N is its code without the lowest bit, and so within a quarter of the flows. qlen is its
- * code without the three lowest bits, and so within 1/16 of the queue and 448 bytes. It is of no
- * link, and has no ts and no tx_bytes: a flow that starts needs no difference.
+ * Returns the word that a SYN-ACK carries for the record of the SYN: N in 5 bits, qlen in 7, rate
+ * in 12 and U in 8. N is (code + 1) / 2, and 31 at most: it decodes to within a quarter of the
+ * flows, up to 40000. qlen is its code / 8: it decodes to within 1/16 of the queue and 448 bytes.
+ * The word has no link id, no ts and no tx_bytes: a flow that begins needs no differences.
  */
 static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 {
@@ -227,13 +227,13 @@ static inline __u32 hpccpp_found(const struct hpccpp_int *r)
 	       (hpccpp_int_w0(r) & HPCCPP_LINK_0);
 }
 
-/* The record of link 0 that says as much */
+/* Decodes the word of a SYN-ACK to a record with link id 0, without ts and tx_bytes */
 static inline void hpccpp_found_decode(struct hpccpp_int *r, __u32 found)
 {
 	__u32 N = found >> 27, qlen = found >> 20 & 0x7f;
 
 	hpccpp_int_decode(r, found & HPCCPP_LINK_0, 0, 0);
-	/* the middle of what the code may be, but the largest is beyond the range */
+	/* the middle of the eight codes of this qlen; the largest code for 127, which saturates */
 	r->qlen = qlen ? hpccpp_qlen_decode(qlen << 3 | (qlen < 0x7f ? 4 : 7)) : 0;
 	r->N = N ? 2 * N - 1 : 0;
 }

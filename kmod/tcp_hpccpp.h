@@ -52,10 +52,10 @@
 #define HPCCPP_L2_LEN		14
 
 /*
- * A GSO packet (TSO, GSO) is a burst, of W / 2^this at most: if all flows of a link send theirs
- * at one moment, these fill 1/16 of its BDP. One segment is always allowed. In the lab, with MTU
- * 1500 and eta 0.98, with W / 16 alone and with up to 8 segments where they are not more than W / 4,
- * or not more than W / 4 and B T / 16:
+ * A GSO packet (TSO, GSO) is a burst. It has W / 2^this at most: if all flows of a link send one at
+ * the same moment, these fill 1/16 of its BDP. One segment is always allowed. The table compares
+ * three limits in the lab, with MTU 1500 and eta 0.98: W / 16, max(W / 16, min(8 segments, W / 4))
+ * and max(W / 16, min(8 segments, W / 4, B T / 16)):
  *
  *	load, mean queue and p99 of the queue, packets
  *	                               W/16             W/4              W/4, B T/16
@@ -68,10 +68,11 @@
  *	8 flows, 100 Gbit/s, 8, 40 us  0.979 1.9  6                      0.956 10.2 33
  *
  * Both hosts together spend 11.3 instructions per byte with one segment per packet, 6.4 with
- * two, 3.5 with 4, 2.2 with 8, 1.7 with 16 and 1.2 with 44 (6.1 in a VM, Reno, no agents). More
- * than W / 16 is not allowed all the same: bursts of a flow with a long RTT are long for flows with
- * a short one. In the last two rows, flows of 40 us have 0.98 and 1.03 times the rate of the one
- * of 8 us with W / 16, 1.36 in the first with W / 4, and 1.12 and 1.41 with W / 4 and B T / 16.
+ * two, 3.5 with 4, 2.2 with 8, 1.7 with 16 and 1.2 with 44 (6.1 in a VM, Reno, no agents). W / 16
+ * stays the limit, because long bursts of a flow with a long RTT delay flows with a short one. In
+ * the last two rows, one flow has an RTT of 8 us and the others have 40 us. A flow of 40 us has
+ * this many times the rate of the flow of 8 us, with 2 flows and with 8: 0.98 and 1.03 with W / 16,
+ * 1.36 (2 flows) with W / 4, 1.12 and 1.41 with W / 4 and B T / 16.
  *
  * TCP small queues let as much wait in the device, but not less than what goes out in
  * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: its completions take their time.
@@ -125,9 +126,8 @@ static inline struct hpccpp_net *hpccpp_net(const struct sock *sk)
 }
 
 /*
- * Returns eta in percent. With law averaged and 99, 64 flows at 100 Gbit/s and 20 us keep a queue
- * of 5.7 packets, with 98 one of 5.4 and with 95 one of 3.9. 64 flows at 10 Gbit/s and 8 us keep
- * 10, 8.8 and 5.7.
+ * Returns eta in percent. With law averaged and an eta of 99, 98 and 95, 64 flows at 100 Gbit/s and
+ * 20 us keep a queue of 5.7, 5.4 and 3.9 packets; at 10 Gbit/s and 8 us they keep 10, 8.8 and 5.7.
  */
 static inline u32 hpccpp_eta(const struct hpccpp_net *hn, u16 law)
 {
@@ -146,7 +146,7 @@ static inline u32 hpccpp_wire_len(const struct sock *sk)
 	       inet_csk(sk)->icsk_af_ops->net_header_len + HPCCPP_L2_LEN;
 }
 
-/* cwnd as a window, bytes on the wire */
+/* Returns cwnd in bytes on the wire. */
 static inline u64 hpccpp_cwnd_bytes(const struct sock *sk)
 {
 	return (u64)tcp_snd_cwnd(tcp_sk(sk)) * hpccpp_wire_len(sk);

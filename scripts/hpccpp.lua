@@ -19,7 +19,7 @@
 --	hpccpp.tx_bytes		bytes, modulo 2^30
 --	hpccpp.qlen		bytes, to 127 MiB
 --	hpccpp.n		flows that share the port, 0: not told; to 49152; in a SYN those
---				that begin at the same time, 0: no crowd
+--				that begin at the same time, 0: no other flow begins
 --	hpccpp.tag		keyed tag of an echo
 --	hpccpp.found.rate	and u, qlen, n: of the SYN's record, in a SYN-ACK
 --	hpccpp.window.kind	0 with the path's rate, 1 with U, 2 with N, 3 a request
@@ -101,7 +101,7 @@ local f = {
 	found_rate = ProtoField.uint64("hpccpp.found.rate", "Rate that the SYN found (bit/s)"),
 	found_u = ProtoField.double("hpccpp.found.u", "U that the SYN found"),
 	found_qlen = ProtoField.uint32("hpccpp.found.qlen", "Queue that the SYN found (bytes)"),
-	found_n = ProtoField.double("hpccpp.found.n", "Flows that begin with the SYN's, about"),
+	found_n = ProtoField.double("hpccpp.found.n", "New flows at the SYN, approximately"),
 	window_kind = ProtoField.uint32("hpccpp.window.kind", "Kind of window", base.DEC,
 		{ [0] = "with the path's rate", "with U", "with N", "request" }, 0xc0000000),
 	window_serial = ProtoField.uint32("hpccpp.window.serial", "Serial", base.DEC, nil,

@@ -55,7 +55,7 @@ const struct field port_fields[] = {
 	{ "flows", FORM_NUM, "flows", "FLOWS", "hpccpp_port_flows",
 	  "Flows that share the port, as of the last stamp." },
 	{ "begun", FORM_NUM, "begun", "BEGUN", "hpccpp_port_begun_flows",
-	  "Flows that have begun shortly before, at most 1000." },
+	  "New flows that the port counts now, at most 1000." },
 	{ "device_rate", FORM_RATE, NULL, NULL, NULL, NULL },
 	{ "age", FORM_AGE, "age", "AGE", "hpccpp_port_stamp_age_seconds",
 	  "Time since the last stamp." },

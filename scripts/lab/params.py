@@ -73,7 +73,7 @@ class Params:
     overhead: int = arg(0, units.count, "bytes that the wire carries with each frame", 0, 1000)
     n: int = arg(64, units.count, "net.hpccpp.flows: the N of W_ai", 0, 65535)
     law: str = arg("averaged", word("averaged", "draft"), "net.hpccpp.law: how the window follows from the load")
-    eta: int = arg(0, units.count, "net.hpccpp.eta, percent; 0: the law's own, 99 or 95", 0, 100)
+    eta: int = arg(0, units.count, "net.hpccpp.eta, percent; 0: 99 with law averaged, 95 with draft", 0, 100)
     probe: int = arg(0, units.count, "net.hpccpp.probe", 0, 100)
     every: str = arg("rtt", every, "request telemetry once in a round trip (rtt), or in one of N packets as well")
     mode: str = arg("sender", word("sender", "receiver"), "which end computes the window and receives INT responses")

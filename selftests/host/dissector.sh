@@ -152,7 +152,7 @@ done
 made "not at a multiple of 4" "01 fd104843 $r1" "collect - -, bad_offset"
 made "a collect of no record" "fd044843" "collect 0 -"
 for n in 0:- 3:2 4:3 13:64 31:32768; do
-	made "a SYN-ACK's, ${n#*:} flows" "fd144843 $r1 $(printf '%08x' $((${n%:*} << 27 | 0x03961428)))" \
+	made "collect of a SYN-ACK, N ${n#*:}" "fd144843 $r1 $(printf '%08x' $((${n%:*} << 27 | 0x03961428)))" \
 		"collect 1 1 7:25000000:1:256:2048:192:16 found 20000000:0.625:311296:${n#*:}"
 done
 made "a SYN-ACK's, whose SYN found nothing" "fd144843 $empty 00000034" "collect 1 0 0:0:-:-:-:-:- found 0:0.8125:0:-"

@@ -67,7 +67,7 @@ TEST(line_10_nothing_usable_returns_false)
 	assert_memory_equal(&before, &x.s, sizeof(before));
 }
 
-/* W as a part of the link's bdp, 125000 bytes, joins the U of others */
+/* The load that the flow would add, W / (B T) with a B T of 125000 bytes, is added to U. */
 TEST(first_W_counts_its_own_load)
 {
 	struct hpccpp_params p = params_95;
@@ -88,13 +88,13 @@ TEST(first_W_counts_its_own_load)
 	assert_int_equal(s.W_n, s.W);
 	assert_int_equal(s.U, HPCCPP_ONE / 2);
 
-	s.U = 0;				/* nobody else: there is room */
+	s.U = 0;				/* no other flow: there is room */
 	s.W = 62500;
 	hpccpp_first_W(&s, &p, true);
 	assert_int_equal(s.W, 62500);
 	assert_int_equal(s.inc_stage, 0);
 
-	s.U = HPCCPP_ONE / 2;			/* which includes what the flow has sent */
+	s.U = HPCCPP_ONE / 2;			/* U includes the data that the flow has sent */
 	hpccpp_first_W(&s, &p, false);
 	assert_int_equal(s.W, 62500);
 	s.U = p.eta * 2;

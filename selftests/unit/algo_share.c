@@ -214,7 +214,7 @@ TEST(first_W_is_a_part_of_the_link)
 		{ 125000, 0, 4, 64, 29687, 29688 }, { 125000, 32, 64, 64, 1855, 1856 },
 		{ 125000, 255, 8, 64, 14843, 14844 }, { 125000, 255, 4, 64, 23800, 23850 },
 		{ 125000, 61, 64, 5000, 5000, 5000 },
-		/* with less than W_init it has no more in a crowd than alone */
+		/* with less than W_init it has no more in an incast than alone */
 		{ 15140, 0, 0, 64, 15140, 15140 }, { 15140, 0, 4, 64, 15140, 15140 },
 	};
 

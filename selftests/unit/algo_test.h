@@ -71,7 +71,7 @@ struct pair {
 	__u64 now;
 };
 
-/* Lines 21-27, as hpccpp_use() has them */
+/* Runs lines 21-27, as hpccpp_use() does. Returns false if no record was of use. */
 static inline bool new_ack(struct hpccpp_state *s, const struct hpccpp_params *p,
 			   const struct hpccpp_int *rec, int n, __u64 now, bool round_ends)
 {

@@ -136,7 +136,7 @@ TEST(wire_record_layout)
 	assert_int_equal(hpccpp_int_w0(&r), 0xabc1a29d);
 	assert_int_equal(hpccpp_int_w1(&r), 0x123456c5);
 	assert_int_equal(hpccpp_int_w2(&r), 0x789abc6d);
-	/* what a SYN has found: no link, N in 5 bits and qlen in 7 */
+	/* the word for a SYN's record has no link id, N in 5 bits and qlen in 7 */
 	r.N = 0;
 	assert_int_equal(hpccpp_found(&r), 0x0621a29d);
 	r.qlen = HPCCPP_QLEN_MAX;
@@ -150,7 +150,7 @@ TEST(wire_record_layout)
 	assert_int_equal(HPCCPP_OPT_LEN(HPCCPP_REC_MAX), 40);
 }
 
-/* Flows that begin, as a SYN-ACK tells of them: within a quarter */
+/* N of a SYN, in the word of a SYN-ACK, decodes to within a quarter. */
 TEST(wire_found_flows)
 {
 	struct hpccpp_int r = { .rate = 0x1a2, .U = 0x9d }, back;
@@ -166,7 +166,7 @@ TEST(wire_found_flows)
 	}
 }
 
-/* The queue that a SYN has found: within 1/16 and 448 bytes */
+/* The queue of a SYN's record, in the word of a SYN-ACK, decodes to within 1/16 and 448 bytes. */
 TEST(wire_found_queue)
 {
 	struct hpccpp_int r = { .rate = 0x1a2, .N = 9 }, back;

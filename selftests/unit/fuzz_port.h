@@ -82,7 +82,7 @@ static void take_segment(bool respond)
 	__builtin_memcpy(opts, layouts[what % 6].b, at);
 	put_header(opts + at, len, shape & 0x80 ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT);
 	take(opts + at + HPCCPP_OPT_HDR, len - HPCCPP_OPT_HDR);
-	/* a record that a port has written, of a crowd in a SYN */
+	/* a record that a port has written, in a SYN with an N */
 	if (what & 0x20 && len >= HPCCPP_OPT_LEN(1))
 		put_record(opts + at + HPCCPP_OPT_HDR, &r);
 	segment(&f, &shapes[respond ? shape & 1 : shape % SHAPES], flags[what >> 6], opts,

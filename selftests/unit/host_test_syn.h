@@ -83,7 +83,7 @@ static const struct row syn_rows[] = {
 	  NO_OPTION "data_segs_out=11 <echo cc==hpccpp CAME_BACK==1 mail.gen==1 mail.key==KEY" },
 };
 
-/* A SYN-ACK carries the number of new flows in two bits: none, from 4, from 11, from 22. */
+/* A SYN-ACK carries the number of new flows in 5 bits. */
 TEST(syn_ack_carries_an_incast)
 {
 	static const struct { __u32 N, bits; } cases[] = {

@@ -53,8 +53,8 @@ TEST(begins_with_the_first_record)
 	assert_int_equal(counter("guard_first"), 1);
 }
 
-/* Flows whose handshake brought no record learn of a crowd by the record of their data. */
-TEST(late_starters_in_a_crowd_begin_with_their_share)
+/* Flows whose handshake brought no record learn of an incast by the record of their data. */
+TEST(late_starters_in_an_incast_begin_with_their_share)
 {
 	begin(-1);
 	submit(10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first window of a flow whose handshake has told of a load, or of a crowd that begins with
+ * The first window of a flow whose handshake has reported a load, or other flows that begin with
  * it: difference 9 of hpccpp_algo.h.
  */
 #include "module_test.h"
@@ -22,8 +22,8 @@ TEST(begins_at_line_rate_as_in_the_draft)
 	assert_int_equal(flow()->s.W_c, RTT * 1250);
 }
 
-/* A flow that has lost packets does not begin at line rate, and with no more in a crowd. */
-TEST(begins_in_a_crowd_with_less)
+/* A flow that has lost packets does not begin at line rate, and with no more in an incast. */
+TEST(begins_in_an_incast_with_less)
 {
 	w.tp.snd_ssthresh = 100;
 	w.tp.lost = 1;
@@ -33,7 +33,7 @@ TEST(begins_in_a_crowd_with_less)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
-/* A flow that has paused begins as beside a full link. */
+/* A flow that has paused begins as if the link were full. */
 #define ANEW	((u32)(RTT * 1250 * .95 / 1.95))
 
 /* A pool of connections: 64 begin at once, and the data comes that many T later, and a packet's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Part of port_test.c: a SYN's record has the number of flows that began shortly before.
+ * Part of port_test.c: N of a SYN's record is the number of flows that begin with it or began
+ * shortly before, this one included.
  */
 
 /* Sends a SYN of a new flow; returns the number of flows in its record. */
@@ -18,7 +19,7 @@ static __u32 send_syn(bool v6)
 	return hpccpp_N_decode(r.N) / 4;
 }
 
-/* From two flows on and up to 1000, in the steps of N's code. Eight flows leave in each T. */
+/* N is two to 1000 flows, in the steps of its code. Eight flows leave the count in each T. */
 TEST(new_flows_are_told_to_a_syn)
 {
 	__u32 n, most;
@@ -64,7 +65,7 @@ static void put_syn_with(struct frame *f, const struct hpccpp_int *r)
 /*
  * The SYN's record of another port has N and a rate. The record that it leaves with has the
  * larger number of flows, for its own rate: N flows of a link of one rate get the same share
- * as N * x flows of a link of x times the rate. 16 flows begin here, at 200 Mbit/s.
+ * as N * x flows of a link of x times the rate. 17 flows begin here, at 200 Mbit/s; N says 16.
  */
 static const struct syn_row {
 	const char *why;
@@ -80,7 +81,7 @@ static const struct syn_row {
 	{ "5.6 flows are 6.", 70 * MBIT, HIGH, 0, 6 },
 	{ "5.2 flows are 5.", 65 * MBIT, HIGH, 0, 5 },
 	{ "3.5 flows are 4.", 44 * MBIT, HIGH, 0, 4 },
-	{ "1.4 flows are one, which shares with none.", 17 * MBIT, HIGH, 0, 0 },
+	{ "1.4 flows are rounded to one, and N of one flow is 0.", 17 * MBIT, HIGH, 0, 0 },
 	{ "1.4 flows do not change the other port's number.", 17 * MBIT, HIGH, 2, 2 },
 	{ "Ten times the rate.", 10 * OURS, HIGH, 0, 160 },
 	{ "The largest rate: the number saturates.", MAX_RATE, HIGH, 0, 65535 },

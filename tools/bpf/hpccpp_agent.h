@@ -148,11 +148,11 @@ struct hpccpp_port_roce {
 /* The floor of W, a packet in 16 T, is a question in so many. */
 #define HPCCPP_COUNT_RARE	8U
 /*
- * Flows that begin fill a bucket, which HPCCPP_BEGUN_T leave in each T: most flows of a datacenter
- * have a few packets, and are done in a T, so eight that come in each T do not share the link with
- * those of the T before. With 16 in each T, 200 flows of 500 KB that start within a T overflow a
- * buffer of 1 MB, of which they fill 0.66 with 8. The bucket holds HPCCPP_BEGUN_MAX at most: with
- * more, each flow begins with one packet on a link of 400 Gbit/s and 20 us, too.
+ * New flows fill a bucket, from which HPCCPP_BEGUN_T flows leave in each T. Most flows of a
+ * datacenter have a few packets and end within T, so eight new flows in each T do not share the
+ * link with those of the T before. 200 flows of 500 KB that start within T fill 0.66 of a buffer of
+ * 1 MB; if 16 flows leave in each T, they overflow it. The bucket holds HPCCPP_BEGUN_MAX at most:
+ * with that many, even on a link of 400 Gbit/s and 20 us each flow begins with one packet.
  */
 #define HPCCPP_BEGUN_T		8
 #define HPCCPP_BEGUN_MAX	1000

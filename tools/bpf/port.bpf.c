@@ -484,8 +484,8 @@ static __always_inline __u32 count_flow(struct hpccpp_port *p, __u64 now, struct
 }
 
 /*
- * Counts a flow that begins with this SYN. Returns the level of the bucket of flows that have begun
- * shortly before, and half a flow more, to round to the nearest.
+ * Adds the flow of this SYN to the bucket of new flows. Returns the level of the bucket with this
+ * flow, plus half a flow, so that a division by HPCCPP_BEGUN_NS() rounds to the nearest number.
  */
 static __always_inline __u64 count_begun(struct hpccpp_port *p, __u64 now)
 {
@@ -495,17 +495,17 @@ static __always_inline __u64 count_begun(struct hpccpp_port *p, __u64 now)
 	return left + each / 2;
 }
 
-/* One flow shares with none: N of a SYN is 0 then */
+/* Returns N of a SYN: 0 for a single flow, which shares the link with no other new flow. */
 static __always_inline __u32 alone(__u32 N)
 {
 	return N < 2 ? 0 : N;
 }
 
 /*
- * The port's load now, as a record. Adds this packet to a virtual queue, and counts its
- * flow where seen is not NULL. N of a SYN is the flows that begin with it, or have
- * begun shortly before.
- * False if it is not known, as the qdisc is another than that which the port was told of.
+ * Returns the port's load now, as a record. Adds this packet to a virtual queue, and counts its
+ * flow if seen is not NULL. N of a SYN is the number of flows that begin with it or began shortly
+ * before. Returns false if the load is not known: the qdisc is not the one the port was configured
+ * with.
  */
 static __always_inline bool snapshot(struct __sk_buff *skb,
 				     struct hpccpp_port *p, __u32 queue, __u32 *seen,
@@ -616,9 +616,9 @@ static __always_inline __u16 rate_of(const struct rec *r)
 }
 
 /*
- * N flows that begin at a link of the rate from, for a record that has the rate to: as many flows
- * as have the same share of that, to the nearest. 0 if fewer than two. Rates that the sender
- * takes keep the product in 64 bits.
+ * Converts N, the code of the new flows of a link with rate from, to a link with rate to. Returns
+ * the code of the number of flows that get the same share there, to the nearest, or 0 if that is
+ * less than two or a rate is out of range. Rates in range keep the product in 64 bits.
  */
 static __always_inline __u32 begun_at(__u32 N, __u16 from, __u16 to)
 {
@@ -630,7 +630,7 @@ static __always_inline __u32 begun_at(__u32 N, __u16 from, __u16 to)
 	return hpccpp_N_encode(alone(flows < 0xffff ? flows : 0xffff));
 }
 
-/* The third word of a SYN's record, with N of another where that leaves less */
+/* Returns the third word of r, a SYN's record, with N of other if that leaves a smaller share. */
 static __always_inline __be32 most_flows(const struct rec *r, const struct rec *other)
 {
 	__u32 w = bpf_ntohl(r->w[2]), N = bpf_ntohl(other->w[2]) & HPCCPP_N_MAX;
@@ -664,10 +664,10 @@ struct choice {
 };
 
 /*
- * Which of the records gives way: the first empty one, or else the least loaded. When none does
- * a SYN's first record stays, with the N of the path that leaves a flow least, whichever port
- * the rest is of. A function of its own, without the packet, for the verifier: it walks this once,
- * and not for each way that leads here.
+ * Chooses the record to replace: the first empty one, or else the least loaded. If none is
+ * replaced, a SYN's first record stays, but with the N that leaves a flow the smallest share, also
+ * if its other fields are from another port. This is a separate function without the packet, so
+ * that the verifier walks it once and not for each path that leads here.
  */
 SEPARATE int choose(struct choice *c)
 {

@@ -26,7 +26,7 @@ def runs(ccs: list[str]) -> Plan:
 
 def bench(p: Params) -> bool:
     """DCTCP: the README's runs (1 MB are 660 packets, and a K of 65 marks above 650). hpccpp: not 4 MB, as its queue
-    fits into 1 MB; 10 KB with regular starts only"""
+    fits into 1 MB; 10 KB with regular starts only; all runs of 1000 flows"""
     if p.cc in ("dctcp", "dctcp-k20"):
         return p.size == 500_000 and p.buffer == 10**6 and p.flows != 60
     if p.cc == "hpccpp-draft":
@@ -40,17 +40,17 @@ def law(p: Params) -> bool:
 
 
 def few(p: Params) -> bool:
-    """Flows that a buffer of 1 MB has room for, one packet of each"""
+    """Runs of up to 200 flows: a buffer of 1 MB holds one packet of each"""
     return p.is_claimed and p.flows <= 200
 
 
-MANY = "1000 flows, but for their drops"
+MANY = "1000 flows (their drops are judged by a claim of their own)"
 CLAIMS = (
     Claim("flows that did not finish, and timeouts", lambda r: r["unfinished"] + r["timeouts"], "<=", 0, few, MANY),
     Claim("drops of 8 to 200 flows", lost, "<=", 0, few, MANY),
     Claim("drops of 1000 flows", lost, "<=", 0, lambda p: p.is_claimed and p.flows == 1000, listed=2628,
-          why="Linux does not pace the first ten segments, so each flow has a packet in flight: 1000 packets, where "
-              "link and buffer hold 726"),
+          why="Linux does not pace the first ten segments, so each flow has at least one packet in flight: 1000 "
+              "packets, but link and buffer hold only 726"),
     Claim("completion time, divided by the ideal time", "completion_over_ideal", "<=",
           lambda r: (({8: 1.09, 200: 1.05}.get(r.params.flows, 1.08)) if r.params.size == 500_000
                      else 1.2 if r.params.buffer == 10**6 else 1.05), few, MANY,
