@@ -635,32 +635,36 @@ static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpcc
  * Difference 9. Computes the first window of a flow that begins or resumes, from U. On entry, s->W
  * is the window that the flow would have alone. On return:
  *
- *	W = W eta / max(U + own, eta), and at most W_f if idled
+ *	W = W eta / max(U + own, eta), and at most W_f
  *
- * If idled is true, U is the load of the other flows, and own is the load that this flow adds to
- * the link, W / (B T). Without own, the flow would add W to a full link. W_f limits W, because U
- * does not include flows that begin at the same time: they have not sent yet. If idled is false,
- * U includes this flow: own is 0 and W_f does not limit W. With law draft, lines 11-20 compute the
- * window from s->W.
+ * If U is the load of the other flows, B is the rate of their link in bytes/s, and own is the load
+ * that this flow adds to it, W / (B T). Without own, the flow would add W to a full link. W_f
+ * limits W, because U does not include flows that begin at the same time: they have not sent yet.
+ * If U includes this flow, B is 0, own is 0, and W_f does not limit W. W_c stays the window that
+ * made the load then, as for lines 11-20.
  */
-static inline void hpccpp_first_W(struct hpccpp_state *s, const struct hpccpp_params *p, bool idled)
+static inline void hpccpp_first_W(struct hpccpp_state *s, const struct hpccpp_params *p, __u64 B)
 {
-	const struct hpccpp_link *l = hpccpp_find_link(s, s->bottleneck);
 	__u64 U = s->U, W = s->W;
 
-	s->inc_stage = 0;
-	if (p->law == HPCCPP_LAW_DRAFT) {
-		hpccpp_begin_with(s, hpccpp_bound(p, W));
-		hpccpp_draft(s, p, false);
-		return;
-	}
-	if (idled && l->seen && l->id == s->bottleneck)
-		U += hpccpp_div(W << HPCCPP_ONE_SHIFT, hpccpp_bdp(l->B, p->T));
+	if (B)
+		U += hpccpp_div(W << HPCCPP_ONE_SHIFT, hpccpp_bdp(B, p->T));
 	if (U > p->eta)
 		W = hpccpp_div(W * p->eta, U);
-	if (idled && s->W_f && W > s->W_f)
+	if (B && s->W_f && W > s->W_f)
 		W = s->W_f;
-	hpccpp_begin_with(s, hpccpp_bound(p, W));
+	W = hpccpp_bound(p, W);
+	hpccpp_begin_with(s, B ? W : s->W);
+	s->W = W;
+	s->inc_stage = 0;
+}
+
+/* Returns the rate of the most loaded link, bytes/s, or 0 if it is not in L. */
+static inline __u64 hpccpp_bottleneck_B(struct hpccpp_state *s)
+{
+	const struct hpccpp_link *l = hpccpp_find_link(s, s->bottleneck);
+
+	return l->seen && l->id == s->bottleneck ? l->B : 0;
 }
 
 /* Line 27: R = W/T, bytes/s */

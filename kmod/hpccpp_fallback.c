@@ -125,10 +125,10 @@ void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * Sets the ceiling of a flow that comes under telemetry, after its W is set. Over a WAN, most links
- * report no telemetry: the flow then starts as with Reno, W is cwnd at most and grows as in slow
- * start. This does not apply if rec, the flow's first record, reports a full link: the other flows
- * there would leave a new flow little for long. If the flow has a ceiling, it becomes cwnd.
+ * Sets the ceiling of a flow that comes under telemetry, and bounds its W by it. Over a WAN, most
+ * links report no telemetry: the flow then starts as with Reno, W is cwnd at most and grows as in
+ * slow start. This does not apply if rec, the flow's first record, reports a full link: the other
+ * flows there would leave a new flow little for long. If the flow has a ceiling, it becomes cwnd.
  */
 void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec)
 {
@@ -141,7 +141,7 @@ void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_in
 	}
 	f->ceiling = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
 	hpccpp_get_params(sk, f, &f->p);
-	hpccpp_begin_with(&f->s, hpccpp_bound(&f->p, f->s.W));
+	f->s.W = hpccpp_bound(&f->p, f->s.W);
 }
 
 /*
@@ -168,15 +168,16 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	f->s.W = hpccpp_w_init(f);
 	f->s.W_f = 0;
 	f->s.U = f->p.eta;
-	hpccpp_first_W(&f->s, &f->p, true);
+	hpccpp_first_W(&f->s, &f->p, f->min_B);
+	f->s.U = 0;
 	if (tp->data_segs_out) {
-		W = min_t(u64, f->s.W, f->T > HPCCPP_WAN_T ? W : 4ULL * W);
-		hpccpp_begin_with(&f->s, hpccpp_bound(&f->p, W));
+		f->s.W = min_t(u64, f->s.W, f->T > HPCCPP_WAN_T ? W : 4ULL * W);
 	} else {
 		/* cwnd is that of W; as hpccpp_enter() has it, without a window to go on from */
 		tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
 		hpccpp_start(sk, f, NULL);
 	}
+	hpccpp_begin_with(&f->s, hpccpp_bound(&f->p, f->s.W));
 	return true;
 }
 

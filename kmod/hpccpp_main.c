@@ -302,6 +302,7 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	if (!new)
 		w_init = min_t(u64, w_init, hpccpp_cwnd_bytes(sk));
 	f->s.W = w_init;
+	hpccpp_start(sk, f, rec);
 	f->s.vain = 0;
 	return new || !tp->data_segs_out;
 }
@@ -317,7 +318,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	unsigned long hit;
 	bool round_ends, used, begins, idled = true;
 	unsigned int g;
-	u64 queue_us;
+	u64 queue_us, B;
 
 	/* line 22: SACK blocks do not count for ack.seq */
 	round_ends = after(tp->snd_una, f->last_update_seq);
@@ -339,9 +340,14 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
 	if (used && begins) {
-		hpccpp_first_W(&f->s, p, idled);
-		if (ca->mode != HPCCPP_INT)
-			hpccpp_start(sk, f, rec);
+		/* law draft begins at line rate */
+		if (ca->mode != HPCCPP_INT && p->law == HPCCPP_LAW_DRAFT)
+			idled = false;
+		B = hpccpp_bottleneck_B(&f->s) ?: f->min_B;
+		/* N of data counts flows that have sent, which U includes */
+		if (f->probing)
+			f->s.W_f = 0;
+		hpccpp_first_W(&f->s, p, idled ? B : 0);
 		f->last_update_seq = tp->snd_nxt;
 	} else if (used) {
 		hpccpp_compute_wind(&f->s, p, round_ends);

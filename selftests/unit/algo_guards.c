@@ -263,10 +263,9 @@ TEST(guard_wrap_keeps_links)
 
 	/* a flow with half of the BDP resumes: its probe found the load of the others alone */
 	assert_int_equal(c.s.bottleneck, 7);
-	c.p.law = HPCCPP_LAW_AVERAGED;
 	c.s.W = 625000;
 	c.s.U = HPCCPP_ONE;
-	hpccpp_first_W(&c.s, &c.p, true);
+	hpccpp_first_W(&c.s, &c.p, hpccpp_bottleneck_B(&c.s));
 	assert_near(c.s.W, 625000 * 0.95 / 1.5, 2);
 }
 

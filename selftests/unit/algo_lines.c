@@ -70,18 +70,13 @@ TEST(line_10_nothing_usable_returns_false)
 /* The load that the flow would add, W / (B T) with a B T of 125000 bytes, is added to U. */
 TEST(first_W_counts_its_own_load)
 {
+	const __u64 B = 1250000000;
 	struct hpccpp_params p = params_95;
-	struct hpccpp_state s = {
-		.W = 62500, .inc_stage = 3, .bottleneck = 7,
-		.L[2] = { .B = 1250000000, .seen = 1, .id = 7 },
-		.L[0] = { .B = 125000000, .seen = 1, .id = 1 },
-		.L[1] = { .B = 125000000, .seen = 1, .id = 2 },
-	};
+	struct hpccpp_state s = { .W = 62500, .inc_stage = 3 };
 
-	p.law = HPCCPP_LAW_AVERAGED;
 	p.T = 100;
 	s.U = HPCCPP_ONE / 2;			/* and a half of its own */
-	hpccpp_first_W(&s, &p, true);
+	hpccpp_first_W(&s, &p, B);
 	assert_in_range(s.W, 62500 * 95 / 100 - 1, 62500 * 95 / 100 + 1);
 	assert_int_equal(s.W_c, s.W);
 	assert_int_equal(s.W_p, s.W);
@@ -90,29 +85,49 @@ TEST(first_W_counts_its_own_load)
 
 	s.U = 0;				/* no other flow: there is room */
 	s.W = 62500;
-	hpccpp_first_W(&s, &p, true);
+	hpccpp_first_W(&s, &p, B);
 	assert_int_equal(s.W, 62500);
 	assert_int_equal(s.inc_stage, 0);
 
-	s.U = HPCCPP_ONE / 2;			/* U includes the data that the flow has sent */
-	hpccpp_first_W(&s, &p, false);
-	assert_int_equal(s.W, 62500);
-	s.U = p.eta * 2;
-	hpccpp_first_W(&s, &p, false);
-	assert_in_range(s.W, 31250 - 1, 31250 + 1);
-
-	s.bottleneck = 8;			/* not a link that we know */
-	s.W = 62500;
-	hpccpp_first_W(&s, &p, true);
-	assert_in_range(s.W, 31250 - 1, 31250 + 1);
-
-	s.bottleneck = 7;			/* the widest everything */
-	s.W = ~0U;
+	s.W = ~0U;				/* the widest everything */
 	s.U = HPCCPP_U_LIMIT;
-	s.L[2].B = 1;
-	hpccpp_first_W(&s, &p, true);
+	hpccpp_first_W(&s, &p, 1);
 	assert_in_range(s.W, p.W_min, p.W_max);
 	assert_int_equal(s.U, HPCCPP_U_LIMIT);
+}
+
+/* U includes the data that the flow has sent: W_c stays the window that made it. */
+TEST(first_W_of_a_flow_that_has_sent)
+{
+	struct hpccpp_params p = params_95;
+	struct hpccpp_state s = { .W = 62500, .W_f = 1000, .inc_stage = 3 };
+
+	p.T = 100;
+	s.U = HPCCPP_ONE * 9 / 10;
+	hpccpp_first_W(&s, &p, 0);
+	assert_int_equal(s.W, 62500);
+	assert_int_equal(s.inc_stage, 0);
+	s.U = p.eta * 2;
+	hpccpp_first_W(&s, &p, 0);
+	assert_in_range(s.W, 31250 - 1, 31250 + 1);
+	assert_int_equal(s.W_c, 62500);
+	assert_int_equal(s.W_p, 62500);
+	assert_int_equal(s.W_n, 62500);
+}
+
+/* The rate of the link whose load U is, among those that the flow remembers */
+TEST(bottleneck_has_a_rate)
+{
+	struct hpccpp_state s = {
+		.bottleneck = 7,
+		.L[2] = { .B = 1250000000, .seen = 1, .id = 7 },
+		.L[0] = { .B = 125000000, .seen = 1, .id = 1 },
+		.L[1] = { .B = 125000000, .seen = 1, .id = 2 },
+	};
+
+	assert_int_equal(hpccpp_bottleneck_B(&s), 1250000000);
+	s.bottleneck = 8;
+	assert_int_equal(hpccpp_bottleneck_B(&s), 0);
 }
 
 TEST(line_20_W_is_bounded)

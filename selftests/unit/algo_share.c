@@ -165,7 +165,7 @@ TEST(only_pulls_are_in_vain)
 	next_W(&s, 100000, ETA_95 / 2);
 	assert_int_equal(s.vain, 0);
 	s.pulled = 1;
-	hpccpp_first_W(&s, &shared, true);
+	hpccpp_first_W(&s, &shared, 125000000);
 	assert_int_equal(s.vain, 0);
 }
 
@@ -228,7 +228,7 @@ TEST(first_W_is_a_part_of_the_link)
 		p.W_ai = 80;
 		p.W_min = row->W_min;
 		assert_true(hpccpp_measure_inflight(&s, &p, &rec, 1, 1000));
-		hpccpp_first_W(&s, &p, true);
+		hpccpp_first_W(&s, &p, hpccpp_bottleneck_B(&s));
 		assert_in_range(s.W, row->least, row->most);
 		assert_int_equal(s.U, rec.U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT));
 		assert_int_equal(s.W_c, s.W);

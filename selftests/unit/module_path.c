@@ -594,6 +594,25 @@ TEST(probe_that_finds_a_full_link)
 	assert_int_equal(w.tp.snd_cwnd, DIV_ROUND_UP(flow()->s.W, WIRE) + 1);
 }
 
+/* Law draft, too */
+TEST(probe_that_finds_a_full_link_as_in_the_draft)
+{
+	as_in_the_draft();
+	probe(.95);
+	ack(2);
+	assert_near(flow()->s.W, W_INIT * .95 / 1.95, 50);
+	assert_int_equal(flow()->s.W_c, flow()->s.W);
+}
+
+/* N counts the flows whose data U includes: it does not bound W after a probe. */
+TEST(probe_of_a_link_with_many_flows)
+{
+	w.port.N = hpccpp_N_encode(16);
+	probe(.1);
+	ack(2);
+	assert_near(flow()->s.W, W_INIT * .95 / 1.1, 20);
+}
+
 /* What was in the probe was all there is: it adds no load. */
 TEST(probe_of_all_there_is)
 {

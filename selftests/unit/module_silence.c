@@ -286,7 +286,7 @@ TEST(first_record_ends_silence)
 	ack(1);
 	submit(0);	/* an ACK, with which the agent binds the flow */
 	pass(T_BASE);
-	news(.5, 0);
+	news(.9, 0);
 	ack(1);
 	assert_true(steered());
 	assert_int_equal(counter("enter"), 2);
@@ -318,6 +318,56 @@ TEST(returning_flow_is_not_new)
 	ack(0);
 	assert_true(steered());
 	assert_int_equal(flow()->s.W_c, 21 * WIRE);
+}
+
+/* A flow that has cwnd in fallback, and whose agent binds it again */
+static void return_with(u32 cwnd)
+{
+	pass(9 * T_BASE);
+	while (steered()) {
+		fill();
+		ack(1);
+	}
+	w.tp.snd_cwnd = cwnd;
+	pass(TICK);
+	ack(1);
+	w.tp.snd_cwnd = cwnd;
+	submit(0);
+	fill();
+	pass(T_BASE);
+}
+
+/* U of the flow's return shows its old window for another round trip. */
+TEST(returning_flow_answers_a_queue_once)
+{
+	u32 W;
+
+	begin_known(.5);
+	return_with(60);
+	news(2, 0);
+	ack(1);
+	assert_true(steered());
+	W = flow()->s.W;
+	assert_near(W, 60. * WIRE * flow()->p.eta / flow()->s.U, 1000);
+	assert_true(W < 60 * WIRE * 3 / 4);
+	assert_int_equal(flow()->s.W_c, 60 * WIRE);
+	pass(T_BASE / 10);
+	news(2, 0);
+	ack(1);
+	assert_near(flow()->s.W, W, 20);
+}
+
+/* Reno may have grown beyond the ceiling of before. */
+TEST(returning_flow_has_a_ceiling_of_its_cwnd)
+{
+	begin_known(.5);
+	flow()->ceiling = 20 * WIRE;
+	return_with(60);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	assert_in_range(flow()->ceiling, 60 * WIRE, 62 * WIRE);
+	assert_in_range(flow()->s.W, 60 * WIRE, 62 * WIRE);
 }
 
 /* --- What telemetry does not explain --- */

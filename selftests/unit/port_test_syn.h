@@ -35,6 +35,12 @@ TEST(new_flows_are_told_to_a_syn)
 	assert_in_range(send_syn(false), 28, 36);
 	now += 5 * T_NS;
 	assert_int_equal(send_syn(false), 0);
+	/* to the nearest: 1.6 flows */
+	now += 5 * T_NS;
+	send_syn(false);
+	now += T_NS / 20;
+	assert_int_equal(send_syn(false), 2);
+	now += 5 * T_NS;
 	/* eight new flows in each T are no incast */
 	for (n = 0; n < 100; n++) {
 		now += T_NS / 8;
