@@ -20,7 +20,7 @@ set -euo pipefail
 
 size=3m				# of one transfer
 long=30m			# ... where what comes after its start counts
-link=158			# Mbit/s: 88 % of what eta leaves of the link for data
+link=164			# Mbit/s: 88 % of what eta leaves of the link for data
 ticks=8				# ms: the timer is up to two ticks of 4 ms late
 
 load_hpccpp || ktap_skip_all "no congestion control hpccpp"
