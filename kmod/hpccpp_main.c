@@ -582,8 +582,12 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	u32 half;
 
 	hpccpp_end_decrease(sk, f);
-	if (f->in_md)
+	if (f->in_md) {
+		/* the loss before a timeout is real even if the timeout was spurious */
+		if (why == HPCCPP_S_MD_RTO)
+			f->prior_W = 0;
 		return;
+	}
 	f->prior_W = 0;
 	hpccpp_end_look(sk, f);
 	hpccpp_get_params(sk, f, &f->p);

@@ -274,6 +274,19 @@ TEST(undo_is_of_the_last_decrease)
 	assert_int_equal(counter("undo"), 0);
 }
 
+/* A timeout follows a loss in its round trip. If it was spurious, the loss stays one. */
+TEST(undo_of_a_timeout_keeps_the_loss_before_it)
+{
+	begin_full();
+	lose(1);
+	timed_out();
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, HALF);
+	assert_int_equal(counter("undo"), 0);
+	lose(1);
+	assert_int_equal(counter("md_loss"), 1);
+}
+
 TEST(ssthresh_stays)
 {
 	begin_full();
