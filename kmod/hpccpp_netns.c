@@ -97,8 +97,12 @@ static int hpccpp_sysctl_register(struct net *net, struct hpccpp_net *hn)
 	table = kmemdup(hpccpp_knobs, sizeof(hpccpp_knobs), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(hpccpp_knobs) - 1; i++)
+	for (i = 0; i < ARRAY_SIZE(hpccpp_knobs) - 1; i++) {
 		table[i].data = (void *)hn + (unsigned long)table[i].data;
+		/* a user could take more than a fair share with a namespace of his own */
+		if (net->user_ns != &init_user_ns)
+			table[i].mode = 0444;
+	}
 	hn->sysctl = hpccpp_register_sysctl(net, "net/hpccpp", table,
 					    ARRAY_SIZE(hpccpp_knobs) - 1);
 	if (!hn->sysctl) {

@@ -134,8 +134,16 @@ cc_is() # WHOSE CC: client or server of tcp_send
 	jq -e -n --argjson x "${!1}" --arg cc "$2" '$x.cc | startswith($cc)'
 }
 
+read_only() # in a network namespace of another user namespace
+{
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare -Urn sh -c 'cd /proc/sys/net/hpccpp && [ "$(cat law)" = averaged ] &&
+		for knob in *; do ! (cat "$knob" >"$knob") 2>/dev/null || exit; done'
+}
+
 ways_to_choose()
 {
+	check "sysctls are read-only in another user namespace" read_only
 	"${sysctls[@]}" sysctl -qw net.ipv4.tcp_congestion_control=hpccpp
 	tcp_send "$h1" "$r" "${addr4[r]}" "-n 100k"
 	check "by the sysctl of a namespace" cc_is client hpccpp

@@ -57,7 +57,8 @@ void *kernel_alloc_percpu(size_t size)
 
 /* --- Namespaces, sysctl and proc --- */
 
-struct net init_net;
+int init_user_ns;
+struct net init_net = { .user_ns = &init_user_ns };
 static struct pernet_operations *subsys;
 const int kernel_sysctl[4] = { 0, 100, 1000, 1 };
 struct ctl_table_header *kernel_knobs;

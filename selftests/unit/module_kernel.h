@@ -138,10 +138,12 @@ struct hlist_head {
 
 struct net {
 	void *proc_net;
+	void *user_ns;
 	void *generic;		/* of the one subsystem */
 };
 
 extern struct net init_net;
+extern int init_user_ns;
 
 struct pernet_operations {
 	int (*init)(struct net *net);
