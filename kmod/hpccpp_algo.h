@@ -222,7 +222,7 @@ struct hpccpp_state {
 	struct hpccpp_link L[HPCCPP_LINKS];
 };
 
-/* Bytes that B bytes/s are in us microseconds; at least 1, divided by later */
+/* B * us in bytes; never 0, as callers divide by it */
 static inline __u64 hpccpp_bdp(__u64 B, __u32 us)
 {
 	__u64 bdp = hpccpp_div(B * us, 1000000ULL);

@@ -16,17 +16,16 @@
 #include "tcp_hpccpp.h"
 
 /*
- * The window is half, and from the third round trip on the mean is looked at: the first
- * is of packets that left before, and a queue drains in the second. If half of the time
- * that T does not explain is gone, it was a queue of our own, at a link that we do not
- * hear of. Else it is latency, of the path or of hosts, or a queue of others that stays
- * whatever we do, and T is as long as the round trip. Jitter alone makes a mean differ by
- * a quarter of that time, and by more now and then: a queue is believed when three round
- * trips in a row say so.
+ * A round trip with half of the window ends, with a mean RTT of rtt us. The first two do not count:
+ * their packets left before, or a queue drains. If half of the time that T does not explain is
+ * gone, it was a queue of this flow, at a link that reports no telemetry. Otherwise it is latency
+ * of the path or of hosts, or a queue of other flows that stays whatever this flow does, and T
+ * becomes as long as the round trip. Jitter alone changes a mean by a quarter of that time, and now
+ * and then by more: it counts as a queue when three consecutive round trips agree.
  *
- * T may learn a queue so: of some flows that are all told of a link with room and wait at
- * one that is not. They fill its buffer then, as Reno's would, and loss ends that:
- * difference 5. When the queue goes T goes with it, hpccpp_explain().
+ * T may grow by a queue of several flows that share a link without telemetry, while the links that
+ * report have room. They then fill its buffer as Reno would, and loss ends that: difference 5. When
+ * the queue goes, T shrinks with it: hpccpp_explain().
  */
 static void hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 {
@@ -194,8 +193,9 @@ void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * HPCCPP_OFF_ROUNDS round trips that T does not explain: the one nearest to it in off_rtt,
- * but for the first, in which a queue grows
+ * Returns true after HPCCPP_OFF_ROUNDS consecutive round trips that T does not explain, all longer
+ * than T or all shorter. off_rtt is then the RTT among them that is nearest to T, without the first
+ * one, in which a queue is still growing.
  */
 static bool hpccpp_is_off(struct hpccpp_flow *f, bool slower, u32 rtt)
 {

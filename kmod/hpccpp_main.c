@@ -75,11 +75,11 @@
 #include "trace.h"
 
 /*
- * INT is silent when this many ACKs in a row came without a record that could
- * be used, and HPCCPP_STALE_T round trips of sending went by: the first so that
- * a flow that begins to send again is not, the second so that sparse INT and
- * lost ACKs are not. A flow that never sends for as long is silent after many,
- * and more than some round trips have.
+ * Telemetry is lost after HPCCPP_SILENT_ACKS consecutive ACKs without a usable record, if the flow
+ * has been sending for HPCCPP_STALE_T round trips. The number of ACKs keeps a flow that resumes
+ * from falling back at once; the time tolerates sparse telemetry and lost ACKs. A flow that never
+ * sends for as long without a pause falls back after HPCCPP_SILENT_ACKS_MANY such ACKs, or
+ * 4 cwnd if that is more.
  */
 #define HPCCPP_SILENT_ACKS	4
 #define HPCCPP_SILENT_ACKS_MANY	256U
@@ -249,7 +249,7 @@ static bool hpccpp_path_changed(const struct sock *sk,
 	if (f->updates < HPCCPP_PATH_UPDATES || f->syn_queue ||
 	    f->min_rtt != tcp_min_rtt(tcp_sk(sk)))
 		return true;
-	/* known, and yet less than min(B), is one that min(B) had forgotten */
+	/* a known link that is slower than min(B) had aged out of min(B) */
 	for (i = 0; i < n; i++)
 		if (rec[i].rate && hpccpp_known_B(&f->s, &rec[i]) < f->min_B)
 			return true;

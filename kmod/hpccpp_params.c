@@ -27,20 +27,20 @@
 #define HPCCPP_T_PACKETS	4U
 
 /*
- * T in us, 0 while nothing is known. Unless net.hpccpp.base_rtt_us fixes it, it is the
- * minimum RTT and the time of four full packets on the path's slowest link: a TCP host does
- * not know its path. The minimum is a SYN's, which takes less time on every hop than what W
- * is made of, TCP rounds it down, and an ACK waits for a second packet. A T that is too
- * small makes R too high, and the gaps that this leaves cost utilisation; one that is too
- * large by this is harmless, and flows of less than a packet in T share more fairly.
+ * Returns T in us, or 0 while nothing is known. Unless net.hpccpp.base_rtt_us fixes it, T is the
+ * minimum RTT plus the time of four full packets on the path's slowest link. The minimum alone is
+ * too small: it is measured with a SYN, which takes less time on each hop than a full packet; TCP
+ * rounds it down; and delayed ACKs wait for a second packet. If T is too small, R is too high, and
+ * the gaps after it cost utilisation. If T is too large by these packets, nothing is lost, and
+ * flows of less than a packet in T share more fairly.
  *
- * A handshake counts without the queue that its telemetry tells of, or flows that join a
- * queue take it for a part of their path, ask for more by it, and keep it standing. That
- * holds until a record tells of no queue, or of a longer one than packets can have waited
- * in: TCP's own minimum is the better one then.
+ * The queue that the telemetry of the handshake reports is subtracted. Otherwise flows that join a
+ * queue would take it for a part of their path, request more because of it, and keep it standing.
+ * This ends when a record reports no queue, or one that is longer than the whole RTT: then TCP's
+ * own minimum is the better one.
  *
- * Latency that comes later, of a longer path or of hosts, is added when it holds the flow
- * back and half a window does not shorten it: hpccpp_explain().
+ * Latency that comes later, of a longer path or of hosts, is added if it limits the flow and half
+ * a window does not shorten it: hpccpp_explain().
  */
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {

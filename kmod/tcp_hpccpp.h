@@ -10,10 +10,11 @@
 #include "hpccpp_flow.h"
 
 /*
- * Round trips in a row that are longer than T and told queues explain before the flow
- * looks why, and as many that are shorter before T is: a queue that grows is told of a
- * round trip late, and there is jitter. So many packets have to be in flight, as one alone
- * waits for the receiver's delayed ACK.
+ * HPCCPP_OFF_ROUNDS: consecutive round trips that are longer than T and the reported queues
+ * explain, after which a flow looks for the cause. So many that are shorter than T reduce T. One
+ * is not enough: reports of a growing queue are a round trip old, and round trips vary. An RTT
+ * counts with HPCCPP_SLOW_FLIGHT packets in flight, because a single packet may wait for the
+ * receiver's delayed ACK.
  */
 #define HPCCPP_SPREAD_MAX	56	/* eighths of min(B) T added to W_max: seven more links */
 #define HPCCPP_OFF_ROUNDS	4
@@ -22,10 +23,10 @@
 #define HPCCPP_PAUSE_ACKS	4
 
 /*
- * A path of a longer T, us, 500 km of fibre and back, is a WAN's: links of others without
- * port agents are the rule there, and a new flow does not begin at line rate. With a link of
- * 1 Gbit/s that is told of, one of 50 Mbit/s with a buffer of 200 packets that is not, and
- * 50 ms, 6170 packets are sent again in 40 s without this, 478 with it, 414 of Reno's.
+ * A path with a longer T (us, about 500 km of fibre and back) is a WAN: most of its links are
+ * expected to have no port agent, and a new flow does not begin at line rate. With a link of
+ * 1 Gbit/s that reports telemetry, one of 50 Mbit/s with a buffer of 200 packets that does not, and
+ * 50 ms, 6170 packets are sent again in 40 s without this rule, 478 with it, and 414 with Reno.
  */
 #define HPCCPP_WAN_T		5000U
 
@@ -45,7 +46,7 @@
 /* A flow with fewer updates takes each record as it is, having none to compare it with. */
 #define HPCCPP_PATH_UPDATES	8
 
-/* f->told when W is less than the agent was told: 28 bits tell it. */
+/* Value of f->told if the agent's W is out of date. Other values have 28 bits. */
 #define HPCCPP_TELL		~0U
 
 /* Headers that the link carries and TCP does not count: Ethernet's. */

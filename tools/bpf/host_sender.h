@@ -13,8 +13,8 @@
 #define EPERM		1
 
 /*
- * Round trips of data in which all ask a peer that has not answered yet, and after which
- * all ask one that has answered before.
+ * Round trips in which each segment asks a peer that has not answered yet; also round trips without
+ * an answer after which each segment asks a peer that has answered before.
  */
 #define HPCCPP_TRIES	4
 

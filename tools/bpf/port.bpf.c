@@ -344,8 +344,8 @@ static __always_inline __u64 leaves_at(const struct __sk_buff *skb, __u64 now)
 }
 
 /*
- * Bytes of the virtual queue that wait for their time to leave, once those have gone for which
- * it has come: of all that were held in the same time, when it has come for the last.
+ * Returns the bytes of the virtual queue whose departure time (skb->tstamp) is still ahead. There
+ * are two batches of them, and a batch leaves when its last packet is due.
  */
 static __always_inline __u64 held_back(struct hpccpp_port *p, __u64 now)
 {
