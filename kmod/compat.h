@@ -6,7 +6,7 @@
 #ifndef HPCCPP_COMPAT_H
 #define HPCCPP_COMPAT_H
 
-/* What there is no way around */
+/* The module needs these. */
 #ifndef CONFIG_CGROUP_BPF
 #error "tcp_hpccpp: this kernel lacks CONFIG_CGROUP_BPF, for the host agent"
 #endif
@@ -46,7 +46,7 @@
 #define hpccpp_ctl_table	struct ctl_table
 #endif
 
-/* How the beginning of a burst is told */
+/* The operation that TCP calls when a flow begins to send with nothing in flight */
 #ifdef HPCCPP_HAVE_CWND_EVENT_TX_START
 #define HPCCPP_TX_START_OP(op)		.cwnd_event_tx_start = op,
 #define HPCCPP_IS_TX_START(event)	false

@@ -65,7 +65,7 @@
  *     share away, and flows of few packets lock at unfair rates instead of
  *     converging.
  *  2. W is kept in [W_min, W_max]: the draft bounds it by nothing.
- *  3. Links are told apart by their id, not by their position in the packet,
+ *  3. Links are distinguished by their id, not by their position in the packet,
  *     so that a path may change and a packet may carry fewer records than
  *     the path has hops. Without a usable earlier record of a link its u is
  *     the port's own U, with tau = T: that U is an average over T already.
@@ -74,11 +74,11 @@
  *     none is left U and W stay as they are. One record alone does not
  *     make a known path slower, nor does the first of a link make it
  *     faster: hpccpp_min_B().
- *  5. A record without rate and with a U says that no port of the path has a
- *     load of that: that is U then, and eta when it is more, so that what a
- *     flow is not told does not slow it.
- *  6. Where u' of all links is 0 the draft leaves tau unset (lines 6-7). It is
- *     that of the first link then: U decays by the time that has passed.
+ *  5. A record with a U and without a rate is a bound: no port of the path has
+ *     reached this load. U is the bound then, and eta at most, because a load
+ *     that no port reports must not slow the flow.
+ *  6. If u' of all links is 0, the draft leaves tau unset (lines 6-7). Here tau
+ *     is that of the first link, and U decays by the time that has passed.
  *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
  *  8. Law averaged: if the most loaded link reports how many flows it has, W also goes
  *     towards the fair share of one flow, hpccpp_pull(). Section 6.1 leaves a mechanism
@@ -166,12 +166,12 @@ struct hpccpp_link {
 	__u16 id;		/* link id */
 };
 
-/* In a link's rate, whose code has 12 bits: heard of before, with this rate */
+/* Flag in rate, whose code has 12 bits: the link has reported this rate before */
 #define HPCCPP_AGAIN	(1U << 15)
 
 /*
- * ... its ts may be old: it has wrapped, or the echo waited for room in an ACK. The next record is
- * compared with none.
+ * Flag in rate: ts may be old, because it has wrapped or the echo waited for room in an ACK. The
+ * next record is not compared with this one.
  */
 #define HPCCPP_WAITED	(1U << 14)
 
@@ -190,7 +190,7 @@ enum hpccpp_law {
 /* The values of net.hpccpp.law */
 #define HPCCPP_LAW_NAMES { "averaged", "draft" }
 
-/* What the draft calls parameters (figure 3), plus the bounds of W. */
+/* The draft's parameters (figure 3) and the bounds of W */
 struct hpccpp_params {
 	__u32 T;		/* base RTT, us, 1..HPCCPP_T_MAX */
 	__u32 eta;		/* 1/2^20 */
@@ -202,7 +202,7 @@ struct hpccpp_params {
 	__u32 W_max;		/* bytes */
 };
 
-/* What the draft calls variables (figure 2). All zero is the start. */
+/* The draft's variables (figure 2); all are zero at the start */
 struct hpccpp_state {
 	__u32 U;		/* normalised inflight bytes, 1/2^20 */
 	__u32 W;		/* window, bytes on the wire */
@@ -257,8 +257,8 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	if (!hpccpp_same_rate(cur->rate, old->rate))
 		return -HPCCPP_G_CHANGED;
 	/*
-	 * dts is the advance up to whole wraps. The one meant is the nearest
-	 * to that of our own clock, as packets vary by less than half a wrap.
+	 * dts is the advance of ts, less whole wraps. The true advance is the
+	 * nearest to that of our own clock: delays vary by less than half a wrap.
 	 */
 	if (!dts || dts_ns > age + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_NOT_NEW;
@@ -303,8 +303,8 @@ static inline __u32 hpccpp_ewma(__u32 U, __u32 u, __u32 tau, __u32 T)
 }
 
 /*
- * The entry of a link, or the one to give up for it: an unused one, else the
- * one heard of longest ago. Which of them it is, its seen and id tell.
+ * Returns the entry of a link, or else the entry to reuse for it: an unused one, or
+ * the one whose last record is oldest. The caller compares seen and id.
  */
 static inline struct hpccpp_link *hpccpp_find_link(struct hpccpp_state *s,
 						   __u16 id)
@@ -369,9 +369,9 @@ static inline __u32 hpccpp_average_W(const struct hpccpp_state *s, const struct 
 }
 
 /*
- * Lines 4-5 and 27 for one record of an ACK: the load of its link since the record before,
- * scaled as U, and the time that it is of in *tau (units of ts). Negative when the record
- * is of no use.
+ * Lines 4-5 and 27 for one record of an ACK. Returns the load of its link since the record before,
+ * scaled as U, and sets *tau to the time between them (units of ts). Returns a negative value if
+ * the record cannot be used.
  */
 static inline long hpccpp_measure_link(struct hpccpp_state *s,
 				       const struct hpccpp_params *p,
@@ -418,8 +418,8 @@ static inline long hpccpp_measure_link(struct hpccpp_state *s,
 		cur.rate |= HPCCPP_WAITED;
 	*old = cur;
 	/*
-	 * A rate over B or another B under the same id says that the port was set up
-	 * anew: the next record will do.
+	 * A rate over B or another B with the same id means that the port was
+	 * configured again. The next record can be used.
 	 */
 	if (u == -HPCCPP_G_RATE || u == -HPCCPP_G_CHANGED)
 		return u;
@@ -674,8 +674,8 @@ static inline __u64 hpccpp_rate(__u32 W, __u32 T)
 }
 
 /*
- * B of this link, bytes/s, if we have heard of it before, with this rate; else 0.
- * What we heard may be this record, in two packets.
+ * Returns B of the record's link, bytes/s, if the link has reported this rate before, or else 0.
+ * One record that arrives in two packets counts once: its ts is the same.
  */
 static inline __u64 hpccpp_known_B(const struct hpccpp_state *s,
 				   const struct hpccpp_int *rec)
@@ -693,10 +693,10 @@ static inline __u64 hpccpp_known_B(const struct hpccpp_state *s,
 }
 
 /*
- * Smallest B of the path, bytes/s: of the n records in ack and of the links heard
- * of in the last STALE_T * T. It bounds W and sets T, and new flows start at its
- * rate (section 5). One record may be damaged or forged: the first of a link stands
- * for what B was before, unless that is 0, not known. 0 when there is none.
+ * Returns the smallest B of the path, bytes/s, or 0 if none is known: of the n records in ack and
+ * of the links with a record in the last STALE_T * T. It bounds W and sets T, and new flows start
+ * at its rate (section 5). A single record may be damaged or forged, so the first record of a link
+ * counts as the previous B of the path, before, unless that is 0.
  */
 static inline __u64 hpccpp_min_B(struct hpccpp_state *s, __u64 before,
 				 const struct hpccpp_int *ack, int n, __u32 T,

@@ -33,7 +33,7 @@ struct hpccpp_flow {
 	__u32 acks;		/* ACKs seen by the algorithm */
 	__u32 updates;		/* of those, with INT that was used */
 	__u32 silent;		/* ACKs since the last INT */
-	__u32 gen;		/* of the agent's mail that was read last */
+	__u32 gen;		/* number of the agent's echo that was read last */
 	__u32 fallbacks;	/* times it fell back to Reno */
 	__u32 rtt_sum;		/* sum of the RTTs of this round trip, us */
 	__u32 rtt_n;		/* ACKs that had one */
@@ -41,14 +41,14 @@ struct hpccpp_flow {
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd at the last round trip's end, bytes */
 	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
 	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
-	__u32 ceiling;		/* W at most: Reno's window, bytes; 0: none */
+	__u32 ceiling;		/* upper bound of W: Reno's window, bytes; 0: none */
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
-	__u32 told;		/* T and more, as the agent was told; 0: no windows */
-	__u32 told_ai;		/* W_ai of that, bytes */
-	__u32 N;		/* flows of the last hop, as told; 0: not told */
+	__u32 told;		/* T, law, eta last sent to the agent; 0: no windows */
+	__u32 told_ai;		/* W_ai last sent, bytes */
+	__u32 N;		/* flows that the receiver counts; 0: unknown */
 	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
 	__u16 burst_segs;	/* and as we have set it; 0: not */
-	__u16 told_B;		/* min(B) as last told with a window, rate code */
+	__u16 told_B;		/* min(B) of the receiver's last window, rate code */
 	__u8  sought;		/* when an agent was last looked for, low byte of jiffies */
 	__u8  off_rounds;	/* round trips in a row that T does not explain */
 	__u8  conserving:1,	/* first round trip of recovery */
@@ -58,9 +58,9 @@ struct hpccpp_flow {
 	      at_most:1,	/* W was as large as T allows, or nearly */
 	      filled:1,		/* U was eta since the last decrease */
 	      prior_filled:1,	/* before the last decrease, for undo */
-	      queue:1,		/* a link that we do not hear of has one */
+	      queue:1,		/* a link without telemetry has a queue of this flow */
 	      excused:1,	/* a recovery ended since the last telemetry */
-	      starting:1,	/* the ceiling is of a WAN: no loss yet */
+	      starting:1,	/* slow start over a WAN: no loss yet */
 	      prior_starting:1,	/* before the last decrease, for undo */
 	      probing:1;	/* its first packets after idling are a probe */
 	__u8  data_in;		/* data_segs_in when the flow began to send, low byte */
@@ -86,7 +86,7 @@ struct hpccpp_sock {
 
 enum hpccpp_mode {
 	HPCCPP_OFF,		/* init has not run: all-zero private area */
-	HPCCPP_INT,		/* telemetry steers the window */
+	HPCCPP_INT,		/* telemetry sets the window */
 	HPCCPP_RENO,		/* no telemetry: fallback */
 };
 

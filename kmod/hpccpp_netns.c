@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* HPCC++: what a network namespace has of its own, net.hpccpp.* and /proc/net/hpccpp */
+/* HPCC++: the sysctls net.hpccpp.* and /proc/net/hpccpp of each network namespace */
 
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -150,7 +150,7 @@ static int __net_init hpccpp_net_init(struct net *net)
 	int err;
 
 	BUILD_BUG_ON(ARRAY_SIZE(hpccpp_guard_names) != HPCCPP_G_MAX);
-	/* a byte more, and the kernel allocates twice as much for each flow */
+	/* a larger flow would take 1024 bytes */
 	BUILD_BUG_ON(sizeof(struct hpccpp_flow) > 512);
 
 	hn->flows = HPCCPP_FLOWS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * HPCC++: T, and the parameters that follow from T, min(B) and the knobs. A flow gets
- * them anew once in a round trip.
+ * HPCC++: T, and the parameters that follow from T, min(B) and the sysctls. A flow computes
+ * them once in a round trip.
  */
 
 #include <net/tcp.h>
@@ -9,14 +9,14 @@
 #include "tcp_hpccpp.h"
 
 /*
- * W never falls under a packet >> this: a floor of one is a standing queue, and with less
- * a flow hears of its path too rarely.
+ * W never falls under a packet >> this. With a floor of one packet, many flows keep a standing
+ * queue; with a lower floor, a flow receives telemetry too rarely.
  */
 #define HPCCPP_W_FLOOR_SHIFT	4
 
 /*
- * Nor R under this, bytes/s, 1 Mbit/s: where T is more than .75 ms, the above would be
- * less, and a flow that a queue of others has slowed would be one for seconds.
+ * R never falls under this, bytes/s: 1 Mbit/s. If T is more than .75 ms, the floor of W would be
+ * less, and a flow that a queue of other flows has slowed would stay slow for seconds.
  */
 #define HPCCPP_MIN_RATE		125000ULL
 
@@ -80,7 +80,7 @@ void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f)
 	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
 }
 
-/* The longest queue that n records tell of, and how long it lasts in us. */
+/* Returns the longest queue of n records, and sets *us to the time that it takes to drain. */
 u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
 {
 	u32 qlen = 0;
@@ -101,8 +101,8 @@ u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
 }
 
 /*
- * The queue in the handshake's RTT. A queue that is longer than
- * all of that RTT is none that the SYN waited in.
+ * Keeps the queue that was part of the handshake's RTT. The SYN cannot have waited in a queue that
+ * is longer than the whole RTT.
  */
 void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
 			    u32 qlen, u64 us)
@@ -153,7 +153,7 @@ void hpccpp_get_params(const struct sock *sk,
 	p->W_min = clamp_t(u64, hpccpp_bdp(HPCCPP_MIN_RATE, f->T), w_floor, p->W_max);
 }
 
-/* What may wait in the device is sk_pacing_rate >> shift, that of 1 s >> shift. */
+/* TCP small queues let sk_pacing_rate >> shift wait in the device. */
 void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 {
 	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
@@ -164,12 +164,11 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 }
 
 /*
- * Limits the segments of the packets that TCP builds. sk_setup_caps() sets the device's
- * limit anew with another route, until the next ACK, so any value that is not ours is
- * the device's. Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit.
- * A probe's first packet is one segment: it has its size when CA_EVENT_TX_START tells of
- * it, so what leaves while nothing is in flight begins with one, where probes are on.
- * 6.1 does not merge what was written in such pieces meanwhile.
+ * Limits the segments of the packets that TCP builds. With another route, sk_setup_caps() sets the
+ * device's limit until the next ACK, so any value that this function has not set is the device's.
+ * Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit. A probe's first packet
+ * is one segment. TCP builds it before CA_EVENT_TX_START, so if probes are enabled, the limit is
+ * one segment whenever nothing is in flight. 6.1 does not merge data written in such pieces.
  */
 void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe)
 {
@@ -202,7 +201,7 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 
 	hpccpp_get_params(sk, f, &f->p);
-	/* no WAN's: the first RTT was that of a delayed ACK */
+	/* the path is no WAN: a delayed ACK made the first RTT long */
 	if (f->starting && f->T <= HPCCPP_WAN_T) {
 		hpccpp_end_ceiling(sk, f);
 		hpccpp_end_stages(&f->s);

@@ -21,10 +21,9 @@
  *  +-----------------------------------------------+---+-----------+
  *  :                    further records                            :
  *
- * A record whose rate is 0 is empty: nobody has written it yet. The first word
- * of the first record is then HPCCPP_WANTED, from a sender that does not know its
- * path yet: a port writes whatever its load; or else a bound of the load in U,
- * which no port has reached that left it empty.
+ * A record whose rate is 0 is empty: no port has written it. The first word of the first record
+ * is then HPCCPP_WANTED if the sender does not know its path yet: each port writes, whatever its
+ * load. Otherwise U is a bound, and no port that left the record empty has reached this load.
  *
  * The collect of a SYN-ACK is 4 bytes longer: after its record comes a word for the record of the
  * SYN, hpccpp_found(), with N and the queue in place of the link id. In the record of a SYN or a
@@ -65,7 +64,7 @@
 #define HPCCPP_EXID_WINDOW	0x4857	/* "HW": Rx-HPCC, read only */
 #define HPCCPP_EXID_TAG		0x4854	/* "HT": an echo with a tag; empty: wants one */
 
-/* A SYN-ACK's collect: a record, and what the SYN has found. More does not fit there. */
+/* A SYN-ACK's collect: a record, and the word of hpccpp_found(). More does not fit there. */
 #define HPCCPP_SYNACK_LEN	(HPCCPP_OPT_LEN(1) + 4)
 
 /* A keyed tag stands behind the records of an echo: tools/bpf/hpccpp_tag.h */
@@ -74,11 +73,10 @@
 #define HPCCPP_TAGGED_LEN(n)	(HPCCPP_OPT_LEN(n) + HPCCPP_TAG_LEN)
 
 /*
- * INT response (draft -00, 6.3): what a congested port sends straight back to the
- * sender of a segment, over UDP, or to its receiver. Network order; peer is of 4 or 16
- * bytes. sum is the sum of UDP's pseudo-header: it stands where the checksum of the
- * segment stood that this was made of, and is what a device makes of it that is to
- * finish that.
+ * INT response (draft -00, 6.3): a congested port sends it straight back to the sender of a
+ * segment, over UDP, or to its receiver. Network order; peer has 4 or 16 bytes. The port makes the
+ * response of a copy of the segment. sum is at the place of the segment's checksum, and is the sum
+ * of UDP's pseudo-header, which a device that finishes checksums writes there.
  */
 #define HPCCPP_RESPONSE_ID	0x4852	/* "HR": to the sender */
 #define HPCCPP_RESPONSE_RX_ID	0x4844	/* "HD": to the receiver */
@@ -161,8 +159,8 @@ static inline __u16 hpccpp_qlen_encode(__u32 qlen)
 }
 
 /*
- * N: 0 where it is not told, else 1 + 4 e + m for (4 + m) * 2^e quarters of a flow:
- * quarters of an octave. Decoded to such quarters; the nearest code is within 1/8.
+ * N: 0 if it is unknown, else 1 + 4 e + m for (4 + m) * 2^e quarters of a flow: steps of a
+ * quarter of an octave. The nearest code is within 1/8. Decodes to quarters of a flow.
  */
 static inline __u32 hpccpp_N_decode(__u8 code)
 {
@@ -320,12 +318,12 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * costs as much as all that the module does with one.
  *
  * The module calls its agent by BPF_SOCK_OPS_BASE_RTT, as tcp_nv does without arguments;
- * args[3] says what for. args[0] is where programs that are called before have their reply.
- * These numbers are others with each format of the mail.
+ * args[3] is HPCCPP_CALL_TELL. Programs that are called before may have left a reply in args[0].
+ * Another format of the map's value has another HPCCPP_CALL_TELL and HPCCPP_MAIL_KEY.
  */
 
 /*
- * Constant for the key of a mail, which is this XOR the socket's cookie. The agent writes the key
+ * The key in the map's value is this XOR the socket's cookie. The agent writes the key
  * when it finds that the connection runs hpccpp, at the end of the handshake or later. The module
  * clears it when the flow ends or telemetry stops. The storage of other programs does not
  * contain it.
@@ -341,14 +339,13 @@ static inline __u16 hpccpp_num_encode(__u32 num)
 #define HPCCPP_CALL_FLAGS	(BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG)
 
 /*
- * What W depends on, as in a request for windows: args[1] is the 28 low bits of its first
- * word, args[2] the second word; with 0 the module wants no more of them. Only to an agent
- * that has receivers compute windows.
+ * The parameters of a request for windows: args[1] is the 28 low bits of its first word, args[2]
+ * the second word. 0 ends the requests. The module calls only agents that request windows.
  */
 #define HPCCPP_CALL_TELL	0x48432b83U
 
 struct hpccpp_mail {
-	__u64 key;	/* of the flow that hpccpp governs; 0: none */
+	__u64 key;	/* of the flow that runs hpccpp; 0: none */
 	__u32 gen;		/* echoes that brought news; 0: none yet */
 	__u32 unread;		/* echoes since the module looked last */
 	struct hpccpp_int rec[HPCCPP_REC_MAX];	/* of the last echo */

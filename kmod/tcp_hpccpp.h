@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the module share. */
+/* Declarations that the files of the module share */
 #ifndef TCP_HPCCPP_H
 #define TCP_HPCCPP_H
 
@@ -30,10 +30,10 @@
  */
 #define HPCCPP_WAN_T		5000U
 
-/* The least delay that counts, us: TCP's clock tells no less. */
+/* The least delay that counts, us: the resolution of TCP's clock */
 #define HPCCPP_OFF_DELAY	1U
 
-/* Round trips of a look: the first, and the last, that have to tell of a queue. */
+/* Round trips with half of the window: the first and the last that have to show a queue */
 #define HPCCPP_LOOK_FIRST	3
 #define HPCCPP_LOOK_LAST	5
 
@@ -75,8 +75,8 @@
  * this many times the rate of the flow of 8 us, with 2 flows and with 8: 0.98 and 1.03 with W / 16,
  * 1.36 (2 flows) with W / 4, 1.12 and 1.41 with W / 4 and B T / 16.
  *
- * TCP small queues let as much wait in the device, but not less than what goes out in
- * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us: its completions take their time.
+ * TCP small queues let as much wait in the device, but at least the bytes that it sends in
+ * 1 s >> HPCCPP_PACING_SHIFT_MAX, 122 us, because its completions are late.
  */
 #define HPCCPP_BURST_SHIFT	4
 #define HPCCPP_PACING_SHIFT	10	/* the kernel's own */
@@ -85,9 +85,9 @@
 enum hpccpp_stat {
 	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
 	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
-	HPCCPP_S_INT,			/* times that mail had news */
-	HPCCPP_S_UPDATES,		/* of those, used */
-	HPCCPP_S_WINDOWS,		/* of these, computed by the receiver */
+	HPCCPP_S_INT,			/* reads of the agent's map with a new echo */
+	HPCCPP_S_UPDATES,		/* those of HPCCPP_S_INT that were used */
+	HPCCPP_S_WINDOWS,		/* updates with a window of the receiver */
 	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
 	HPCCPP_S_ENTER,			/* flows that came under INT */
@@ -191,22 +191,22 @@ void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f);
 bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word);
 
-/* The receiver goes on from the W of now, if that is less than its own. */
+/* Sends the receiver the present W, from which it goes on if that is less than its own. */
 static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
 {
 	if (f->told)
 		f->told = HPCCPP_TELL;
 }
 
-/* The round trip time, us: that of TCP, or T if it is longer */
+/* Returns TCP's smoothed RTT, us, or T if that is longer. */
 static inline u32 hpccpp_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	return max(f->T, tcp_sk(sk)->srtt_us >> 3);
 }
 
 /*
- * Nothing is in flight, and nothing has been for so many T, nor for as long as pacing keeps a
- * packet that is there.
+ * Returns true if nothing is in flight, and nothing has been for T base RTTs, plus the time for
+ * which pacing holds a packet back.
  */
 static inline bool hpccpp_paused(const struct sock *sk, const struct hpccpp_flow *f, u64 T)
 {
@@ -217,9 +217,9 @@ static inline bool hpccpp_paused(const struct sock *sk, const struct hpccpp_flow
 }
 
 /*
- * The first two packets after a pause are a probe: they take the data's path and queue because
- * they are of it, and what is no larger waits for nothing. All else does, until their ACK says
- * how loaded the path is.
+ * Returns true if the flow has paused for so long that it begins with a probe: the first two
+ * packets of its data, which take the same path and queue as the rest. The rest waits until the ACK
+ * of the probe reports the load. Data that fits into the probe does not wait.
  */
 static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_flow *f)
 {
