@@ -78,7 +78,7 @@ void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
 		return;
 	f->looking = 0;
 	hpccpp_set_params(sk, f);
-	hpccpp_tell_anew(f);
+	hpccpp_resend_params(f);
 }
 
 /*
@@ -189,7 +189,7 @@ void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 	/* a ceiling may be less than the floor of 1 Mbit/s where T is long */
 	if (f->s.W < f->p.W_min)
 		hpccpp_begin_with(&f->s, f->p.W_min);
-	hpccpp_tell_anew(f);
+	hpccpp_resend_params(f);
 }
 
 /*

@@ -43,12 +43,12 @@ struct hpccpp_flow {
 	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
 	__u32 ceiling;		/* upper bound of W: Reno's window, bytes; 0: none */
 	__u32 round_seq;	/* snd_nxt when this round of fallback began */
-	__u32 told;		/* T, law, eta last sent to the agent; 0: no windows */
-	__u32 told_ai;		/* W_ai last sent, bytes */
+	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows */
+	__u32 sent_ai;		/* W_ai last sent, bytes */
 	__u32 N;		/* flows that the receiver counts; 0: unknown */
 	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
 	__u16 burst_segs;	/* and as we have set it; 0: not */
-	__u16 told_B;		/* min(B) of the receiver's last window, rate code */
+	__u16 window_B;		/* min(B) of the receiver's last window, rate code */
 	__u8  sought;		/* when an agent was last looked for, low byte of jiffies */
 	__u8  off_rounds;	/* round trips in a row that T does not explain */
 	__u8  conserving:1,	/* first round trip of recovery */

@@ -382,7 +382,7 @@ static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
 		return false;
 	hpccpp_count(f->net, HPCCPP_S_INT);
 	if (mail->window)
-		return hpccpp_obey(sk, f, mail->window);
+		return hpccpp_apply_window(sk, f, mail->window);
 	return hpccpp_use(sk, f, mail->rec,
 			  min_t(int, mail->n, HPCCPP_REC_MAX));
 }
@@ -438,7 +438,7 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 
 	if (has_agent)
 		return used;
-	f->told = 0;
+	f->sent_params = 0;
 	f->rx = 0;
 	if (f->sought != (u8)tcp_jiffies32) {
 		/* a segment has left since: an agent would have bound the flow */
@@ -549,7 +549,7 @@ static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 		hpccpp_set_cwnd(sk, f, rs->acked_sacked);
 	}
 	if (f->rx)
-		hpccpp_tell(sk, f);
+		hpccpp_send_params(sk, f);
 	if (silent)
 		hpccpp_leave_agent(sk);
 }
@@ -614,7 +614,7 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 	f->filled = 0;
 	hpccpp_get_params(sk, f, &f->p);
 	f->last_update_seq = tp->snd_nxt;
-	hpccpp_tell_anew(f);
+	hpccpp_resend_params(f);
 	hpccpp_set_pacing(sk, f);
 }
 

@@ -14,7 +14,7 @@
  * changed, or in fallback that it need not. The receiver goes on from a W that is
  * smaller than its own. The flow may not be ours afterwards.
  */
-void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
+void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u32 what = 0, windows = 0, W_ai = 0;
@@ -25,14 +25,14 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
 		       hpccpp_eta(f->net, f->p.law);
 	}
 	/* N varies: what W_ai changes by less than an eighth does not matter */
-	if (f->told == what && abs((s64)f->told_ai - W_ai) <= W_ai / 8)
+	if (f->sent_params == what && abs((s64)f->sent_ai - W_ai) <= W_ai / 8)
 		return;
 	if (what)
 		windows = (u32)hpccpp_num_encode(f->s.W) << 16 |
 			  hpccpp_num_encode(W_ai);
-	f->told = what;
-	f->told_ai = W_ai;
-	hpccpp_call_agent(sk, HPCCPP_CALL_TELL, what, windows);
+	f->sent_params = what;
+	f->sent_ai = W_ai;
+	hpccpp_call_agent(sk, HPCCPP_CALL_SET_PARAMS, what, windows);
 }
 
 /*
@@ -40,7 +40,7 @@ void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f)
  * before the receiver heard of our last decrease cannot raise W, nor can the one
  * that a flow enters with: the receiver is told of its W then.
  */
-bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
+bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 {
 	static const struct hpccpp_int none;
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);
@@ -54,9 +54,9 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	case HPCCPP_WINDOW_B:
 		B = hpccpp_rate_decode(value);
 		/* one alone does not change a path that is known */
-		if (hpccpp_rate_ok(B) && (!f->min_B || value == f->told_B))
+		if (hpccpp_rate_ok(B) && (!f->min_B || value == f->window_B))
 			f->min_B = B / 8;
-		f->told_B = value;
+		f->window_B = value;
 		break;
 	case HPCCPP_WINDOW_U:
 		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
@@ -77,10 +77,11 @@ bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	if (ca->mode != HPCCPP_INT) {
 		f->s.W = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
 		hpccpp_start(sk, f, NULL);
-		f->told = 0;
+		f->sent_params = 0;
 		f->last_update_seq = tp->snd_nxt;
 	}
-	if (!f->told || f->told == HPCCPP_TELL || !HPCCPP_WINDOW_SERIAL(word))
+	if (!f->sent_params || f->sent_params == HPCCPP_PARAMS_RESEND ||
+	    !HPCCPP_WINDOW_SERIAL(word))
 		W = min_t(u64, W, f->s.W);
 	hpccpp_begin_with(&f->s, clamp_t(u64, W, f->p.W_min, f->p.W_max));
 	/* what echoes would go on from */

@@ -318,8 +318,8 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * costs as much as all that the module does with one.
  *
  * The module calls its agent by BPF_SOCK_OPS_BASE_RTT, as tcp_nv does without arguments;
- * args[3] is HPCCPP_CALL_TELL. Programs that are called before may have left a reply in args[0].
- * Another format of the map's value has another HPCCPP_CALL_TELL and HPCCPP_MAIL_KEY.
+ * args[3] is HPCCPP_CALL_SET_PARAMS. Programs that are called before may have left a reply in
+ * args[0]. Another format of the map's value has another value of args[3] and HPCCPP_MAIL_KEY.
  */
 
 /*
@@ -342,7 +342,7 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * The parameters of a request for windows: args[1] is the 28 low bits of its first word, args[2]
  * the second word. 0 ends the requests. The module calls only agents that request windows.
  */
-#define HPCCPP_CALL_TELL	0x48432b83U
+#define HPCCPP_CALL_SET_PARAMS	0x48432b83U
 
 struct hpccpp_mail {
 	__u64 key;	/* of the flow that runs hpccpp; 0: none */

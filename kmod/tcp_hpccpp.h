@@ -46,8 +46,8 @@
 /* A flow with fewer updates takes each record as it is, having none to compare it with. */
 #define HPCCPP_PATH_UPDATES	8
 
-/* Value of f->told if the agent's W is out of date. Other values have 28 bits. */
-#define HPCCPP_TELL		~0U
+/* Value of f->sent_params if the agent's W is out of date. Other values have 28 bits. */
+#define HPCCPP_PARAMS_RESEND	~0U
 
 /* Headers that the link carries and TCP does not count: Ethernet's. */
 #define HPCCPP_L2_LEN		14
@@ -188,14 +188,14 @@ void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 
 /* hpccpp_rx.c */
-void hpccpp_tell(struct sock *sk, struct hpccpp_flow *f);
-bool hpccpp_obey(struct sock *sk, struct hpccpp_flow *f, u32 word);
+void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word);
 
 /* Sends the receiver the present W, from which it goes on if that is less than its own. */
-static inline void hpccpp_tell_anew(struct hpccpp_flow *f)
+static inline void hpccpp_resend_params(struct hpccpp_flow *f)
 {
-	if (f->told)
-		f->told = HPCCPP_TELL;
+	if (f->sent_params)
+		f->sent_params = HPCCPP_PARAMS_RESEND;
 }
 
 /* Returns TCP's smoothed RTT, us, or T if that is longer. */

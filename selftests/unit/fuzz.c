@@ -163,7 +163,7 @@ static void tell(void)
 
 	take(&what, sizeof(what));
 	take(&more, sizeof(more));
-	module_calls(HPCCPP_CALL_TELL, what, more);
+	module_calls(HPCCPP_CALL_SET_PARAMS, what, more);
 }
 
 /*

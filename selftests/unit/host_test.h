@@ -639,7 +639,7 @@ static void run_word(char *text)
 		use_keys(text[5] - '0');
 	} else if (!strncmp(text, "windows:", 8)) {
 		/* the module configures windows */
-		module_calls(HPCCPP_CALL_TELL, value_of(text + 8), 0x12345678);
+		module_calls(HPCCPP_CALL_SET_PARAMS, value_of(text + 8), 0x12345678);
 	} else if (!run_window_word(text)) {
 		fail_at("no word %s", text);
 	}

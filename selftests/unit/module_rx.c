@@ -25,7 +25,7 @@ static void begin_told(void)
 	w.mail->rx = 1;
 	fill();
 	ack(1);
-	assert_int_equal(flow()->told, request());
+	assert_int_equal(flow()->sent_params, request());
 }
 
 /* With an ACK a window comes. */
@@ -99,7 +99,7 @@ TEST(agent_that_has_gone_is_not_told)
 	ack(1);
 	ack(1);
 	assert_int_equal(w.calls, calls);
-	assert_int_equal(flow()->told, 0);
+	assert_int_equal(flow()->sent_params, 0);
 }
 
 TEST(agent_is_told_of_a_fallback)
@@ -109,7 +109,7 @@ TEST(agent_is_told_of_a_fallback)
 	while (steered())
 		ack(1);
 	assert_told(0, 0, 0);
-	assert_int_equal(flow()->told, 0);
+	assert_int_equal(flow()->sent_params, 0);
 }
 
 TEST(window_is_obeyed)
@@ -193,7 +193,7 @@ TEST(decrease_of_a_flow_without_windows)
 	fill();
 	mark();
 	ack(1);
-	assert_int_equal(flow()->told, 0);
+	assert_int_equal(flow()->sent_params, 0);
 	assert_int_equal(w.calls, 0);
 }
 
@@ -214,7 +214,7 @@ TEST(flow_enters_with_its_cwnd)
 	/* Reno had let it grow by one */
 	assert_int_equal(flow()->s.W, 13 * WIRE);
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
-	assert_int_equal(HPCCPP_REQUEST_T(flow()->told), T_BASE);
+	assert_int_equal(HPCCPP_REQUEST_T(flow()->sent_params), T_BASE);
 	assert_int_equal(flow()->s.records, 1);
 }
 

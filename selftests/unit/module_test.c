@@ -20,7 +20,7 @@ int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
 	kernel_check(op == BPF_SOCK_OPS_BASE_RTT && nargs == 4, "the agent's call");
 	w.calls++;
 	kernel_check(!args[0], "others reply there");
-	kernel_check(args[3] == HPCCPP_CALL_TELL && w.mail->key == KEY,
+	kernel_check(args[3] == HPCCPP_CALL_SET_PARAMS && w.mail->key == KEY,
 		     "the parameters go to the agent that has bound the flow");
 	w.told[1] = args[1];
 	w.told[2] = args[2];

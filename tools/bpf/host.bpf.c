@@ -420,7 +420,7 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 	case BPF_SOCK_OPS_BASE_RTT:
 		/* the module calls, or tcp_nv */
 		f = find(skops, false);
-		if (windows && f && f->mail.key && skops->args[3] == HPCCPP_CALL_TELL)
+		if (windows && f && f->mail.key && skops->args[3] == HPCCPP_CALL_SET_PARAMS)
 			request(f, skops->args[1], skops->args[2]);
 		f = NULL;
 		break;
