@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * HPCC++: what telemetry does not explain, the fallback to Reno, and the way back
- * (differences 5 and 7 of hpccpp_main.c). A flow that telemetry explains needs little of
- * this with each ACK, and the rest once in a round trip.
+ * HPCC++: queues and losses at links that report no telemetry, the fallback to Reno, and the
+ * return from it (differences 5 and 7 of hpccpp_main.c).
  *
- * A flow is Reno's without telemetry, hpccpp_is_silent(). So it is when a link that is not
- * told of has a queue of the flow's own: the links that are told of have room (U < eta), W
- * is as large as T allows, round trips are longer than T and told queues explain,
- * HPCCPP_OFF_ROUNDS in a row, and shorter with half the window. It ends when the links that
- * are told of are loaded (U >= eta) for a round trip.
+ * A flow runs Reno if its telemetry ends, hpccpp_is_silent(). It also does if it has a queue at a
+ * link without telemetry: the links that report have room (U < eta), W is as large as T allows,
+ * HPCCPP_OFF_ROUNDS consecutive round trips are longer than T and the reported queues explain, and
+ * they get shorter with half of the window. That ends when a link that reports has been full
+ * (U >= eta) for a round trip.
  */
 
 #include <net/tcp.h>
@@ -45,7 +44,7 @@ static void hpccpp_look(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 		f->T = rtt;
 	}
 	hpccpp_set_params(sk, f);
-	/* no line-rate start: the load with half a window tells how much more fits */
+	/* no line-rate start: the load with half a window shows how much more fits */
 	hpccpp_end_stages(&f->s);
 	f->queue |= queue;
 }
@@ -82,8 +81,8 @@ void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * Reno's window grows by a packet in a round trip, or twofold in slow start, until that
- * is as much as T allows. W goes along if it is all that the ceiling allows.
+ * Raises the ceiling by a packet in a round trip, or by the packets acked in slow start, as Reno's
+ * window grows, until it is as large as T allows. W grows with it if it was at the ceiling.
  */
 void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
@@ -172,7 +171,7 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	if (tp->data_segs_out) {
 		f->s.W = min_t(u64, f->s.W, f->T > HPCCPP_WAN_T ? W : 4ULL * W);
 	} else {
-		/* cwnd is that of W; as hpccpp_enter() has it, without a window to go on from */
+		/* cwnd followed W; a flow that has not sent begins with the initial window */
 		tcp_snd_cwnd_set(tp, hpccpp_first_flight(sk));
 		hpccpp_start(sk, f, NULL);
 	}
@@ -180,7 +179,7 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	return true;
 }
 
-/* A link that is told of is loaded, or the path turns out to be no WAN's. */
+/* A link that reports telemetry is full, or the path turns out to be no WAN. */
 void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->ceiling = 0;
@@ -255,10 +254,11 @@ static void hpccpp_spread(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * Once a round trip. Links that we hear of explain how it went if they are loaded, and
- * how long it took as far as their queues last, queue_us. What they do not explain, while
- * W is as large as T allows and too small to load them, is looked into. Not where T is
- * given, nor while the peer's application pauses. Sets f->queue, too.
+ * Checks the delay of a round trip that has ended. A full link that reports explains it, and so
+ * do reported queues, which take queue_us to drain. If a longer delay remains while W is as large
+ * as T allows and no link is full, the flow tests half of the window. It does not if T is
+ * configured, nor while the peer's application pauses. Sets f->queue if a link without telemetry
+ * has a queue of this flow.
  */
 void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
 		    u64 queue_us)
@@ -335,7 +335,7 @@ void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_count(f->net, HPCCPP_S_FALLBACK);
 }
 
-/* Fall back until the links that are told of are loaded: difference 7. */
+/* Falls back until a link that reports telemetry is full: difference 7 */
 void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->blind = 1;
@@ -345,7 +345,7 @@ void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_count(f->net, HPCCPP_S_BLIND);
 }
 
-/* True if the most loaded link that we hear of has been full for a round trip. */
+/* Returns true if the most loaded link that reports has been full for a round trip. */
 bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

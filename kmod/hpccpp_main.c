@@ -25,33 +25,32 @@
  * cookie. tcp_call_bpf(), which tcp_nv uses for BPF_SOCK_OPS_BASE_RTT, would return one 32-bit
  * word per call, and three calls cost more than all other work for an ACK.
  *
- * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic
- * and tells W four times in T; the module obeys it within the same bounds.
+ * With Rx-HPCC (section 6.2) the receiver's host agent runs the same arithmetic and sends W four
+ * times in T. The module applies it within the same bounds.
  *
- * A connection whose handshake brings no telemetry does not get here: the host
- * agent gives it the congestion control that it would have had, and this one with
- * the first record (stand_in() in tools/bpf/host_sender.h). Where that is not so,
- * and when telemetry ends for several round trips, the flow is Reno's: as
- * tcp_dctcp does, icsk_ca_ops is swapped for a second set of operations,
- * "hpccpp-reno", and swapped back with the first record that can be used.
+ * A connection whose handshake brings no telemetry does not run hpccpp: the host agent gives it
+ * the congestion control that it would otherwise have, and hpccpp with the first record
+ * (stand_in() in tools/bpf/host_sender.h). Without an agent, and when telemetry ends for several
+ * round trips, the flow runs Reno. As in tcp_dctcp, icsk_ca_ops is then a second set of operations,
+ * "hpccpp-reno", until the first record that can be used.
  *
  * References
  *  draft-pan-tsvwg-hpccplus-02, "HPCC++: Enhanced High Precision Congestion
  *	Control", 2020
  *  Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019
  *
- * Differences from the draft, with the reason where the code is; those of the
- * arithmetic are in hpccpp_algo.h
+ * Differences from the draft; the reasons are at the functions. hpccpp_algo.h lists those of the
+ * arithmetic.
  *  1. T is the flow's: minimum RTT, four packets, latency	hpccpp_base_rtt()
  *  2. cwnd is W in packets and one more, at least two	hpccpp_set_cwnd()
  *     W alone for the first ten, which TCP does not pace
  *  3. W may exceed min(B) * T by 1/8, and			hpccpp_get_params()
  *     by more where packets alternate among links		hpccpp_spread()
- *  4. T, min(B) and what follows are of the last round trip	hpccpp_path_changed()
+ *  4. T, min(B) and parameters change once in a round trip	hpccpp_path_changed()
  *  5. Loss, marks and timeouts halve W and W_c		hpccpp_decrease()
  *  6. Not all flows begin at line rate			hpccpp_enter(),
  *							hpccpp_start()
- *  7. What telemetry does not explain is Reno's		hpccpp_fallback.c
+ *  7. Without telemetry of the bottleneck, Reno runs	hpccpp_fallback.c
  *  8. Telemetry without an ACK is used, too		hpccpp_tx_start()
  *  9. The probe of section 6.1 is data (net.hpccpp.probe)	hpccpp_has_idled()
  * 10. ack.seq is snd_una: no round trip ends in recovery	hpccpp_use()
@@ -177,7 +176,7 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 	if (f->conserving && acked)
 		cwnd = min(cwnd, tcp_packets_in_flight(tp) + acked);
 	else if (inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR)
-		/* what the loss took comes back with the ACKs' own clock */
+		/* cwnd grows back with the ACKs */
 		cwnd = min(cwnd, tcp_snd_cwnd(tp) + acked);
 	if (f->probing)
 		cwnd = HPCCPP_CWND_MIN;
@@ -213,7 +212,7 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 	return NULL;
 }
 
-/* True if a link that we hear of is full. A bound has no rate: it is of no link. */
+/* Returns true if a link that reports is full. A bound has no rate and belongs to no link. */
 static bool hpccpp_loaded(const struct hpccpp_flow *f,
 			  const struct hpccpp_params *p,
 			  const struct hpccpp_int *rec)
@@ -269,7 +268,7 @@ static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 		hpccpp_handshake_queue(sk, f, qlen, queue_us);
 	}
 	hpccpp_learn_T(sk, f);
-	/* a flow that is new to its path goes by all that it hears */
+	/* a flow that is new to its path uses each record */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_PATH_UPDATES ? 0 :
 				f->min_B, rec, n, f->T, now) ?: f->min_B;
 	if (!f->T || !f->min_B)
@@ -307,7 +306,7 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	return new || !tp->data_segs_out;
 }
 
-/* Lines 21-27 for n records that have come. False: they were of no use. */
+/* Lines 21-27 for n records. Returns false if none could be used. */
 static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		       const struct hpccpp_int *rec, int n)
 {
@@ -378,7 +377,7 @@ static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
 	if (mail->gen == f->gen)
 		return false;
 	f->gen = mail->gen;
-	if (!mail->gen)		/* a new agent has heard of nothing yet */
+	if (!mail->gen)		/* a new agent, without an echo yet */
 		return false;
 	hpccpp_count(f->net, HPCCPP_S_INT);
 	if (mail->window)
@@ -397,7 +396,7 @@ static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 	mail = hpccpp_mail(sk);
 	*has_agent = !!mail;
 	f->agent |= *has_agent;
-	/* a record is of no use without a base RTT */
+	/* a record cannot be used without a base RTT */
 	if (mail && (f->T || hpccpp_base_rtt(sk, f)))
 		used = hpccpp_read_mail(sk, f, mail);
 	rcu_read_unlock();
@@ -483,7 +482,7 @@ void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode)
 	}
 }
 
-/* Telemetry has set W: from here on it steers. */
+/* Telemetry has set W and controls it from now on. */
 static void hpccpp_begin(struct sock *sk, struct hpccpp_flow *f)
 {
 	hpccpp_set_mode(sk, HPCCPP_INT);
@@ -564,15 +563,15 @@ static void hpccpp_reno_in_ack_event(struct sock *sk, u32 flags)
 }
 
 /*
- * Loss, timeout or ECN mark, which the draft leaves to the transport: once per round trip
- * W becomes half of W_c. When telemetry of this round trip has asked for that much less
- * already (line 13 with U of twice eta), the loss is explained and answered.
+ * Reacts to loss, a timeout or an ECN mark, which the draft leaves to the transport: once per round
+ * trip, W becomes half of W_c. It stays if telemetry of this round trip has reduced it by as much
+ * already (line 13 with U of twice eta).
  *
- * If a link that telemetry tells of has been loaded since the decrease before ("filled"), W
- * is what its load allows again, without stages, two round trips later: random loss costs
- * no more. Else a link that telemetry is silent on may have lost the packet: W is at most
- * what Reno's window would be from then on ("ceiling"), paced as Reno's, until a link that
- * is told of is loaded, or that is as much as T allows.
+ * If a link that reports has been full since the last decrease (filled), W grows back to the W that
+ * its load allows within two round trips, so that random loss costs no more. Otherwise a link
+ * without telemetry may have lost the packet: from then on the window that Reno would have is an
+ * upper bound of W (ceiling), until a link that reports is full or the ceiling is as large as T
+ * allows.
  */
 static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 			    enum hpccpp_stat why)
@@ -596,11 +595,11 @@ static void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f,
 		return;
 	}
 	hpccpp_count(f->net, why);
-	/* a mark is no mistake that may turn out to be none */
+	/* TCP does not undo the reaction to a mark */
 	f->prior_W = why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
 	f->in_md = 1;
 	f->md_seq = tp->snd_nxt;
-	/* as Reno's ssthresh, loss does not ask for less than two packets */
+	/* two packets at least, as ssthresh of Reno */
 	half = max(f->s.W_c / 2, 2 * hpccpp_wire_len(sk));
 	hpccpp_begin_with(&f->s, min(f->s.W, half));
 	f->prior_ceiling = f->ceiling;
@@ -629,10 +628,10 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 	case TCP_CA_Open: case TCP_CA_Disorder:
 		hpccpp_end_recovery(sk, f);
 		fallthrough;
-	case TCP_CA_Loss:	/* CA_EVENT_LOSS tells a timeout from the rest */
+	case TCP_CA_Loss:	/* CA_EVENT_LOSS is the event of a timeout */
 		f->conserving = 0;
 		break;
-	case TCP_CA_CWR:	/* a mark, a loss that TLP mended, a full qdisc */
+	case TCP_CA_CWR:	/* a mark, a loss that TLP has repaired, a full qdisc */
 		hpccpp_decrease(sk, f, HPCCPP_S_MD_CWR);
 		break;
 	case TCP_CA_Recovery:
@@ -685,7 +684,7 @@ static void hpccpp_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 		hpccpp_decrease(sk, f, HPCCPP_S_MD_RTO);
 }
 
-/* The loss was none: what it cost comes back. */
+/* The loss was spurious: restores W. */
 static u32 hpccpp_undo_cwnd(struct sock *sk)
 {
 	struct hpccpp_flow *f = hpccpp_flow(sk);

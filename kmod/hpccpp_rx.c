@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * HPCC++, mode receiver (section 6.2 of the draft): the receiver computes W. The sender
- * tells it what it needs for that, and obeys.
+ * HPCC++, mode receiver (section 6.2 of the draft): the receiver computes W. The sender sends it
+ * the parameters for that, and applies its windows.
  */
 
 #include <net/tcp.h>
@@ -10,9 +10,9 @@
 #include "trace.h"
 
 /*
- * Section 6.2: tell the agent what the receiver needs to compute W, when that has
- * changed, or in fallback that it need not. The receiver goes on from a W that is
- * smaller than its own. The flow may not be ours afterwards.
+ * Sends the agent the parameters with which the receiver computes W, if they have changed, or in
+ * fallback 0, which ends that. The receiver goes on from a W that is smaller than its own. The
+ * socket may have another congestion control afterwards.
  */
 void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 {
@@ -24,7 +24,7 @@ void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 		what = hpccpp_num_encode(f->p.T) << 12 | f->p.law << 8 |
 		       hpccpp_eta(f->net, f->p.law);
 	}
-	/* N varies: what W_ai changes by less than an eighth does not matter */
+	/* N varies: a change of W_ai by less than an eighth does not matter */
 	if (f->sent_params == what && abs((s64)f->sent_ai - W_ai) <= W_ai / 8)
 		return;
 	if (what)
@@ -36,9 +36,9 @@ void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * A window has come: obey it, within the bounds of any. One that was computed
- * before the receiver heard of our last decrease cannot raise W, nor can the one
- * that a flow enters with: the receiver is told of its W then.
+ * Applies a window of the receiver, within the bounds of any window. A window that the receiver
+ * computed before it received the last decrease does not raise W. Nor does the first one, because
+ * the receiver does not know the flow's W yet.
  */
 bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 {
@@ -88,7 +88,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	f->s.W_f = 0;
 	f->s.inc_stage = 0;
 	f->s.records = f->s.records ?: 1;
-	/* more than eta: U of a bound may be as much, which is of no link */
+	/* more than eta, because U of a bound, which belongs to no link, may be eta */
 	loaded = f->s.U > f->p.eta;
 	round_ends = after(tp->snd_una, f->last_update_seq);
 	if (round_ends) {
