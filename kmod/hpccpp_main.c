@@ -92,8 +92,8 @@ static struct tcp_congestion_ops tcp_hpccpp_ops;
  * another congestion control by now. Whenever an agent has been called this
  * may be new: other sock_ops programs of the cgroup ran too, and one
  * that calls bpf_setsockopt(TCP_CONGESTION) took the socket from us. check
- * tells our pointer from what a struct_ops congestion control may write into
- * ca_priv after such a call from its own init.
+ * distinguishes our pointer from data of a struct_ops congestion control, which
+ * may write into ca_priv after such a call from its own init.
  */
 static struct hpccpp_flow *hpccpp_flow(const struct sock *sk)
 {
@@ -186,12 +186,12 @@ void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 }
 
 /*
- * Returns the mail of the agent that has bound the flow, or NULL; under RCU. That takes 18
+ * Returns the feedback of the agent that has bound the flow, or NULL; under RCU. It takes 18
  * instructions on x86-64, and 11 for each storage of others before it, of about 1100 for
  * an ACK. A kfunc of ours that the agent calls, as kernels from 6.15 on allow, would save
  * no more, and the agent would need the module's BTF and be loaded after it.
  */
-static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
+static struct hpccpp_feedback *hpccpp_feedback(const struct sock *sk)
 {
 	struct bpf_local_storage *storage = rcu_dereference(sk->sk_bpf_storage);
 	u64 cookie = atomic64_read(&sk->sk_cookie);
@@ -201,13 +201,13 @@ static struct hpccpp_mail *hpccpp_mail(const struct sock *sk)
 		return NULL;
 	hlist_for_each_entry_rcu(elem, &storage->list, snode) {
 		struct bpf_local_storage_map *map;
-		struct hpccpp_mail *mail;
+		struct hpccpp_feedback *feedback;
 
 		map = rcu_dereference(SDATA(elem)->smap);
-		mail = (struct hpccpp_mail *)SDATA(elem)->data;
-		if (map && map->map.value_size >= sizeof(*mail) &&
-		    mail->key == (cookie ^ HPCCPP_MAIL_KEY))
-			return mail;
+		feedback = (struct hpccpp_feedback *)SDATA(elem)->data;
+		if (map && map->map.value_size >= sizeof(*feedback) &&
+		    feedback->key == (cookie ^ HPCCPP_FEEDBACK_KEY))
+			return feedback;
 	}
 	return NULL;
 }
@@ -369,36 +369,36 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 }
 
 /* True if there is news since the last time, and it is of use. */
-static bool hpccpp_read_mail(struct sock *sk, struct hpccpp_flow *f,
-			     struct hpccpp_mail *mail)
+static bool hpccpp_read_feedback(struct sock *sk, struct hpccpp_flow *f,
+				 struct hpccpp_feedback *feedback)
 {
-	mail->unread = 0;
-	f->rx = mail->rx;
-	if (mail->gen == f->gen)
+	feedback->unread = 0;
+	f->rx = feedback->rx;
+	if (feedback->gen == f->gen)
 		return false;
-	f->gen = mail->gen;
-	if (!mail->gen)		/* a new agent, without an echo yet */
+	f->gen = feedback->gen;
+	if (!feedback->gen)		/* a new agent, without an echo yet */
 		return false;
 	hpccpp_count(f->net, HPCCPP_S_INT);
-	if (mail->window)
-		return hpccpp_apply_window(sk, f, mail->window);
-	return hpccpp_use(sk, f, mail->rec,
-			  min_t(int, mail->n, HPCCPP_REC_MAX));
+	if (feedback->window)
+		return hpccpp_apply_window(sk, f, feedback->window);
+	return hpccpp_use(sk, f, feedback->rec,
+			  min_t(int, feedback->n, HPCCPP_REC_MAX));
 }
 
 /* Use what is new from the agent that has the flow, if there is one. */
 static bool hpccpp_read(struct sock *sk, struct hpccpp_flow *f, bool *has_agent)
 {
-	struct hpccpp_mail *mail;
+	struct hpccpp_feedback *feedback;
 	bool used = false;
 
 	rcu_read_lock();
-	mail = hpccpp_mail(sk);
-	*has_agent = !!mail;
+	feedback = hpccpp_feedback(sk);
+	*has_agent = !!feedback;
 	f->agent |= *has_agent;
 	/* a record cannot be used without a base RTT */
-	if (mail && (f->T || hpccpp_base_rtt(sk, f)))
-		used = hpccpp_read_mail(sk, f, mail);
+	if (feedback && (f->T || hpccpp_base_rtt(sk, f)))
+		used = hpccpp_read_feedback(sk, f, feedback);
 	rcu_read_unlock();
 	return used;
 }
@@ -451,17 +451,18 @@ static bool hpccpp_update(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * Clears the key of the mail, so that an agent can bind the flow again. Called when the flow ends,
- * and when no telemetry arrives: the agent may be gone while another program still holds its map.
+ * Clears the key of the feedback, so that an agent can bind the flow again. Called when the flow
+ * ends, and when no telemetry arrives: the agent may be gone while another program still holds its
+ * map.
  */
 static void hpccpp_leave_agent(const struct sock *sk)
 {
-	struct hpccpp_mail *mail;
+	struct hpccpp_feedback *feedback;
 
 	rcu_read_lock();
 	/* agents of two cgroups may have bound it */
-	while ((mail = hpccpp_mail(sk)))
-		mail->key = 0;
+	while ((feedback = hpccpp_feedback(sk)))
+		feedback->key = 0;
 	rcu_read_unlock();
 }
 

@@ -319,7 +319,7 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  *
  * The module calls its agent by BPF_SOCK_OPS_BASE_RTT, as tcp_nv does without arguments;
  * args[3] is HPCCPP_CALL_SET_PARAMS. Programs that are called before may have left a reply in
- * args[0]. Another format of the map's value has another value of args[3] and HPCCPP_MAIL_KEY.
+ * args[0]. Another format of the map's value has another value of args[3] and HPCCPP_FEEDBACK_KEY.
  */
 
 /*
@@ -328,7 +328,7 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  * clears it when the flow ends or telemetry stops. The storage of other programs does not
  * contain it.
  */
-#define HPCCPP_MAIL_KEY		0x48432b0448432b04ULL
+#define HPCCPP_FEEDBACK_KEY	0x48432b0448432b04ULL
 
 /*
  * Callback flags that the module sets on a socket that no agent has bound. RTT marks that the
@@ -344,7 +344,7 @@ static inline __u16 hpccpp_num_encode(__u32 num)
  */
 #define HPCCPP_CALL_SET_PARAMS	0x48432b83U
 
-struct hpccpp_mail {
+struct hpccpp_feedback {
 	__u64 key;	/* of the flow that runs hpccpp; 0: none */
 	__u32 gen;		/* echoes that brought news; 0: none yet */
 	__u32 unread;		/* echoes since the module looked last */

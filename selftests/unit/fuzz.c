@@ -137,23 +137,23 @@ static void send_segment(void)
 /* The module reads the agent's feedback. */
 static void pull(void)
 {
-	const struct hpccpp_mail *mail = &the_flow.mail;
+	const struct hpccpp_feedback *feedback = &the_flow.feedback;
 	int i;
 
 	module_has_it();
 	/* while the fallback has the place of hpccpp, the first telemetry binds the flow */
-	TRUE_OR_TRAP(mail->key == KEY || the_flow.stands_in);
-	TRUE_OR_TRAP(mail->n <= HPCCPP_REC_MAX && (!mail->n || mail->gen));
-	if (mail->window) {
-		TRUE_OR_TRAP(HPCCPP_WINDOW_KIND(mail->window) !=
+	TRUE_OR_TRAP(feedback->key == KEY || the_flow.stands_in);
+	TRUE_OR_TRAP(feedback->n <= HPCCPP_REC_MAX && (!feedback->n || feedback->gen));
+	if (feedback->window) {
+		TRUE_OR_TRAP(HPCCPP_WINDOW_KIND(feedback->window) !=
 			     HPCCPP_WINDOW_REQUEST &&
-			     HPCCPP_WINDOW_SERIAL(mail->window) <= 1);
+			     HPCCPP_WINDOW_SERIAL(feedback->window) <= 1);
 		return;
 	}
-	for (i = 0; i < mail->n; i++)
-		TRUE_OR_TRAP(mail->rec[i].rate ||
-			     (mail->n == 1 && mail->rec[i].U &&
-			      !mail->rec[i].qlen));
+	for (i = 0; i < feedback->n; i++)
+		TRUE_OR_TRAP(feedback->rec[i].rate ||
+			     (feedback->n == 1 && feedback->rec[i].U &&
+			      !feedback->rec[i].qlen));
 }
 
 /* As the module tells what W depends on */

@@ -145,7 +145,7 @@ static void call_host(__u32 op, __u32 arg)
 	const __u64 *ok = &stats[HPCCPP_PS_MAX + HPCCPP_HS_TAG_OK];
 	const __u64 *computed = &stats[HPCCPP_PS_MAX + HPCCPP_HS_COMPUTED];
 	__u64 before = *ok, windows_before = *computed;
-	__u32 gen = has_flow ? the_flow.mail.gen : 0;
+	__u32 gen = has_flow ? the_flow.feedback.gen : 0;
 
 	skops.op = op;
 	skops.args[0] = arg;
@@ -156,15 +156,15 @@ static void call_host(__u32 op, __u32 arg)
 	TRUE_OR_TRAP(*computed == windows_before ||
 		     (the_rx.p.W_min && the_rx.s.W >= the_rx.p.W_min &&
 		      the_rx.s.W <= the_rx.p.W_max));
-	TRUE_OR_TRAP(the_flow.mail.n <= HPCCPP_REC_MAX);
+	TRUE_OR_TRAP(the_flow.feedback.n <= HPCCPP_REC_MAX);
 	TRUE_OR_TRAP(*ok - before <= 1 && (*ok == before || tags));
 	/* where tags are required, feedback is from an echo with a right tag */
-	if (tags && the_keys.require && has_flow && the_flow.mail.gen &&
-	    the_flow.mail.gen != gen)
+	if (tags && the_keys.require && has_flow && the_flow.feedback.gen &&
+	    the_flow.feedback.gen != gen)
 		TRUE_OR_TRAP(*ok != before);
 }
 
-#define KEY	(COOKIE ^ HPCCPP_MAIL_KEY)
+#define KEY	(COOKIE ^ HPCCPP_FEEDBACK_KEY)
 
 /* Calls the agent as the module does; another program has replied before. */
 static void module_calls(__u32 what, __u32 low, __u32 high)
@@ -220,7 +220,7 @@ static void compute_mss(void)
 static void module_has_it(void)
 {
 	__builtin_memcpy(cc_set, "hpccpp", 7);
-	if (has_flow && the_flow.mail.key == KEY)
+	if (has_flow && the_flow.feedback.key == KEY)
 		return;
 	if (!(skops.bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		skops.bpf_sock_ops_cb_flags |= HPCCPP_CALL_FLAGS;

@@ -103,7 +103,7 @@ static const struct row request_rows[] = {
 	{ "a listener whose calls another program enabled gets no state",
 	  "calls=1 listen has_flow==0" },
 	{ "listen() on a socket that was connected forgets the peer",
-	  "open <echo calls=0 listen listener_flag==1 proven==0 mail.gen==0" },
+	  "open <echo calls=0 listen listener_flag==1 proven==0 feedback.gen==0" },
 	{ "calls for a child end if its peer has no agent",
 	  "listen accepted< calls==0 parses==1" },
 	{ "calls for a child that another program enabled go on",
@@ -136,7 +136,7 @@ static const struct row request_rows[] = {
 	{ "an echo confirms the peer, and requests go on",
 	  FOUR_TRIPS "<echo" GOES_ON },
 	{ "an empty echo confirms the peer, but brings no feedback",
-	  FOUR_TRIPS "<echo:0" GOES_ON "mail.gen==0" },
+	  FOUR_TRIPS "<echo:0" GOES_ON "feedback.gen==0" },
 	{ "a collect of the peer confirms it",
 	  FOUR_TRIPS "<collect ack" GOES_ON },
 	{ "a confirmed peer that is silent for a minute gets no more requests, until it sends one",
@@ -216,7 +216,7 @@ static const struct row request_rows[] = {
 	  "cc=cubic calls=1 ack bind 4*( data>collect acked ) data>none calls==1" },
 	{ "a flow that returns from another congestion control starts from scratch",
 	  "every=0 open known:0 acked requests:1/20 snd_una=snd_una+3000000000;"
-	  "snd_nxt=snd_una+28960 data_segs_out=2000000 mail.key=0 bind requests:20/20" },
+	  "snd_nxt=snd_una+28960 data_segs_out=2000000 feedback.key=0 bind requests:20/20" },
 
 	/* --- Other lives of a socket */
 	{ "a peer that no prefix lists gets no request, but gets its echoes",
@@ -226,10 +226,10 @@ static const struct row request_rows[] = {
 	{ "calls that another program enabled go on after a second connect()",
 	  "every=0 calls=1 connect open known:10 data:30>burst calls==1" },
 	{ "1000 unread echoes show that the module has dropped the flow",
-	  "open <echo 1000*( <echo ) data>collect <echo data>none mail.key==0;"
-	  "bind data>collect mail.unread==0" },
+	  "open <echo 1000*( <echo ) data>collect <echo data>none feedback.key==0;"
+	  "bind data>collect feedback.unread==0" },
 	{ "requests go on while the module reads its feedback",
-	  "open 3000*( <echo mail.unread=0 ) data>collect" },
+	  "open 3000*( <echo feedback.unread=0 ) data>collect" },
 	{ "without memory for the state of a flow, each event counts an error",
 	  "no_flow_memory=1 listen ERROR==1 connect ERROR==2 syn>none connected< ERROR==3;"
 	  "accepted< ERROR==4 bind ERROR==5 calls=1 <collect ERROR==6 ack>none has_flow==0" },
@@ -243,7 +243,7 @@ TEST(connect_again_starts_from_scratch)
 	struct flow none = { .wanted = 1, .own_flag = 1 };
 
 	script("windows=1 open <echo:abc windows:0x7d055f <collect data");
-	assert_int_not_equal(the_flow.mail.gen, 0);
+	assert_int_not_equal(the_flow.feedback.gen, 0);
 	script("connect");
 	assert_memory_equal(&the_flow, &none, sizeof(none));
 	script("windows=0 open word1==WANTED acked " NO_AGENT);

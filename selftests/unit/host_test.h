@@ -118,11 +118,11 @@ static __u32 mark;		/* for a script to keep a value */
 static const __u8 *padding;	/* options in front of ours in segments that arrive */
 static __u32 padding_len;
 
-/* The module reads the mail as soon as a connection is its own. */
+/* The module reads the feedback as soon as a connection is its own. */
 static void module_begins(void)
 {
 	if (!strcmp(cc_set, "hpccpp") && skops.op != BPF_SOCK_OPS_TCP_LISTEN_CB)
-		assert_int_equal(the_flow.mail.key, KEY);
+		assert_int_equal(the_flow.feedback.key, KEY);
 }
 
 /* Another socket of the same host: the maps stay */
@@ -309,8 +309,8 @@ static void use_keys(int n)
 
 static void assert_feedback(const struct hpccpp_int *rec, int n)
 {
-	assert_int_equal(the_flow.mail.n, n);
-	assert_memory_equal(the_flow.mail.rec, rec, n * sizeof(*rec));
+	assert_int_equal(the_flow.feedback.n, n);
+	assert_memory_equal(the_flow.feedback.rec, rec, n * sizeof(*rec));
 }
 
 /* --- Values of a script ---------------------------------------------------- */
@@ -332,7 +332,8 @@ static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	SKOPS(lost_out), SKOPS(sacked_out), SKOPS(data_segs_out), SKOPS(total_retrans),
 	FLOW(round), FLOW(asked_end), FLOW(requested_seq), FLOW(tries), FLOW(proven),
 	FLOW(doubted), FLOW(plan), FLOW(listener_flag), FLOW(want[0]),
-	FLOW(mail.gen), FLOW(mail.key), FLOW(mail.unread), FLOW(mail.window), FLOW(mail.rx),
+	FLOW(feedback.gen), FLOW(feedback.key), FLOW(feedback.unread), FLOW(feedback.window),
+	FLOW(feedback.rx),
 	COUNTER(ASKED), COUNTER(COLLECTED), COUNTER(ECHOED), COUNTER(ECHO_SHORT),
 	COUNTER(ECHO_NONE), COUNTER(ECHOES), COUNTER(REQUESTED), COUNTER(COMPUTED),
 	COUNTER(WINDOWS), COUNTER(GAVE_UP), COUNTER(BAD), COUNTER(ERROR), COUNTER(SIGNED),

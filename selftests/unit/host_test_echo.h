@@ -30,17 +30,17 @@ static const struct row echo_rows[] = {
 	  "open data:1>collect data:1+1>burst push=1 data:1>burst" },
 	{ "the MSS leaves room for the largest option of data",
 	  "room=40 open mss reserved==16 records=3 mss reserved==40 records=1;"
-	  "<collect:ab mss reserved==28 mail.key=0 mss reserved==28 plan==0" },
+	  "<collect:ab mss reserved==28 feedback.key=0 mss reserved==28 plan==0" },
 
 	/* --- Feedback */
 	{ "each echo brings feedback",
-	  "open <echo:a feedback==a mail.gen==1 mail.unread==0;"
-	  "<echo:ab feedback==ab mail.gen==2 mail.unread==1;"
-	  "<echo:abc feedback==abc mail.gen==3 mail.unread==2 ECHOES==3 <echo:b feedback==b" },
+	  "open <echo:a feedback==a feedback.gen==1 feedback.unread==0;"
+	  "<echo:ab feedback==ab feedback.gen==2 feedback.unread==1;"
+	  "<echo:abc feedback==abc feedback.gen==3 feedback.unread==2 ECHOES==3 <echo:b feedback==b" },
 	{ "an empty echo brings no feedback, unless it has a bound",
-	  "open <echo:0 mail.gen==0 <echo:ab0 feedback==ab <echo:v feedback==u mail.gen==2" },
+	  "open <echo:0 feedback.gen==0 <echo:ab0 feedback==ab <echo:v feedback==u feedback.gen==2" },
 	{ "the generation of the feedback skips 0",
-	  "open mail.gen=0xffffffff <echo mail.gen==1" },
+	  "open feedback.gen=0xffffffff <echo feedback.gen==1" },
 
 	/* --- Pauses */
 	{ "calls pause after a large packet with a collect, until an RTT sample",
@@ -114,7 +114,7 @@ TEST(options_are_found_anywhere)
 	for (i = 0; i < ARRAY_SIZE(before); i++) {
 		padding = padding_bytes + before[i].from;
 		padding_len = before[i].len;
-		script("<echo:%c feedback==%c mail.gen==%d", 'a' + i % 3, 'a' + i % 3, i + 1);
+		script("<echo:%c feedback==%c feedback.gen==%d", 'a' + i % 3, 'a' + i % 3, i + 1);
 		script("<collect:%c ack>echo:%c", 'a' + i % 3, 'a' + i % 3);
 	}
 }
@@ -127,7 +127,7 @@ TEST(options_cut_off_are_ignored)
 	for (padding_len = 0; padding_len <= 12; padding_len += 12)
 		for (cut = 1; cut <= 16; cut++)
 			script("<echo <collect ack>none");
-	script("ECHOES==0 COLLECTED==0 mail.gen==0");
+	script("ECHOES==0 COLLECTED==0 feedback.gen==0");
 }
 
 /* Options of other lengths than these are counted as bad and ignored. */

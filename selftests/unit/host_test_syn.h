@@ -21,15 +21,15 @@ static const struct row syn_rows[] = {
 	{ "a SYN-ACK carries the bound of a SYN whose ports are below their thresholds",
 	  "syn<collect:u syn-ack word4==51 remote_port=1 syn<collect:0 syn-ack word4==0" },
 	{ "a SYN-ACK brings feedback, the third ACK echoes its collect; no fallback runs",
-	  "connect syn connected<found:0x03961428 feedback==s mail.gen==1 ECHOES==1 COLLECTED==1;"
+	  "connect syn connected<found:0x03961428 feedback==s feedback.gen==1 ECHOES==1 COLLECTED==1;"
 	  "ack>echo:a ack>none bind data>collect cc==hpccpp STOOD_IN==0" },
 	{ "with a SYN cookie the SYN-ACK carries an echo and no collect",
 	  "write_arg=COOKIE syn<collect syn-ack>echo" },
 	{ "data in place of the third ACK does not echo the SYN-ACK's collect",
 	  "connect syn connected<found:0x03961428 bind data>collect ack>none" },
 	{ "feedback of the handshake expires after the first flight",
-	  "connect syn connected<found:0x03961428 data_segs_out=10 mail.key=0 bind mail.gen==1;"
-	  "data_segs_out=11 mail.key=0 bind mail.gen==0" },
+	  "connect syn connected<found:0x03961428 data_segs_out=10 feedback.key=0 bind feedback.gen==1;"
+	  "data_segs_out=11 feedback.key=0 bind feedback.gen==0" },
 	{ "an echo in the third ACK brings feedback and confirms the peer; no fallback runs",
 	  "server<echo feedback==a proven==1 data>collect cc==hpccpp STOOD_IN==0" },
 	{ "without room for a collect the SYN-ACK carries an echo",
@@ -80,7 +80,7 @@ static const struct row syn_rows[] = {
 	{ "a fallback that the kernel does not have counts as an error",
 	  "cc_is_gone=1 " NO_OPTION "cc==hpccpp STOOD_IN==0 ERROR==1" },
 	{ "the record that ends the fallback is feedback for a flow of any age",
-	  NO_OPTION "data_segs_out=11 <echo cc==hpccpp CAME_BACK==1 mail.gen==1 mail.key==KEY" },
+	  NO_OPTION "data_segs_out=11 <echo cc==hpccpp CAME_BACK==1 feedback.gen==1 feedback.key==KEY" },
 };
 
 /* A SYN-ACK carries the number of new flows in 5 bits. */
@@ -116,7 +116,7 @@ TEST(syn_echo_becomes_feedback)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		rec = &cases[i].rec;
-		script("connect syn connected<found:%#x proven==1 mail.gen==%d", cases[i].word,
+		script("connect syn connected<found:%#x proven==1 feedback.gen==%d", cases[i].word,
 		       rec->U || rec->rate);
 		if (rec->U || rec->rate)
 			assert_feedback(rec, 1);

@@ -29,8 +29,8 @@ static const struct row tag_rows[] = {
 	{ "the MSS leaves room for the tag of an echo",
 	  "keys:1 room=40 ask=NEVER <collect:ab+tag mss reserved==32" },
 	{ "the echo in a SYN-ACK's collect has no tag, and is accepted unless tags are required",
-	  "keys:1 open require=1 connected<found:0x03961428 TAG_NONE==1 mail.gen==0;"
-	  "require=0 connected<found:0x03961428 TAG_NONE==2 mail.gen==1" },
+	  "keys:1 open require=1 connected<found:0x03961428 TAG_NONE==1 feedback.gen==0;"
+	  "require=0 connected<found:0x03961428 TAG_NONE==2 feedback.gen==1" },
 	{ "an echo without a tag is accepted unless tags are required",
 	  "keys:1 open <echo TAG_NONE==1 ECHOES==1 proven==1 proven=0;"
 	  "require=1 <echo TAG_NONE==2 ECHOES==1 proven==0" },
@@ -177,7 +177,7 @@ TEST(tag_of_other_bytes_is_refused)
 	}
 	assert_false(the_flow.proven);
 	assert_false(the_flow.peer_signs);
-	script("mail.gen==0");
+	script("feedback.gen==0");
 }
 
 TEST(tag_of_other_addresses_is_refused)

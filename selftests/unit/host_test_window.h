@@ -7,23 +7,23 @@
 /* --- The sender ------------------------------------------------------------ */
 
 /* The module requests windows: T 100 us, law averaged, eta 95 %. */
-#define WANTS	"windows=1 open <echo mail.rx==1 windows:0x6405f "
+#define WANTS	"windows=1 open <echo feedback.rx==1 windows:0x6405f "
 
 static const struct row window_rows[] = {
 	{ "data carries the request in place of a collect, once a round trip, four times",
 	  WANTS "4*( ack>none data>window stored==12 word1==0xd006405f word2==0x12345678;"
 	  "data>collect snd_una=requested_seq data>collect acked ) data>collect REQUESTED==4" },
 	{ "a window with the serial of the request that was written ends the requests",
-	  WANTS "<window:1 mail.window==0x407d004d data>window mark=mail.gen;"
-	  "<window:1 mail.gen==mark+1 mail.window==0x507d004d acked data>collect WINDOWS==2;"
-	  "<echo mail.window==0" },
+	  WANTS "<window:1 feedback.window==0x407d004d data>window mark=feedback.gen;"
+	  "<window:1 feedback.gen==mark+1 feedback.window==0x507d004d acked data>collect WINDOWS==2;"
+	  "<echo feedback.window==0" },
 	{ "serials are 1 to 3 in turn; a request that was not written keeps its serial",
 	  WANTS "windows:0x64060 acked data>window word1==0xd0064060 <window:1;"
 	  "windows:0x6405f windows:0x64060 acked data>window word1==0xe0064060;"
-	  "<window:1 mail.window==0x407d004d <window:2 mail.window==0x507d004d;"
-	  "windows:0x64060 acked data>window word1==0xf0064060 <window:3 mail.window==0x507d004d;"
-	  "windows:0x64060 acked data>window word1==0xd0064060 <window:2 mail.window==0x407d004d;"
-	  "<window:1 mail.window==0x507d004d" },
+	  "<window:1 feedback.window==0x407d004d <window:2 feedback.window==0x507d004d;"
+	  "windows:0x64060 acked data>window word1==0xf0064060 <window:3 feedback.window==0x507d004d;"
+	  "windows:0x64060 acked data>window word1==0xd0064060 <window:2 feedback.window==0x407d004d;"
+	  "<window:1 feedback.window==0x507d004d" },
 	{ "while windows with an older serial arrive, each round trip carries the request",
 	  WANTS "10*( data>window acked <window:2 )" },
 	{ "an echo in place of a window repeats the request, unless its ACK is old",
@@ -32,7 +32,7 @@ static const struct row window_rows[] = {
 	{ "a request for no windows is repeated until an echo arrives",
 	  WANTS "data <window:1 windows:0 acked data>window word1==0xe0000000;"
 	  "10*( <window:1 acked data>window ) <echo acked data>collect" },
-#define REFUSED	"mark=mail.gen <window:1 mail.gen==mark mail.window==0 data>window;"	\
+#define REFUSED	"mark=feedback.gen <window:1 feedback.gen==mark feedback.window==0 data>window;"	\
 		"word1==0xd0000000 WINDOWS==0"
 	{ "a window in another mode is refused by a request for none",
 	  "open <echo " REFUSED },
@@ -45,7 +45,7 @@ static const struct row window_rows[] = {
 	{ "requests of the module have no effect in another mode",
 	  "open windows:0x6405f want[0]==0" },
 	{ "a flow that the module has dropped requests echoes, also when registered again",
-	  WANTS "data 1001*( <window:1 ) mail.key==0 want[0]==0xe0000000;"
+	  WANTS "data 1001*( <window:1 ) feedback.key==0 want[0]==0xe0000000;"
 	  "bind want[0]==0xe0000000" },
 	{ "in mode receiver, eight segments per round trip request telemetry on any path",
 	  "every=0 snd_cwnd=80 " WANTS "<load:0 data <window:1 acked requests:80/80;"

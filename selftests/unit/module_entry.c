@@ -284,7 +284,7 @@ TEST(flow_without_agent)
 	pass(TICK);
 	ack(1);
 	submit(1);
-	assert_int_equal(w.mail->key, KEY);
+	assert_int_equal(w.feedback->key, KEY);
 	pass(TICK);
 	ack(1);
 	assert_false(seeks_agent());
@@ -302,7 +302,7 @@ TEST(selected_late)
 	begin(-1);
 	w.deaf = false;
 	submit(1);
-	assert_int_equal(w.mail->key, KEY);
+	assert_int_equal(w.feedback->key, KEY);
 	pass(RTT);
 	news(.5, 0);
 	ack(1);
@@ -310,7 +310,7 @@ TEST(selected_late)
 	assert_int_equal(counter("no_agent"), 0);
 	/* another congestion control follows, whose flow requests nothing */
 	finish();
-	assert_int_equal(w.mail->key, 0);
+	assert_int_equal(w.feedback->key, 0);
 }
 
 TEST(flow_without_memory)
@@ -319,7 +319,7 @@ TEST(flow_without_memory)
 	begin(.5);
 	assert_int_equal(counter("no_memory"), 1);
 	assert_false(steered());
-	assert_int_equal(w.mail->key, 0);
+	assert_int_equal(w.feedback->key, 0);
 	submit(10);
 	ack(1);
 	assert_int_equal(w.tp.snd_cwnd, 11);
@@ -364,14 +364,14 @@ static void assert_read(bool is_read)
 	assert_true(steered());
 }
 
-TEST(mail_is_read_from_the_flows_agent_alone)
+TEST(feedback_is_read_from_the_flows_agent_alone)
 {
 	u64 key;
 
 	begin_known(.5);
 	w.deaf = true;
-	key = w.mail->key;
-	w.map.map.value_size = sizeof(struct hpccpp_mail) - 1;	/* too short */
+	key = w.feedback->key;
+	w.map.map.value_size = sizeof(struct hpccpp_feedback) - 1;	/* too short */
 	assert_read(false);
 	w.map.map.value_size++;
 	assert_read(true);
@@ -379,17 +379,17 @@ TEST(mail_is_read_from_the_flows_agent_alone)
 	assert_read(false);
 	w.elem.sdata.smap = &w.map;
 	assert_read(true);
-	w.mail->gen = -1U;					/* an agent without news */
+	w.feedback->gen = -1U;					/* an agent without news */
 	assert_read(false);
 	assert_int_equal(flow()->gen, 0);
 	assert_read(true);
-	w.mail->key = 0;					/* no flow's */
+	w.feedback->key = 0;					/* no flow's */
 	assert_read(false);
-	w.mail->key = key;
+	w.feedback->key = key;
 	assert_read(true);
-	w.mail->key = key ^ 1ULL << 40;				/* another flow's */
+	w.feedback->key = key ^ 1ULL << 40;				/* another flow's */
 	assert_read(false);
-	w.mail->key = key;
+	w.feedback->key = key;
 	assert_read(true);
 	w.sk->sk_cookie = 0;					/* no program has read it */
 	assert_read(false);
@@ -399,10 +399,10 @@ TEST(mail_is_read_from_the_flows_agent_alone)
 	assert_read(false);
 }
 
-TEST(mail_is_read_once)
+TEST(feedback_is_read_once)
 {
 	begin_known(.5);
-	assert_int_equal(w.mail->unread, 0);
+	assert_int_equal(w.feedback->unread, 0);
 	submit(2);
 	ack(1);
 	ack(1);
@@ -416,7 +416,7 @@ TEST(mail_is_read_once)
 	assert_int_equal(flow()->silent, 0);
 }
 
-TEST(mail_of_three_records)
+TEST(feedback_of_three_records)
 {
 	struct hpccpp_int rec[4];
 
@@ -430,9 +430,9 @@ TEST(mail_of_three_records)
 	rec[3] = rec[2];
 	rec[3].link = 0x78a;
 	rec[3].U = 63;
-	memcpy(w.mail->rec, rec, 3 * sizeof(rec[0]));
-	w.mail->n = 3;
-	w.mail->gen++;
+	memcpy(w.feedback->rec, rec, 3 * sizeof(rec[0]));
+	w.feedback->n = 3;
+	w.feedback->gen++;
 	submit(1);
 	ack(1);
 	assert_int_equal(w.trace.records, 3);
@@ -441,8 +441,8 @@ TEST(mail_of_three_records)
 	/* once for each update */
 	assert_int_equal(counter("guard_first"), 2);
 	/* more than there can be are not read */
-	w.mail->n = 255;
-	w.mail->gen++;
+	w.feedback->n = 255;
+	w.feedback->gen++;
 	ack(0);
 	assert_int_equal(w.trace.records, 3);
 }
@@ -481,7 +481,7 @@ TEST(socket_is_taken_from_us_in_an_ack)
 	struct rate_sample rs = { .rtt_us = RTT, .acked_sacked = 1 };
 
 	begin_known(.5);
-	w.mail->rx = 1;
+	w.feedback->rx = 1;
 	w.thief = steal;
 #ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
 	ops()->cong_control(w.sk, 0, 0, &rs);
@@ -708,7 +708,7 @@ TEST(guards_are_counted)
 	begin_known(.5);
 	assert_int_equal(counter("guard_first"), 1);
 	submit(1);
-	rec = w.mail->rec[0];
+	rec = w.feedback->rec[0];
 	news_of(&rec, 1);
 	ack(0);
 	assert_int_equal(counter("guard_not_new"), 1);

@@ -365,8 +365,8 @@ TEST(record_of_no_use_keeps_W_in_bounds)
 	fill();
 	pass(1000);
 	w.tp.rtt_min = RTT;
-	w.mail->gen++;
-	w.mail->unread++;
+	w.feedback->gen++;
+	w.feedback->unread++;
 	ack(1);
 	assert_int_equal(w.trace.used, 0);
 	assert_in_range(flow()->T, RTT, 2 * RTT);
@@ -626,7 +626,7 @@ TEST(probe_of_all_there_is)
 TEST(probe_without_an_answer)
 {
 	probe(.95);
-	w.mail->gen--;
+	w.feedback->gen--;
 	ack(0);
 	assert_int_equal(flow()->probing, 1);
 	assert_int_equal(w.tp.snd_cwnd, 2);

@@ -22,7 +22,7 @@ static void assert_told(u32 what, u32 W, u32 W_ai)
 static void begin_told(void)
 {
 	begin_known(.5);
-	w.mail->rx = 1;
+	w.feedback->rx = 1;
 	fill();
 	ack(1);
 	assert_int_equal(flow()->sent_params, request());
@@ -94,7 +94,7 @@ TEST(agent_that_has_gone_is_not_told)
 	begin_told();
 	calls = w.calls;
 	w.deaf = true;
-	w.mail->key = 0;
+	w.feedback->key = 0;
 	fill();
 	ack(1);
 	ack(1);
@@ -200,7 +200,7 @@ TEST(decrease_of_a_flow_without_windows)
 TEST(flow_enters_with_its_cwnd)
 {
 	begin(-1);
-	w.mail->rx = 1;
+	w.feedback->rx = 1;
 	w.tp.snd_cwnd = 12;
 	submit(12);
 	pass(RTT);

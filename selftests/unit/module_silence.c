@@ -260,14 +260,14 @@ TEST(silent_agent_is_left)
 	pass(9 * T_BASE);
 	silent_acks(4);
 	assert_false(steered());
-	assert_int_equal(w.mail->key, 0);
+	assert_int_equal(w.feedback->key, 0);
 	assert_false(seeks_agent());
 	fill();
 	pass(TICK);
 	ack(1);
 	assert_true(seeks_agent());
 	fill();
-	assert_int_equal(w.mail->key, KEY);
+	assert_int_equal(w.feedback->key, KEY);
 	pass(TICK);
 	ack(1);
 	assert_false(seeks_agent());
@@ -520,7 +520,7 @@ TEST(what_goes_is_a_queue)
 	assert_int_equal(counter("blind"), 1);
 	assert_int_equal(flow()->latency, 0);
 	/* the agent is no worse for it */
-	assert_int_equal(w.mail->key, KEY);
+	assert_int_equal(w.feedback->key, KEY);
 }
 
 TEST(half_of_it_may_be_chance)

@@ -20,7 +20,7 @@ int tcp_call_bpf(struct sock *sk, int op, u32 nargs, u32 *args)
 	kernel_check(op == BPF_SOCK_OPS_BASE_RTT && nargs == 4, "the agent's call");
 	w.calls++;
 	kernel_check(!args[0], "others reply there");
-	kernel_check(args[3] == HPCCPP_CALL_SET_PARAMS && w.mail->key == KEY,
+	kernel_check(args[3] == HPCCPP_CALL_SET_PARAMS && w.feedback->key == KEY,
 		     "the parameters go to the agent that has bound the flow");
 	w.told[1] = args[1];
 	w.told[2] = args[2];
@@ -37,7 +37,7 @@ static void run_agent(void)
 		return;
 	w.sk->sk_bpf_storage = &w.storage;
 	w.sk->sk_cookie = COOKIE;
-	w.mail->key = KEY;
+	w.feedback->key = KEY;
 }
 
 bool seeks_agent(void)
@@ -88,11 +88,11 @@ struct hpccpp_int stamp(struct port *port, double load, u32 qlen)
 
 void news_of(const struct hpccpp_int *rec, int n)
 {
-	memcpy(w.mail->rec, rec, n * sizeof(*rec));
-	w.mail->n = n;
-	w.mail->window = 0;
-	w.mail->gen++;
-	w.mail->unread++;
+	memcpy(w.feedback->rec, rec, n * sizeof(*rec));
+	w.feedback->n = n;
+	w.feedback->window = 0;
+	w.feedback->gen++;
+	w.feedback->unread++;
 }
 
 void news(double load, u32 qlen)
@@ -104,8 +104,8 @@ void news(double load, u32 qlen)
 
 void window(enum hpccpp_window_kind kind, u32 serial, u32 W, u32 value)
 {
-	w.mail->window = HPCCPP_WINDOW(kind, serial, hpccpp_num_encode(W), value);
-	w.mail->gen++;
+	w.feedback->window = HPCCPP_WINDOW(kind, serial, hpccpp_num_encode(W), value);
+	w.feedback->gen++;
 }
 
 /* --- Knobs and counters --- */
@@ -212,13 +212,13 @@ static int world_begin(void **state)
 	w.rtt = RTT;
 
 	/* another program's storage comes first in the socket's list */
-	w.map.map.value_size = sizeof(struct hpccpp_mail) + 40;
+	w.map.map.value_size = sizeof(struct hpccpp_feedback) + 40;
 	w.other_map.map.value_size = 8;
 	w.elem.sdata.smap = &w.map;
 	w.other.sdata.smap = &w.other_map;
 	w.other.snode.next = &w.elem.snode;
 	w.storage.list.first = &w.other.snode;
-	w.mail = (struct hpccpp_mail *)w.elem.sdata.data;
+	w.feedback = (struct hpccpp_feedback *)w.elem.sdata.data;
 	w.port = (struct port) { .id = 0x123, .rate = hpccpp_rate_encode(10000000000) };
 	w.second = (struct port) { .id = 0x456, .rate = hpccpp_rate_encode(40000000000) };
 	w.port.stamped = w.tp.tcp_clock_cache;

@@ -31,12 +31,12 @@ struct port {
 
 #define TICK	(USEC_PER_SEC / HZ)
 #define COOKIE	0xabcdef01ULL			/* of the socket */
-#define KEY	(COOKIE ^ HPCCPP_MAIL_KEY)
+#define KEY	(COOKIE ^ HPCCPP_FEEDBACK_KEY)
 
 struct world {
 	struct tcp_sock tp;
 	struct sock *sk;
-	struct hpccpp_mail *mail;	/* the agent's */
+	struct hpccpp_feedback *feedback;	/* the agent's */
 	struct port port, second;
 	u32 rtt;			/* of what is acked, us */
 	bool limited;			/* by the application */

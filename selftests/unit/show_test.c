@@ -393,8 +393,8 @@ TEST(flows_of_another_module_are_errors)
 TEST(agents_know_reasons)
 {
 	static const struct { struct flow f; enum hpccpp_reason why; } rows[] = {
-		{ { .heard = 1, .mail.gen = 1 }, HPCCPP_R_NOT_ASKED },
-		{ { .wanted = 1, .proven = 1, .heard = 1, .mail.gen = 1 }, HPCCPP_R_UNUSED },
+		{ { .heard = 1, .feedback.gen = 1 }, HPCCPP_R_NOT_ASKED },
+		{ { .wanted = 1, .proven = 1, .heard = 1, .feedback.gen = 1 }, HPCCPP_R_UNUSED },
 		{ { .wanted = 1, .proven = 1, .heard = 1, .asked_end = 9 }, HPCCPP_R_EMPTY },
 		{ { .wanted = 1, .proven = 1 }, HPCCPP_R_EMPTY },
 		{ { .wanted = 1, .proven = 1, .passive = 1 }, HPCCPP_R_NO_DATA },

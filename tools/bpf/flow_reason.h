@@ -20,7 +20,7 @@ static inline enum hpccpp_reason agent_reason(const struct flow *f)
 {
 	if (!f->wanted)
 		return HPCCPP_R_NOT_ASKED;
-	if (f->mail.gen)
+	if (f->feedback.gen)
 		return HPCCPP_R_UNUSED;
 	if (f->heard)
 		return HPCCPP_R_EMPTY;

@@ -187,7 +187,7 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		return;
 	}
 	f = find(skops, false);
-	if ((!f || (!f->mail.key && !f->stands_in)) && !(flags & TCPHDR_SYN) &&
+	if ((!f || (!f->feedback.key && !f->stands_in)) && !(flags & TCPHDR_SYN) &&
 	    skops->bpf_sock_ops_cb_flags & HPCCPP_SEEK_FLAG)
 		f = sought(skops, f, cfg);
 	if (!f || !cfg)
@@ -310,11 +310,11 @@ static __always_inline void on_state(struct bpf_sock_ops *skops)
 static __always_inline void settle(struct bpf_sock_ops *skops, struct flow *f,
 				   struct hpccpp_host_cfg *cfg)
 {
-	if (!f->mail.gen)
+	if (!f->feedback.gen)
 		stand_in(skops, f, cfg);
 	else if (f->stands_in)
 		come_back(skops, f);
-	if (!f->mail.key && !f->stands_in && has_hpccpp(skops))
+	if (!f->feedback.key && !f->stands_in && has_hpccpp(skops))
 		bind_flow(skops, f, cfg);
 }
 
@@ -414,13 +414,13 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
 		f = find(skops, false);
 		parse(skops, f);
-		if (f && f->stands_in && f->mail.gen)
+		if (f && f->stands_in && f->feedback.gen)
 			come_back(skops, f);
 		break;
 	case BPF_SOCK_OPS_BASE_RTT:
 		/* the module calls, or tcp_nv */
 		f = find(skops, false);
-		if (windows && f && f->mail.key && skops->args[3] == HPCCPP_CALL_SET_PARAMS)
+		if (windows && f && f->feedback.key && skops->args[3] == HPCCPP_CALL_SET_PARAMS)
 			request(f, skops->args[1], skops->args[2]);
 		f = NULL;
 		break;

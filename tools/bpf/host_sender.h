@@ -89,11 +89,11 @@ static __always_inline void want_none(struct flow *f)
 		request(f, 0, 0);
 }
 
-/* Tell the module that the mail is new. */
+/* Marks the feedback as new for the module. */
 static __always_inline void publish(struct flow *f)
 {
-	if (!++f->mail.gen)
-		f->mail.gen = 1;
+	if (!++f->feedback.gen)
+		f->feedback.gen = 1;
 }
 
 /* Resume paused calls. */
@@ -121,8 +121,8 @@ static __always_inline void peer_answered(struct bpf_sock_ops *skops, struct flo
 	if (f->asked_end && f->heard < HPCCPP_NEW)
 		f->heard++;
 	/* the module would have read on each ACK */
-	if (++f->mail.unread > HPCCPP_UNREAD) {
-		f->mail.key = 0;
+	if (++f->feedback.unread > HPCCPP_UNREAD) {
+		f->feedback.key = 0;
 		want_none(f);
 	}
 }
@@ -182,13 +182,13 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 	/* an empty record may have a bound: all ports are below their thresholds */
 	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
 		return;
-	decode_record(&f->mail.rec[0], rec[0]);
+	decode_record(&f->feedback.rec[0], rec[0]);
 	if (n > 1)
-		decode_record(&f->mail.rec[1], rec[1]);
+		decode_record(&f->feedback.rec[1], rec[1]);
 	if (n > 2)
-		decode_record(&f->mail.rec[2], rec[2]);
-	f->mail.n = n ? n : 1;
-	f->mail.window = 0;
+		decode_record(&f->feedback.rec[2], rec[2]);
+	f->feedback.n = n ? n : 1;
+	f->feedback.window = 0;
 	publish(f);
 }
 
@@ -221,7 +221,7 @@ static __always_inline void take_window(struct bpf_sock_ops *skops, struct flow 
 		f->granted = 1;
 	else if (f->requests > 1)
 		f->requests = 1;
-	f->mail.window = (word & ~(3U << 28)) | current << 28;
+	f->feedback.window = (word & ~(3U << 28)) | current << 28;
 	publish(f);
 }
 
@@ -242,7 +242,7 @@ static __always_inline void refuse_window(struct flow *f)
 static __always_inline bool may_ask(const struct flow *f,
 				    const struct hpccpp_host_cfg *cfg)
 {
-	if (!f->wanted || !(f->mail.key || f->stands_in ||
+	if (!f->wanted || !(f->feedback.key || f->stands_in ||
 			    cfg->ask == HPCCPP_ASK_ALWAYS))
 		return false;
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
@@ -465,7 +465,7 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 	char cc[16] = "hpccpp";
 	long err = -EPERM;
 
-	/* the module reads the mail meanwhile */
+	/* the module reads the feedback meanwhile */
 	if (cfg && has_fallback(skops, cfg))
 		err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
 	f->stands_in = 0;
@@ -476,7 +476,7 @@ static __always_inline bool restore(struct bpf_sock_ops *skops, struct flow *f)
 
 /*
  * Binds a flow that runs hpccpp or is about to: writes the key by which the module finds the
- * mail. The flow may be older than this agent.
+ * feedback. The flow may be older than this agent.
  */
 static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f,
 				      const struct hpccpp_host_cfg *cfg)
@@ -490,14 +490,14 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 	 * outdated. Keeps the telemetry that ends the fallback.
 	 */
 	if (!f->stands_in && skops->data_segs_out > HPCCPP_FIRST_FLIGHT) {
-		f->mail.gen = 0;
+		f->feedback.gen = 0;
 		f->heard = 0;
 		f->asked_end = 0;
 	}
 	f->paused = 0;
-	f->mail.unread = 0;
-	f->mail.key = bpf_get_socket_cookie(skops) ^ HPCCPP_MAIL_KEY;
-	f->mail.rx = windows;
+	f->feedback.unread = 0;
+	f->feedback.key = bpf_get_socket_cookie(skops) ^ HPCCPP_FEEDBACK_KEY;
+	f->feedback.rx = windows;
 	want_none(f);
 }
 
@@ -531,7 +531,7 @@ static __always_inline void come_back(struct bpf_sock_ops *skops, struct flow *f
 	if (restore(skops, f))
 		count(HPCCPP_HS_CAME_BACK);
 	else if (!has_hpccpp(skops))
-		f->mail.key = 0;
+		f->feedback.key = 0;
 }
 
 /* The request has to be written: once a round trip, a few times, until granted. */
@@ -674,7 +674,7 @@ static __always_inline void write_collect(struct bpf_sock_ops *skops,
 		f->asked_end = f->ask_end;
 		f->segs = 0;
 	}
-	if (!f->mail.gen)
+	if (!f->feedback.gen)
 		o->rec[0][0] = bpf_htonl(HPCCPP_WANTED);
 	store(skops, o, burst ? HPCCPP_EXID_BURST : HPCCPP_EXID_COLLECT,
 	      f->plan & PLAN_N);

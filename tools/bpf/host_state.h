@@ -18,7 +18,7 @@ struct opt {
 
 /* State of a socket */
 struct flow {
-	struct hpccpp_mail mail;	/* the module reads it: must be first */
+	struct hpccpp_feedback feedback;	/* the module reads it: must be first */
 	struct opt collected;	/* the last collect that arrived */
 	__u32 round;		/* snd_nxt when this round trip began */
 	__u32 asked_end;	/* end of the data that last asked; 0: none did */
