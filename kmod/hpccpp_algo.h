@@ -504,9 +504,9 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  * from the W of line 13: the steps of a round trip do not add up.
  *
  * An increase is 3/8 of the way and a decrease 5/8, because a flow that joins a full link begins
- * with half of it. If 16 flows join one after another, each stays within 1.25 of its share
- * after 17 round trips at 100 Gbit/s and 8 us, and after 20 at 25 Gbit/s and 20 us. With
- * decreases of 1/2 these are 20 and 22. With 3/4 they are 15 and 15, but flows of 46 to 120 KB
+ * with half of it. If 16 flows join one after another, with an eta of 95 %, each stays within 1.25
+ * of its share after 17 round trips at 100 Gbit/s and 8 us, and after 20 at 25 Gbit/s and 20 us.
+ * With decreases of 1/2 these are 20 and 22. With 3/4 they are 15 and 15, but flows of 46 to 120 KB
  * in competition with larger ones are slower (p99 slowdown in star32 6.4, with 5/8 5.8).
  *
  *  - W increases only while U is less than 33/32 of eta, and decreases only while U is more

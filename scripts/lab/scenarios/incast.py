@@ -54,15 +54,15 @@ CLAIMS = (
     Claim("completion time, divided by the ideal time", "completion_over_ideal", "<=",
           lambda r: (({8: 1.09, 200: 1.05}.get(r.params.flows, 1.08)) if r.params.size == 500_000
                      else 1.2 if r.params.buffer == 10**6 else 1.05), few, MANY,
-          listed=lambda r: 1.073 if r.params.size == 500_000 else 1.446,
-          why="200 flows of 500 KB: at eta of the link it is at least 1.01, and their first windows exceed their "
-              "share for a round trip. 32 flows of 10 KB begin with a window of two packets, so that their seven "
-              "packets take four round trips. Before cwnd alone kept the first ten segments it was 1.264"),
+          listed=lambda r: 1.066 if r.params.size == 500_000 else 1.248,
+          why="200 flows of 500 KB: with eta of the link in use it is at least 1.01; the cause of the rest is not "
+              "known. Tried: an eta of 95 % (1.044 and 1.045). 60 flows of 10 KB begin with a window of one or two "
+              "packets, so that their seven packets take several round trips"),
     Claim("rate at which the queue shrinks after its peak, divided by the link's rate", "drain_net_rate", ">=", 0.97,
           lambda p: p.is_claimed and p.size == 500_000 and p.buffer == 32_000_000 and not p.spread,
-          "flows of 10 KB, which finish before; buffers of 1 and 4 MB; starts that are spread", 0.2424,
+          "flows of 10 KB, which finish before; buffers of 1 and 4 MB; starts that are spread", 0.171,
           "an answer that is not given twice: telemetry of a queue arrives for a round trip after the window has "
-          "changed"),
+          "changed. 200 flows, whose peak is 411 packets; with a peak of 610 packets it was 0.242"),
 )
 SCENARIO = Scenario(
     about="Flows that start at once, into buffers of three sizes", runs=runs, setup=incast,

@@ -25,7 +25,7 @@ CLAIMS = (
     Claim("least pacing rate of a flow, Mbit/s", "least_R_mbit", ">=", 1),
     Claim("least goodput of a flow while it competes with the others, Mbit/s", "least_mbit", ">=", 1),
     Claim("time after the others left until utilisation is back at 0.95 of eta, RTTs", "leave_back", "<=", 20,
-          listed=41,
+          listed=40,
           why="flows that fill the queue push W down to its minimum, a packet in 16 base RTTs: telemetry of the empty "
               "link arrives that late"),
 )
