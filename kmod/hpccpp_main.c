@@ -343,9 +343,10 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		if (ca->mode != HPCCPP_INT && p->law == HPCCPP_LAW_DRAFT)
 			idled = false;
 		B = hpccpp_bottleneck_B(&f->s) ?: f->min_B;
-		/* N of data counts flows that have sent, which U includes */
-		if (f->probing)
-			f->s.W_f = 0;
+		/* U includes the flows that N of data counts: the rest of the link is free */
+		if (f->probing && f->s.W_f && f->s.U < p->eta)
+			f->s.W_f = max_t(u64, f->s.W_f, hpccpp_bdp(B, p->T) *
+				   (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT);
 		hpccpp_first_W(&f->s, p, idled ? B : 0);
 		f->last_update_seq = tp->snd_nxt;
 	} else if (used) {

@@ -604,13 +604,21 @@ TEST(probe_that_finds_a_full_link_as_in_the_draft)
 	assert_int_equal(flow()->s.W_c, flow()->s.W);
 }
 
-/* N counts the flows whose data U includes: it does not bound W after a probe. */
+/* W is the fair share at most, or the rest of the link if that is more. */
 TEST(probe_of_a_link_with_many_flows)
 {
 	w.port.N = hpccpp_N_encode(16);
-	probe(.1);
+	probe(.95);
 	ack(2);
-	assert_near(flow()->s.W, W_INIT * .95 / 1.1, 20);
+	assert_near(flow()->s.W, W_INIT * .95 / 16, 20);
+}
+
+TEST(probe_of_an_idle_link_with_many_flows)
+{
+	w.port.N = hpccpp_N_encode(16);
+	probe(.5);
+	ack(2);
+	assert_near(flow()->s.W, W_INIT * (.95 - .5), 20);
 }
 
 /* What was in the probe was all there is: it adds no load. */
