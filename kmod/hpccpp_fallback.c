@@ -132,11 +132,10 @@ void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_in
 {
 	u32 eta = f->p.eta >> (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
 
-	if (f->T > HPCCPP_WAN_T && !(rec && rec->rate && rec->U >= eta)) {
+	if (f->T > HPCCPP_WAN_T && !(rec && rec->rate && rec->U >= eta))
 		f->starting = 1;
-	} else if (!f->ceiling) {
+	else if (!f->ceiling)
 		return;
-	}
 	f->ceiling = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
 	hpccpp_get_params(sk, f, &f->p);
 	f->s.W = hpccpp_bound(&f->p, f->s.W);

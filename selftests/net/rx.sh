@@ -77,7 +77,7 @@ steady()
 Ns()
 {
 	sed -nE 's/.* W_ai=([0-9]+) W_max=([0-9]+).*/\1 \2/p' "$tmp/updates" |
-		awk '{ printf "%.1f\n", $2 * 8 / 9 * .02 / $1 }'
+		awk '{ printf "%.1f\n", $2 * 8 / 9 * .01 / $1 }'	# eta is 99 %
 }
 # edge RATE: of h1, and its port anew
 edge()

@@ -256,7 +256,7 @@ static void model_step(struct model *m)
 	for (i = 0; i < m->flows; i++) {
 		if (m->step >= MODEL_STEPS)
 			if (new_ack(&m->s[i], &m->p, rec, 1, now,
-					   m->step >= m->next[i]) &&
+				    m->step >= m->next[i]) &&
 			    m->step >= m->next[i])
 				m->next[i] = m->step + rtt / dt;
 		in += m->s[i].W / rtt * dt;

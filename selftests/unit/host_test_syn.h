@@ -80,7 +80,8 @@ static const struct row syn_rows[] = {
 	{ "a fallback that the kernel does not have counts as an error",
 	  "cc_is_gone=1 " NO_OPTION "cc==hpccpp STOOD_IN==0 ERROR==1" },
 	{ "the record that ends the fallback is feedback for a flow of any age",
-	  NO_OPTION "data_segs_out=11 <echo cc==hpccpp CAME_BACK==1 feedback.gen==1 feedback.key==KEY" },
+	  NO_OPTION "data_segs_out=11 <echo cc==hpccpp CAME_BACK==1 feedback.gen==1;"
+	  "feedback.key==KEY" },
 };
 
 /* A SYN-ACK carries the number of new flows in 5 bits. */
