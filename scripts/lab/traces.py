@@ -115,23 +115,6 @@ LINKS = ("link,netns,dev,bottleneck,window_ns,packets,bytes,drops,marks,"
 RAW = ("port", "netns", "flows", "ways", "links", "queue", "rates", "updates", "zero", "events", "counters", "real")
 
 
-def digits(table: Ints) -> bytes:
-    """The text of a table of whole numbers from 0 on: a line for each row, with commas between."""
-    widths = [len(str(column.max(initial=0))) for column in table.T]
-    text = np.full((len(table), sum(widths) + len(widths)), ord(","), np.uint8)
-    keep = np.ones(text.shape, bool)
-    at = 0
-    for column, width in zip(table.T, widths):
-        for i in range(at + width - 1, at - 1, -1):
-            keep[:, i] = column > 0
-            text[:, i] = column % 10 + ord("0")
-            column = column // 10
-        keep[:, at + width - 1] = True
-        at += width + 1
-    text[:, -1] = ord("\n")
-    return bytes(text[keep])
-
-
 def write(path: Path, header: str, body: bytes) -> None:
     """Writes a table, packed if its name ends with .gz. The same table makes the same bytes."""
     text = header.encode() + b"\n" + body
@@ -146,8 +129,10 @@ def write_rows(path: Path, header: str, rows: Iterable[Iterable[Any]]) -> None:
 
 def write_numbers(path: Path, header: str, table: Ints) -> None:
     """Writes a table of whole numbers, which may have millions of rows."""
-    # lines that fit into the processor's cache
-    write(path, header, b"".join(map(digits, np.array_split(table, len(table) // 50000 + 1))))
+    line = ",".join(["%d"] * table.shape[1]) + "\n"
+    # parts of the table: a list of Python's numbers takes several times its memory
+    parts = (line * len(part) % tuple(part.ravel().tolist()) for part in np.array_split(table, len(table) // 50000 + 1))
+    write(path, header, "".join(parts).encode())
 
 
 def numbers(text: bytes, columns: int) -> Ints:
@@ -248,29 +233,19 @@ def store(path: Path) -> None:
 class Table(dict[str, NDArray[Any]]):
     """The columns of a table, made when they are asked for: int64 (-1 for an empty field), or else text."""
 
-    def __init__(self, text: bytes) -> None:
-        header, _, body = text.partition(b"\n")
-        self.names = header.decode().split(",")
-        self.text = np.frombuffer(body, np.uint8)
-        ends = np.flatnonzero((self.text == ord(",")) | (self.text == ord("\n")))
-        if len(ends) % len(self.names):
-            raise units.Error(f"a table with columns {header.decode()} has lines of another number of fields")
-        self.ends: Ints = ends.reshape(-1, len(self.names))
-        self.starts: Ints = np.append(0, ends + 1)[:-1].reshape(-1, len(self.names))
+    def __init__(self, names: list[str], body: bytes) -> None:
+        self.names = names
+        self.rows = [line.split(",") for line in body.decode().splitlines()]
+        if any(len(row) != len(names) for row in self.rows):
+            raise units.Error(f"a table with columns {','.join(names)} has lines of another number of fields")
 
     def __missing__(self, name: str) -> NDArray[Any]:
         i = self.names.index(name)
-        lengths = self.ends[:, i] - self.starts[:, i]
-        width = max(int(lengths.max(initial=0)), 1)
-        # a row of characters for each field, zeros behind it
-        at = self.starts[:, i, None] + np.arange(width)
-        inside = np.arange(width) < lengths[:, None]
-        words = np.where(inside, self.text[np.minimum(at, max(len(self.text) - 1, 0))] if len(at) else 0, 0)
-        column = words.astype(np.uint8).view(f"S{width}").ravel()
+        words = [row[i] for row in self.rows]
         try:
-            self[name] = np.where(column == b"", b"-1", column).astype(np.int64)
+            self[name] = np.array([int(word or -1) for word in words], np.int64)
         except ValueError:
-            self[name] = column.astype(str)
+            self[name] = np.array([word or "-1" for word in words])
         return self[name]
 
 
@@ -309,10 +284,10 @@ class Traces:
             raise AttributeError(f"a run has no table '{name}'")
         file, columns = (TABLES | NUMBERS)[name]
         header, body = read(self.path / file)
+        names = (header or columns).split(",")
         if name in TABLES:
-            table: Any = Table((header or columns).encode() + b"\n" + body)
+            table: Any = Table(names, body)
         else:
-            names = (header or columns).split(",")
             table = dict(zip(names, np.ascontiguousarray(numbers(body, len(names)).T)))
         setattr(self, name, table)
         return table
