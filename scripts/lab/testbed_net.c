@@ -416,9 +416,11 @@ static void set_sysctls(const struct node *n)
 		if (rto_min_us >= 0)
 			set_sysctl_number("net/ipv4/tcp_rto_min_us", rto_min_us);
 	}
-	for (i = 0; i < n_sysctls; i++) {
-		char *name = strdup(sysctls[i]), *value, *c;
+	for (i = 0; i < n_keys; i += 2) {
+		char *name = strdup(keys[i + 1]), *value, *c;
 
+		if (strcmp(keys[i], "sysctl"))
+			continue;
 		if (!name)
 			error(1, errno, "memory");
 		value = strchr(name, '=');

@@ -17,20 +17,9 @@ int n_nodes;
 static int n_hosts, n_switches;
 struct port **ports;
 int n_ports;
-char **sysctls;
-int n_sysctls;
-
-static const struct lablink_opt unset = {
-	.rate = UINT64_MAX,
-	.delay = UINT64_MAX,
-	.limit = UINT32_MAX,
-	.mark = UINT32_MAX,
-	.trace = UINT32_MAX,
-	.prio = UINT32_MAX,
-	.overhead = UINT32_MAX,
-};
-
-static struct lablink_opt opt_all, opt_host, opt_core;
+/* The keys of the whole network, a value after each. */
+char **keys;
+int n_keys;
 uint32_t mtu = 1500;
 const char *queue = "fifo", *host_queue = "fifo";
 bool ipv6 = true, offloads;
@@ -134,23 +123,38 @@ static struct port *add_port(struct node *n)
 	return p;
 }
 
-/* What is set in from goes over what is in opt. */
-static void overlay(struct lablink_opt *opt, const struct lablink_opt *from)
+static bool link_key(struct lablink_opt *opt, const char *key, const char *value)
 {
-	if (from->rate != unset.rate)
-		opt->rate = from->rate;
-	if (from->delay != unset.delay)
-		opt->delay = from->delay;
-	if (from->limit != unset.limit)
-		opt->limit = from->limit;
-	if (from->mark != unset.mark)
-		opt->mark = from->mark;
-	if (from->trace != unset.trace)
-		opt->trace = from->trace;
-	if (from->prio != unset.prio)
-		opt->prio = from->prio;
-	if (from->overhead != unset.overhead)
-		opt->overhead = from->overhead;
+	if (!strcmp(key, "rate"))
+		opt->rate = parse(key, value, 10000000000000);
+	else if (!strcmp(key, "delay_ns"))
+		opt->delay = parse(key, value, 10000000000);
+	else if (!strcmp(key, "buffer"))
+		opt->limit = parse(key, value, UINT32_MAX - 1);
+	else if (!strcmp(key, "mark"))
+		opt->mark = parse(key, value, UINT32_MAX - 1);
+	else if (!strcmp(key, "trace"))
+		opt->trace = parse(key, value, UINT32_MAX - 1);
+	else if (!strcmp(key, "prio"))
+		opt->prio = parse(key, value, 1);
+	else if (!strcmp(key, "overhead"))
+		opt->overhead = parse(key, value, 255);
+	else
+		return false;
+	if (!opt->rate)
+		error(2, 0, "a rate of 0");
+	return true;
+}
+
+/* Applies those keys of the whole network that begin with prefix and are keys of a link. */
+static void apply_keys(struct lablink_opt *opt, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	int i;
+
+	for (i = 0; i < n_keys; i += 2)
+		if (!strncmp(keys[i], prefix, len))
+			link_key(opt, keys[i] + len, keys[i + 1]);
 }
 
 static void default_opt(struct port *p)
@@ -158,14 +162,14 @@ static void default_opt(struct port *p)
 	p->opt.rate = 100000000000;
 	p->opt.delay = 1000;
 	p->opt.limit = 32000000;
-	overlay(&p->opt, &opt_all);
+	apply_keys(&p->opt, "");
 	if (p->node->host) {
 		p->opt.limit = 64000000;
 		p->opt.mark = 0;
 		p->opt.trace = 0;
-		overlay(&p->opt, &opt_host);
+		apply_keys(&p->opt, "host_");
 	} else if (!p->peer->node->host) {
-		overlay(&p->opt, &opt_core);
+		apply_keys(&p->opt, "core_");
 	}
 }
 
@@ -231,31 +235,11 @@ static const struct {
 	{ "graph", 0 },
 };
 
-static bool link_key(struct lablink_opt *opt, const char *key, const char *value)
-{
-	if (!strcmp(key, "rate"))
-		opt->rate = parse(key, value, 10000000000000);
-	else if (!strcmp(key, "delay_ns"))
-		opt->delay = parse(key, value, 10000000000);
-	else if (!strcmp(key, "buffer"))
-		opt->limit = parse(key, value, UINT32_MAX - 1);
-	else if (!strcmp(key, "mark"))
-		opt->mark = parse(key, value, UINT32_MAX - 1);
-	else if (!strcmp(key, "trace"))
-		opt->trace = parse(key, value, UINT32_MAX - 1);
-	else if (!strcmp(key, "prio"))
-		opt->prio = parse(key, value, 1);
-	else if (!strcmp(key, "overhead"))
-		opt->overhead = parse(key, value, 255);
-	else
-		return false;
-	if (!opt->rate)
-		error(2, 0, "a rate of 0");
-	return true;
-}
-
 static void global_key(const char *key, const char *value)
 {
+	bool has_prefix = !strncmp(key, "core_", 5) || !strncmp(key, "host_", 5);
+	struct lablink_opt unused = { .rate = 1 };
+
 	if (!strcmp(key, "mtu")) {
 		mtu = parse(key, value, 65535);
 	} else if (!strcmp(key, "queue")) {
@@ -275,15 +259,7 @@ static void global_key(const char *key, const char *value)
 	} else if (!strcmp(key, "sysctl")) {
 		if (!strchr(value, '='))
 			error(2, 0, "sysctl \"%s\" is not NAME=VALUE", value);
-		sysctls = grow(sysctls, n_sysctls, sizeof(*sysctls));
-		sysctls[n_sysctls++] = strdup(value);
-	} else if (!strncmp(key, "core_", 5)) {
-		if (!link_key(&opt_core, key + 5, value))
-			error(2, 0, "key \"%s\" is unknown", key);
-	} else if (!strncmp(key, "host_", 5)) {
-		if (!link_key(&opt_host, key + 5, value))
-			error(2, 0, "key \"%s\" is unknown", key);
-	} else if (!link_key(&opt_all, key, value)) {
+	} else if (!link_key(&unused, key + (has_prefix ? 5 : 0), value)) {
 		error(2, 0, "key \"%s\" is unknown", key);
 	}
 }
@@ -321,11 +297,10 @@ void describe(int argc, char **argv)
 			error(2, 0, "%s: none of something", topology);
 	}
 
-	opt_all = unset;
-	opt_host = unset;
-	opt_core = unset;
+	keys = argv + i;
 	for (; i + 1 < argc && strcmp(argv[i], "link") && strcmp(argv[i], "port"); i += 2)
 		global_key(argv[i], argv[i + 1]);
+	n_keys = argv + i - keys;
 	build(topology, n);
 	for (j = 0; j < n_ports; j++)
 		default_opt(ports[j]);
