@@ -51,7 +51,7 @@
  * queue, host_queue	fifo (default), or another qdisc that packets wait in, with its
  *			defaults, of the ports of switches and of hosts; dualpi2 has buffer,
  *			mark as the time that it takes at the rate, and takes any ECT as L4S
- * ipv6			yes (default, where the kernel has it) or no
+ * ipv6			yes (default) or no
  * ecn, rto_min_us	net.ipv4.tcp_ecn, net.ipv4.tcp_rto_min_us of the hosts
  * sysctl		NAME=VALUE, in every namespace
  *
@@ -93,8 +93,6 @@ static void up(int argc, char **argv)
 
 	if (!access(STATE, F_OK))
 		error(1, 0, "%s is there: testbed down first", STATE);
-	if (ipv6 && access("/proc/sys/net/ipv6", F_OK))
-		ipv6 = false;
 	if (mkdir(NETNS_DIR, 0755) && errno != EEXIST)
 		error(1, errno, "%s", NETNS_DIR);
 	for (i = 0; i < n_nodes; i++)

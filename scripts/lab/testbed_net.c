@@ -11,6 +11,8 @@
 #include <linux/sockios.h>
 #include <linux/veth.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -355,82 +357,75 @@ void make_routes(int family)
 
 /* Namespaces */
 
-static void set_sysctl(const char *name, const char *value, bool must)
+/* Sets a sysctl of the namespace that this process is in: NAME=VALUE. */
+__attribute__((format(printf, 1, 2)))
+static void set_sysctl(const char *fmt, ...)
 {
-	char path[256];
+	char *text, *value, *path, *c;
+	va_list ap;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/sys/%s", name);
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		error(1, errno, "memory");
+	va_end(ap);
+	value = strchr(text, '=');
+	*value++ = '\0';
+	for (c = text; *c; c++)
+		if (*c == '.')
+			*c = '/';
+	if (asprintf(&path, "/proc/sys/%s", text) < 0)
+		error(1, errno, "memory");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 && !must)
-		return;
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
 		error(1, errno, "%s = %s", path, value);
 	close(fd);
-}
-
-static void set_sysctl_number(const char *name, long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%ld", value);
-	set_sysctl(name, text, false);
+	free(path);
+	free(text);
 }
 
 static void set_sysctls(const struct node *n)
 {
 	int i;
 
-	set_sysctl("net/ipv4/ip_forward", n->host ? "0" : "1", true);
-	set_sysctl("net/ipv4/conf/all/rp_filter", "0", true);
-	set_sysctl("net/ipv4/conf/default/rp_filter", "0", true);
-	set_sysctl("net/ipv4/conf/all/send_redirects", "0", true);
-	set_sysctl("net/ipv4/conf/default/send_redirects", "0", true);
-	set_sysctl("net/ipv4/fib_multipath_hash_policy", "3", false);
-	set_sysctl("net/ipv4/fib_multipath_hash_fields", HASH_FIELDS, false);
-	set_sysctl_number("net/ipv4/fib_multipath_hash_seed", n->id + (n->host ? 0x10000 : 0));
+	set_sysctl("net.ipv4.ip_forward=%d", !n->host);
+	set_sysctl("net.ipv4.conf.all.rp_filter=0");
+	set_sysctl("net.ipv4.conf.default.rp_filter=0");
+	set_sysctl("net.ipv4.conf.all.send_redirects=0");
+	set_sysctl("net.ipv4.conf.default.send_redirects=0");
+	set_sysctl("net.ipv4.fib_multipath_hash_policy=3");
+	set_sysctl("net.ipv4.fib_multipath_hash_fields=" HASH_FIELDS);
+	set_sysctl("net.ipv4.fib_multipath_hash_seed=%u", n->id + (n->host ? 0x10000 : 0));
 	if (ipv6) {
-		set_sysctl("net/ipv6/conf/default/addr_gen_mode", "1", true);
-		set_sysctl("net/ipv6/conf/default/accept_ra", "0", true);
-		set_sysctl("net/ipv6/conf/default/accept_dad", "0", true);
-		set_sysctl("net/ipv6/conf/all/forwarding", n->host ? "0" : "1", true);
+		set_sysctl("net.ipv6.conf.default.addr_gen_mode=1");
+		set_sysctl("net.ipv6.conf.default.accept_ra=0");
+		set_sysctl("net.ipv6.conf.default.accept_dad=0");
+		set_sysctl("net.ipv6.conf.all.forwarding=%d", !n->host);
 		/*
 		 * "all" has a switch forward. Its ports are no routers: they
 		 * would join a group, and MLD repeat that at a random time.
 		 */
-		set_sysctl("net/ipv6/conf/default/forwarding", "0", true);
-		set_sysctl("net/ipv6/fib_multipath_hash_policy", "3", false);
-		set_sysctl("net/ipv6/fib_multipath_hash_fields", HASH_FIELDS, false);
+		set_sysctl("net.ipv6.conf.default.forwarding=0");
+		set_sysctl("net.ipv6.fib_multipath_hash_policy=3");
+		set_sysctl("net.ipv6.fib_multipath_hash_fields=" HASH_FIELDS);
 	} else {
-		set_sysctl("net/ipv6/conf/default/disable_ipv6", "1", false);
+		set_sysctl("net.ipv6.conf.default.disable_ipv6=1");
 	}
 	if (n->host) {
-		set_sysctl("net/ipv4/tcp_rmem", "4096 33554432 67108864", true);
-		set_sysctl("net/ipv4/tcp_wmem", "4096 4194304 67108864", true);
-		set_sysctl("net/ipv4/tcp_no_metrics_save", "1", true);
-		set_sysctl("net/ipv4/tcp_syncookies", "0", false);
-		set_sysctl("net/ipv4/tcp_max_syn_backlog", "65535", false);
-		set_sysctl("net/core/somaxconn", "65535", true);
+		set_sysctl("net.ipv4.tcp_rmem=4096 33554432 67108864");
+		set_sysctl("net.ipv4.tcp_wmem=4096 4194304 67108864");
+		set_sysctl("net.ipv4.tcp_no_metrics_save=1");
+		set_sysctl("net.ipv4.tcp_syncookies=0");
+		set_sysctl("net.ipv4.tcp_max_syn_backlog=65535");
+		set_sysctl("net.core.somaxconn=65535");
 		if (ecn >= 0)
-			set_sysctl_number("net/ipv4/tcp_ecn", ecn);
+			set_sysctl("net.ipv4.tcp_ecn=%ld", ecn);
 		if (rto_min_us >= 0)
-			set_sysctl_number("net/ipv4/tcp_rto_min_us", rto_min_us);
+			set_sysctl("net.ipv4.tcp_rto_min_us=%ld", rto_min_us);
 	}
-	for (i = 0; i < n_keys; i += 2) {
-		char *name = strdup(keys[i + 1]), *value, *c;
-
-		if (strcmp(keys[i], "sysctl"))
-			continue;
-		if (!name)
-			error(1, errno, "memory");
-		value = strchr(name, '=');
-		*value++ = '\0';
-		for (c = name; *c; c++)
-			if (*c == '.')
-				*c = '/';
-		set_sysctl(name, value, true);
-		free(name);
-	}
+	for (i = 0; i < n_keys; i += 2)
+		if (!strcmp(keys[i], "sysctl"))
+			set_sysctl("%s", keys[i + 1]);
 }
 
 void make_netns(struct node *n)
