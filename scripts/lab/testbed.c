@@ -76,6 +76,8 @@
 
 #include "testbed.h"
 
+#define MAX_HOPS	32	/* of a way: more is a loop */
+
 static void save(int argc, char **argv)
 {
 	FILE *f = fopen(STATE, "we");
@@ -187,6 +189,45 @@ static void print_paths(void)
 			       (unsigned long long)rate, mtu);
 		}
 	}
+}
+
+static void print_way(const char *id, const struct flow *f)
+{
+	struct node *n = f->src;
+	struct port *p = NULL;
+	int hops = 0;
+
+	fputs(id, stdout);
+	while (n != f->dst) {
+		if (hops++ == MAX_HOPS)
+			error(1, 0, "the way from %s to %s has no end", f->src->name, f->dst->name);
+		p = port_out(n, p, f);
+		printf(" %s/%s %llu", n->name, p->dev, p->opt.rate);
+		p = p->peer;
+		n = p->node;
+	}
+	putchar('\n');
+}
+
+static void print_ways(void)
+{
+	char *line = NULL, id[16], src[IFNAMSIZ], dst[IFNAMSIZ];
+	size_t size = 0;
+	struct flow f;
+
+	while (getline(&line, &size, stdin) > 0) {
+		if (*line == '#')
+			continue;
+		if (sscanf(line, "%15s %15s %15s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %hu %hu",
+			   id, src, dst, &f.src_port, &f.dst_port) != 5)
+			error(2, 0, "not a line of tgen's: %s", line);
+		f.src = find_node(src);
+		f.dst = find_node(dst);
+		if (!f.src || !f.dst)
+			error(2, 0, "no host %s", f.src ? dst : src);
+		print_way(id, &f);
+	}
+	free(line);
 }
 
 /* The words of the last "up". */

@@ -41,6 +41,11 @@ struct node {
 	struct mnl_socket *nl;
 };
 
+struct flow {
+	struct node *src, *dst;
+	uint16_t src_port, dst_port;
+};
+
 extern struct node **nodes;
 extern int n_nodes;
 extern struct port **ports;
@@ -65,13 +70,9 @@ void make_link(struct port *p);
 void make_qdisc(struct port *p);
 void set_up(struct node *n, int ifindex);
 void make_routes(int family);
-size_t address(void *to, int family, const struct node *n);
 void make_netns(struct node *n);
-void enter_netns(struct node *n);
 void set_offloads(struct port *p);
 void await_up(const struct port *p);
-
-/* testbed_ways.c: which ports connections go by */
-void print_ways(void);
+struct port *port_out(struct node *n, const struct port *in, const struct flow *f);
 
 #endif /* LAB_TESTBED_H */

@@ -204,31 +204,18 @@ void set_up(struct node *n, int ifindex)
 	request_end();
 }
 
-/* Address of a host, or without one that of the other end of any link. */
-size_t address(void *to, int family, const struct node *n)
-{
-	uint8_t *a = to;
-
-	if (family == AF_INET) {
-		uint32_t v4 = htonl(n ? 10 << 24 | n->id << 8 | 1 : GATEWAY4);
-
-		memcpy(a, &v4, 4);
-		return 4;
-	}
-	memset(a, 0, 16);
-	a[0] = n ? 0xfd : 0xfe;
-	a[1] = n ? 0 : 0x80;
-	a[14] = n ? n->id >> 8 : 0;
-	a[15] = n ? n->id : 1;
-	return 16;
-}
-
+/* Adds an attribute: the address of a host; NULL: that of the other end of any link. */
 static void put_address(int attr, int family, const struct node *n)
 {
-	uint8_t a[16];
-	size_t len = address(a, family, n);
+	uint32_t v4 = htonl(n ? 10 << 24 | n->id << 8 | 1 : GATEWAY4);
+	uint8_t v6[16] = { n ? 0xfd : 0xfe, n ? 0 : 0x80 };
 
-	mnl_attr_put(batch.last, attr, len, a);
+	v6[14] = n ? n->id >> 8 : 0;
+	v6[15] = n ? n->id : 1;
+	if (family == AF_INET)
+		mnl_attr_put(batch.last, attr, sizeof(v4), &v4);
+	else
+		mnl_attr_put(batch.last, attr, sizeof(v6), v6);
 }
 
 static void make_address(struct port *p, int family)
@@ -428,24 +415,8 @@ static void set_sysctls(const struct node *n)
 			set_sysctl("%s", keys[i + 1]);
 }
 
-void make_netns(struct node *n)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), NETNS_DIR "/%s", n->name);
-	fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0)
-		error(1, errno, "%s", path);
-	close(fd);
-	if (unshare(CLONE_NEWNET) || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
-		error(1, errno, "namespace %s", n->name);
-	enter_netns(n);
-	set_sysctls(n);
-}
-
 /* Into the namespace, which is there, with sockets to ask it by. */
-void enter_netns(struct node *n)
+static void enter_netns(struct node *n)
 {
 	char path[64];
 	int one = 1;
@@ -460,6 +431,22 @@ void enter_netns(struct node *n)
 		error(1, errno, "namespace %s", n->name);
 	mnl_socket_setsockopt(n->nl, NETLINK_CAP_ACK, &one, sizeof(one));
 	mnl_socket_setsockopt(n->nl, NETLINK_EXT_ACK, &one, sizeof(one));
+}
+
+void make_netns(struct node *n)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), NETNS_DIR "/%s", n->name);
+	fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		error(1, errno, "%s", path);
+	close(fd);
+	if (unshare(CLONE_NEWNET) || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+		error(1, errno, "namespace %s", n->name);
+	enter_netns(n);
+	set_sysctls(n);
 }
 
 void set_offloads(struct port *p)
@@ -481,34 +468,39 @@ void set_offloads(struct port *p)
 	}
 }
 
-static int operstate_cb(const struct nlmsghdr *nlh, void *data)
+/* The value of one attribute of a reply, a number */
+struct answer {
+	size_t header;			/* bytes before the attributes */
+	int type;
+	int value;
+};
+
+static int answer_cb(const struct nlmsghdr *nlh, void *data)
 {
+	struct answer *a = data;
 	const struct nlattr *attr;
 
-	mnl_attr_for_each(attr, nlh, sizeof(struct ifinfomsg))
-		if (mnl_attr_get_type(attr) == IFLA_OPERSTATE)
-			*(uint8_t *)data = mnl_attr_get_u8(attr);
+	mnl_attr_for_each(attr, nlh, a->header)
+		if (mnl_attr_get_type(attr) == a->type)
+			memcpy(&a->value, mnl_attr_get_payload(attr),
+			       mnl_attr_get_payload_len(attr));
 	return MNL_CB_STOP;
 }
 
-static uint8_t operstate(const struct port *p)
+/* Sends only the request that was begun last. Returns that number; -1: an error, in errno. */
+static int ask(size_t header, int type)
 {
+	struct answer a = { .header = header, .type = type };
+	struct mnl_socket *nl = batch.node->nl;
 	char buf[MNL_SOCKET_BUFFER_SIZE];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *ifi;
-	uint8_t state = 0;
 	ssize_t len;
 
-	nlh->nlmsg_type = RTM_GETLINK;
-	nlh->nlmsg_flags = NLM_F_REQUEST;
-	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	ifi->ifi_index = p->ifindex;
-	if (mnl_socket_sendto(p->node->nl, nlh, nlh->nlmsg_len) < 0)
-		return 0;
-	len = mnl_socket_recvfrom(p->node->nl, buf, sizeof(buf));
-	if (len > 0)
-		mnl_cb_run(buf, len, 0, 0, operstate_cb, &state);
-	return state;
+	if (mnl_socket_sendto(nl, batch.last, batch.last->nlmsg_len) < 0)
+		return -1;
+	len = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+	if (len < 0 || mnl_cb_run(buf, len, 0, 0, answer_cb, &a) < 0)
+		return -1;
+	return a.value;
 }
 
 /*
@@ -517,12 +509,48 @@ static uint8_t operstate(const struct port *p)
  */
 void await_up(const struct port *p)
 {
+	struct ifinfomsg *ifi;
 	int tries;
 
 	for (tries = 0; tries < 10000; tries++) {
-		if (operstate(p) == IF_OPER_UP)
+		ifi = request(p->node, RTM_GETLINK, 0, sizeof(*ifi));
+		ifi->ifi_index = p->ifindex;
+		if (ask(sizeof(*ifi), IFLA_OPERSTATE) == IF_OPER_UP)
 			return;
 		usleep(1000);
 	}
 	error(1, 0, "%s: %s does not come up", p->node->name, p->dev);
+}
+
+/*
+ * Returns the port by which n sends packets of a flow that came in by the port "in"; NULL: its
+ * own packets. Of several shortest paths the kernel of n selects one by a hash of addresses and
+ * ports, and RTM_GETROUTE returns it.
+ */
+struct port *port_out(struct node *n, const struct port *in, const struct flow *f)
+{
+	struct rtmsg *rtm;
+	int i, oif;
+
+	if (!n->nl)
+		enter_netns(n);
+	rtm = request(n, RTM_GETROUTE, 0, sizeof(*rtm));
+	rtm->rtm_family = AF_INET;
+	rtm->rtm_src_len = 32;
+	rtm->rtm_dst_len = 32;
+	put_address(RTA_SRC, AF_INET, f->src);
+	put_address(RTA_DST, AF_INET, f->dst);
+	mnl_attr_put_u8(batch.last, RTA_IP_PROTO, IPPROTO_TCP);
+	mnl_attr_put_u16(batch.last, RTA_SPORT, htons(f->src_port));
+	mnl_attr_put_u16(batch.last, RTA_DPORT, htons(f->dst_port));
+	if (in)
+		mnl_attr_put_u32(batch.last, RTA_IIF, in->ifindex);
+	oif = ask(sizeof(*rtm), RTA_OIF);
+	if (oif < 0)
+		error(1, errno, "%s: no way to %s", n->name, f->dst->name);
+	for (i = 0; i < n->n_ports; i++)
+		if (n->ports[i]->ifindex == oif)
+			return n->ports[i];
+	error(1, 0, "%s: the way to %s is by no port (%d)", n->name, f->dst->name, oif);
+	return NULL;
 }
