@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 			error(1, errno, "%s", sample_file);
 	}
 	plan();
-	watch(timer_fd, EPOLLIN, TAG(TIMER, 0));
+	watch(EPOLL_CTL_ADD, timer_fd, EPOLLIN, TAG(TIMER, 0));
 	listen_all();
 	run();
 	report();

@@ -124,9 +124,8 @@ void read_flows(const char *name);
 void plan(void);
 
 /* tgen_conn.c: sockets */
-void watch(int fd, uint32_t what, uint64_t tag);
-void watch_else(int fd, uint32_t what, uint64_t tag);
-void set_notsent_lowat(int fd);
+void watch(int operation, int fd, uint32_t what, uint64_t tag);
+void set_option(int fd, int level, int option, int value);
 void set_lowat(int fd, uint64_t left);
 int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose, uint16_t *port);
 void listen_all(void);

@@ -13,41 +13,31 @@
 
 /* Sockets */
 
-void watch(int fd, uint32_t what, uint64_t tag)
+/* Watches a socket for these events: EPOLL_CTL_ADD; EPOLL_CTL_MOD: in place of earlier ones. */
+void watch(int operation, int fd, uint32_t what, uint64_t tag)
 {
 	struct epoll_event ev = { .events = what, .data.u64 = tag };
 
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev))
+	if (epoll_ctl(epoll_fd, operation, fd, &ev))
 		error(1, errno, "epoll");
 }
 
-void watch_else(int fd, uint32_t what, uint64_t tag)
+/* Sets an option of a socket, which is a number. */
+void set_option(int fd, int level, int option, int value)
 {
-	struct epoll_event ev = { .events = what, .data.u64 = tag };
-
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &ev))
-		error(1, errno, "epoll");
-}
-
-void set_notsent_lowat(int fd)
-{
-	int lowat = LOWAT;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof(lowat));
+	if (setsockopt(fd, level, option, &value, sizeof(value)))
+		error(1, errno, "option %d of a socket", option);
 }
 
 void set_lowat(int fd, uint64_t left)
 {
-	int lowat = left < LOWAT ? left : LOWAT;
-
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
-		error(1, errno, "SO_RCVLOWAT");
+	set_option(fd, SOL_SOCKET, SO_RCVLOWAT, left < LOWAT ? left : LOWAT);
 }
 
 static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 {
 	struct sockaddr_in addr = h->addr;
-	int fd, one = 1;
+	int fd;
 
 	enter(h);
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -55,7 +45,7 @@ static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 		error(1, errno, "socket");
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, ccs[cc], strlen(ccs[cc])))
 		error(1, errno, "congestion control %s", ccs[cc]);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	addr.sin_port = htons(port);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		error(1, errno, "%s: port %u", h->name, port);
@@ -73,7 +63,7 @@ static void listen_on(uint32_t host, uint32_t cc)
 	set_lowat(l->fd, NEVER);
 	if (listen(l->fd, 65535))
 		error(1, errno, "listen");
-	watch(l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
+	watch(EPOLL_CTL_ADD, l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
 	n_listeners++;
 }
 
@@ -99,29 +89,33 @@ void listen_all(void)
 #define TOTAL_RTO	240
 _Static_assert(offsetof(struct tcp_info, tcpi_snd_wnd) == TOTAL_RTO - 12, "tcp_info");
 
+union info {
+	struct tcp_info tcp;
+	uint16_t word[256];
+};
+
+static union info get_info(int fd)
+{
+	union info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		error(1, errno, "TCP_INFO");
+	return info;
+}
+
 void count_losses(struct flow *w, int fd)
 {
-	union {
-		struct tcp_info info;
-		uint16_t word[256];
-	} u = { 0 };
-	socklen_t len = sizeof(u);
+	union info info = get_info(fd);
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &u, &len))
-		error(1, errno, "TCP_INFO");
-	w->retrans += u.info.tcpi_total_retrans;
-	w->timeouts += u.word[TOTAL_RTO / 2];
+	w->retrans += info.tcp.tcpi_total_retrans;
+	w->timeouts += info.word[TOTAL_RTO / 2];
 }
 
 /* In order and acknowledged, which is more than what has been read. */
 uint64_t bytes_received(int fd)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		error(1, errno, "TCP_INFO");
-	return info.tcpi_bytes_received;
+	return get_info(fd).tcp.tcpi_bytes_received;
 }
 
 uint64_t received(const struct flow *w)
@@ -156,7 +150,7 @@ int connect_to(uint32_t src, uint32_t dst, uint32_t cc, uint32_t whose, uint16_t
 	h->by_port[h->n_started] = whose;
 	*port = FIRST_SPORT + h->n_started++;
 	fd = open_socket(h, cc, *port);
-	set_notsent_lowat(fd);
+	set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, LOWAT);
 	addr.sin_port = htons(FIRST_DPORT + cc);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) && errno != EINPROGRESS)
 		error(1, errno, "%s port %u: connect to %s", h->name, *port, hosts[dst].name);
@@ -168,7 +162,7 @@ void start_flow(uint32_t i)
 	struct flow *w = &flows[i];
 
 	w->tx = connect_to(w->src, w->dst, w->cc, i, &w->port);
-	watch(w->tx, EPOLLOUT, TAG(SEND, i));
+	watch(EPOLL_CTL_ADD, w->tx, EPOLLOUT, TAG(SEND, i));
 }
 
 /* A reset tells the other end, which then reads what there is and closes. */
@@ -213,7 +207,7 @@ void send_some(uint32_t i, uint32_t what)
 	if (n > 0)
 		w->sent += n;
 	if (w->sent == due)
-		watch_else(w->tx, 0, TAG(SEND, i));
+		watch(EPOLL_CTL_MOD, w->tx, 0, TAG(SEND, i));
 }
 
 /* The second half is due, and the first may still be on its way. */
@@ -223,7 +217,7 @@ void send_again(uint32_t i)
 
 	w->again = NEVER;
 	if (w->tx >= 0 && w->sent == w->size / 2)
-		watch_else(w->tx, EPOLLOUT, TAG(SEND, i));
+		watch(EPOLL_CTL_MOD, w->tx, EPOLLOUT, TAG(SEND, i));
 }
 
 void receive_some(uint32_t i)
@@ -279,5 +273,5 @@ void accept_one(const struct listener *l)
 	w->rx = fd;
 	if (w->size < LOWAT)
 		set_lowat(fd, w->size);
-	watch(fd, EPOLLIN, TAG(RECEIVE, i));
+	watch(EPOLL_CTL_ADD, fd, EPOLLIN, TAG(RECEIVE, i));
 }

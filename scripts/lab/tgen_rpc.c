@@ -66,23 +66,15 @@ void add_conns(uint32_t index)
 	}
 }
 
-/* As RPC libraries do: no message waits for the ACK of another. */
-static void set_nodelay(int fd)
-{
-	int one = 1;
-
-	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-		error(1, errno, "TCP_NODELAY");
-}
-
 void open_conn(uint32_t index)
 {
 	struct conn *c = &conns[index];
 
 	c->fd[0] = connect_to(c->src, c->dst, c->cc, KEPT | index, &c->port);
-	set_nodelay(c->fd[0]);
+	/* as RPC libraries do: no message waits for the ACK of another */
+	set_option(c->fd[0], IPPROTO_TCP, TCP_NODELAY, 1);
 	c->way[0].waits = true;
-	watch(c->fd[0], EPOLLIN | EPOLLOUT, TAG(OPENER, index));
+	watch(EPOLL_CTL_ADD, c->fd[0], EPOLLIN | EPOLLOUT, TAG(OPENER, index));
 }
 
 /* The reader is woken when the next message of this way is whole. */
@@ -99,10 +91,10 @@ void accept_conn(uint32_t index, int fd)
 	struct conn *c = &conns[index];
 
 	c->fd[1] = fd;
-	set_nodelay(fd);
-	set_notsent_lowat(fd);
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, LOWAT);
 	await(c, 0);
-	watch(fd, EPOLLIN, TAG(OTHER, index));
+	watch(EPOLL_CTL_ADD, fd, EPOLLIN, TAG(OTHER, index));
 }
 
 static void write_some(uint32_t index, int d)
@@ -124,7 +116,8 @@ static void write_some(uint32_t index, int d)
 	if (y->waits == !!left)
 		return;
 	y->waits = left;
-	watch_else(c->fd[d], EPOLLIN | (y->waits ? EPOLLOUT : 0), TAG(d ? OTHER : OPENER, index));
+	watch(EPOLL_CTL_MOD, c->fd[d], EPOLLIN | (y->waits ? EPOLLOUT : 0),
+	      TAG(d ? OTHER : OPENER, index));
 }
 
 /* Behind what goes that way already. */
