@@ -96,8 +96,6 @@ uint32_t n_flows, flows_left;
 struct event *events;
 uint32_t n_events;
 static uint32_t next_event;
-struct listener *listeners;
-uint32_t n_listeners;
 char (*ccs)[16];
 uint32_t n_ccs;
 uint32_t n_path_hosts;		/* the first of hosts[] */
@@ -310,7 +308,7 @@ static void run(void)
 
 			switch (evs[i].data.u64 >> 32) {
 			case LISTEN:
-				accept_one(&listeners[index]);
+				accept_one(index);
 				break;
 			case SEND:
 				send_some(index, evs[i].events);

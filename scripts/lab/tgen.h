@@ -53,7 +53,7 @@ struct generator {
 
 enum kind { LISTEN, SEND, RECEIVE, TIMER, OPENER, OTHER };
 
-/* What epoll says, in 64 bits: kind, index. */
+/* What epoll says, in 64 bits: kind, index (LISTEN: socket). */
 #define TAG(kind, i)	((uint64_t)(kind) << 32 | (i))
 
 struct flow {
@@ -83,19 +83,12 @@ struct event {
 	uint32_t index;			/* of a flow, or a connection of rpc */
 };
 
-struct listener {
-	int fd;
-	uint32_t host;
-};
-
 extern struct host *hosts;
 extern uint32_t n_hosts;
 extern struct flow *flows;
 extern uint32_t n_flows, flows_left;
 extern struct event *events;
 extern uint32_t n_events;
-extern struct listener *listeners;
-extern uint32_t n_listeners;
 extern char (*ccs)[16];
 extern uint32_t n_ccs;
 extern uint32_t n_path_hosts;	/* the first of hosts[] */
@@ -115,7 +108,6 @@ uint64_t parse(const char *what, const char *text);
 
 /* tgen_load.c: hosts, the list of flows, generators */
 void enter(const struct host *h);
-uint32_t *addr_slot(struct in_addr addr);
 void read_paths(const char *name);
 const struct path *find_path(uint32_t src, uint32_t dst);
 void take_port(uint32_t host);
@@ -138,7 +130,7 @@ void stop_flow(struct flow *w);
 void send_some(uint32_t i, uint32_t what);
 void send_again(uint32_t i);
 void receive_some(uint32_t i);
-void accept_one(const struct listener *l);
+void accept_one(int listener);
 
 /* tgen_rpc.c: messages on connections that are kept */
 void add_conns(uint32_t index);

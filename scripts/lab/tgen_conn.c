@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The connections of tgen, at both ends. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <error.h>
 #include <linux/tcp.h>
@@ -54,17 +55,12 @@ static int open_socket(const struct host *h, uint32_t cc, uint16_t port)
 
 static void listen_on(uint32_t host, uint32_t cc)
 {
-	struct listener *l;
+	int fd = open_socket(&hosts[host], cc, FIRST_DPORT + cc);
 
-	listeners = grow(listeners, n_listeners, sizeof(*listeners));
-	l = &listeners[n_listeners];
-	l->host = host;
-	l->fd = open_socket(&hosts[host], cc, FIRST_DPORT + cc);
-	set_lowat(l->fd, NEVER);
-	if (listen(l->fd, 65535))
+	set_lowat(fd, NEVER);
+	if (listen(fd, 65535))
 		error(1, errno, "listen");
-	watch(EPOLL_CTL_ADD, l->fd, EPOLLIN, TAG(LISTEN, n_listeners));
-	n_listeners++;
+	watch(EPOLL_CTL_ADD, fd, EPOLLIN, TAG(LISTEN, fd));
 }
 
 void listen_all(void)
@@ -240,7 +236,7 @@ void receive_some(uint32_t i)
 		set_lowat(w->rx, w->size - w->received);
 }
 
-void accept_one(const struct listener *l)
+void accept_one(int listener)
 {
 	struct sockaddr_in addr;
 	socklen_t len = sizeof(addr);
@@ -248,19 +244,22 @@ void accept_one(const struct listener *l)
 	struct flow *w;
 	int fd;
 
-	fd = accept4(l->fd, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = accept4(listener, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0 && errno == EAGAIN)
 		return;
 	if (fd < 0)
 		error(1, errno, "accept");
 	port = ntohs(addr.sin_port);
-	h = *addr_slot(addr.sin_addr);
-	if (!h || port < FIRST_SPORT || port >= FIRST_SPORT + hosts[h - 1].n_started) {
-		error(0, 0, "%s: a connection of someone else", hosts[l->host].name);
+	for (h = 0; h < n_hosts; h++)
+		if (hosts[h].addr.sin_addr.s_addr == addr.sin_addr.s_addr)
+			break;
+	if (h == n_hosts || port < FIRST_SPORT || port >= FIRST_SPORT + hosts[h].n_started) {
+		error(0, 0, "a connection of another program, from %s port %u",
+		      inet_ntoa(addr.sin_addr), port);
 		close(fd);
 		return;
 	}
-	i = hosts[h - 1].by_port[port - FIRST_SPORT];
+	i = hosts[h].by_port[port - FIRST_SPORT];
 	if (i & KEPT) {
 		accept_conn(i & ~KEPT, fd);
 		return;

@@ -43,36 +43,18 @@ static uint64_t hash(const void *key, size_t len)
 	return sum;
 }
 
-/* Hosts + 1 by name and by address; open addressing: a Clos has hundreds. */
-static uint32_t by_name[1 << 16], by_addr[1 << 16];
-
-static uint32_t *name_slot(const char *name)
-{
-	uint16_t i = hash(name, strlen(name));
-
-	while (by_name[i] && strcmp(hosts[by_name[i] - 1].name, name))
-		i++;
-	return &by_name[i];
-}
-
-uint32_t *addr_slot(struct in_addr addr)
-{
-	uint16_t i = hash(&addr, sizeof(addr));
-
-	while (by_addr[i] && hosts[by_addr[i] - 1].addr.sin_addr.s_addr != addr.s_addr)
-		i++;
-	return &by_addr[i];
-}
-
 static uint32_t find_host(const char *name, bool add)
 {
 	struct ifaddrs *ifas = NULL, *ifa;
-	uint32_t *slot = name_slot(name);
 	char file[128];
 	struct host *h;
+	uint32_t i;
 
-	if (*slot || !add)
-		return *slot - 1;
+	for (i = 0; i < n_hosts; i++)
+		if (!strcmp(hosts[i].name, name))
+			return i;
+	if (!add)
+		return UINT32_MAX;
 
 	hosts = grow(hosts, n_hosts, sizeof(*hosts));
 	h = &hosts[n_hosts];
@@ -92,8 +74,6 @@ static uint32_t find_host(const char *name, bool add)
 		error(1, 0, "namespace %s has no address", name);
 	memcpy(&h->addr, ifa->ifa_addr, sizeof(h->addr));
 	freeifaddrs(ifas);
-	*slot = n_hosts + 1;
-	*addr_slot(h->addr.sin_addr) = n_hosts + 1;
 	return n_hosts++;
 }
 
