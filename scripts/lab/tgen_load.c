@@ -323,9 +323,8 @@ static void generate_first(uint32_t index)
 	}
 }
 
-static void add_generator(char **word)
+static void add_generator(char **word, bool kept)
 {
-	bool kept = !strcmp(word[0], "rpc");
 	struct generator *g;
 	char *rest;
 
@@ -374,32 +373,13 @@ static void add_one(char **word, int n, unsigned int line)
 		error(2, 0, "flow list, line %u: no end (-e)", line);
 }
 
-static const struct {
-	const char *name, *words;
-	int n;
-} generator_lines[] = {
-	{ "poisson", "FROM_NS TO_NS LOAD DIST SEED CC", 7 },
-	{ "rpc", "FROM_NS TO_NS LOAD DIST SEED CC N", 8 },
-};
-
-static bool is_generator(char **word, int n, unsigned int line)
-{
-	size_t i;
-
-	for (i = 0; strcmp(word[0], generator_lines[i].name);)
-		if (++i == sizeof(generator_lines) / sizeof(*generator_lines))
-			return false;
-	if (n != generator_lines[i].n)
-		error(2, 0, "flow list, line %u: %s %s", line, word[0], generator_lines[i].words);
-	return true;
-}
-
 void read_flows(const char *name)
 {
 	FILE *f = name ? fopen(name, "re") : stdin;
 	char *line = NULL, *word[9], *rest;
 	unsigned int number_of_line = 0;
 	size_t room = 0;
+	bool rpc;
 	int n;
 
 	if (!f)
@@ -415,8 +395,12 @@ void read_flows(const char *name)
 		}
 		if (!n)
 			continue;
-		if (is_generator(word, n, number_of_line)) {
-			add_generator(word);
+		rpc = !strcmp(word[0], "rpc");
+		if (rpc || !strcmp(word[0], "poisson")) {
+			if (n != (rpc ? 8 : 7))
+				error(2, 0, "flow list, line %u: %s FROM_NS TO_NS LOAD DIST SEED CC%s",
+				      number_of_line, word[0], rpc ? " N" : "");
+			add_generator(word, rpc);
 		} else {
 			if (n < 5 || n > 6)
 				error(2, 0, "flow list, line %u: START_NS SRC DST BYTES[@NS]|- [STOP_NS] CC",
