@@ -355,11 +355,17 @@ static void lablink_reset(struct Qdisc *sch)
 	qdisc_watchdog_cancel(&l->watchdog);
 }
 
-static int lablink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
+static int lablink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct lablink *l = qdisc_priv(sch);
 	const struct lablink_opt *o;
 
+	__skb_queue_head_init(&l->waiting);
+	__skb_queue_head_init(&l->urgent);
+	__skb_queue_head_init(&l->wire);
+	INIT_LIST_HEAD(&l->list);
+	l->sch = sch;
+	qdisc_watchdog_init(&l->watchdog, sch);
 	if (!opt || nla_len(opt) < (int)sizeof(*o)) {
 		NL_SET_ERR_MSG(extack, "lablink: struct lablink_opt expected");
 		return -EINVAL;
@@ -369,34 +375,7 @@ static int lablink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_
 		NL_SET_ERR_MSG(extack, "lablink: rate must not be 0");
 		return -EINVAL;
 	}
-	sch_tree_lock(sch);
-	/* the trace keeps the size that it was made with */
-	l->opt.rate = o->rate;
-	l->opt.delay = o->delay;
-	l->opt.limit = o->limit;
-	l->opt.mark = o->mark;
-	l->opt.prio = o->prio;
-	l->opt.overhead = o->overhead;
-	sch_tree_unlock(sch);
-	return 0;
-}
-
-static int lablink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
-{
-	struct lablink *l = qdisc_priv(sch);
-	const struct lablink_opt *o;
-	int err;
-
-	__skb_queue_head_init(&l->waiting);
-	__skb_queue_head_init(&l->urgent);
-	__skb_queue_head_init(&l->wire);
-	INIT_LIST_HEAD(&l->list);
-	l->sch = sch;
-	qdisc_watchdog_init(&l->watchdog, sch);
-	err = lablink_change(sch, opt, extack);
-	if (err)
-		return err;
-	o = nla_data(opt);
+	l->opt = *o;
 	l->stats = vzalloc(sizeof(*l->stats));
 	if (!l->stats)
 		return -ENOMEM;
@@ -404,7 +383,6 @@ static int lablink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 		l->trace = __vmalloc_array(o->trace, sizeof(*l->trace), GFP_KERNEL | __GFP_NOWARN);
 		if (!l->trace)
 			return -ENOMEM;
-		l->opt.trace = o->trace;
 	}
 	lablink_reset_stats(l, ktime_get_ns());
 	spin_lock_bh(&lablinks_lock);
@@ -492,7 +470,6 @@ static struct Qdisc_ops lablink_ops = {
 	.init		= lablink_init,
 	.reset		= lablink_reset,
 	.destroy	= lablink_destroy,
-	.change		= lablink_change,
 	.dump		= lablink_dump,
 };
 
