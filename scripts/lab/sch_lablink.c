@@ -20,7 +20,8 @@
  * least: in the time that it takes, in the buffer and in what is reported.
  *
  * A GSO packet is cut into its segments, as the NIC that has the link would: each of them is
- * a packet here, and all arrive at the same moment.
+ * a packet here, and all arrive at the same moment. lablink has to be a root qdisc: it does not
+ * correct the counters of parents for that.
  *
  * With another qdisc as its class 1:1 packets wait in that, as in a host that has fq for its
  * NIC; limit, mark and prio are not heeded then. The link asks it for a packet whenever the
@@ -205,27 +206,27 @@ static int lablink_arrive(struct sk_buff *skb, struct Qdisc *sch, u64 now, struc
 	return NET_XMIT_SUCCESS;
 }
 
-/* Each segment of a GSO packet arrives; queued and bytes: of those that stay */
-static int lablink_cut(struct sk_buff *skb, struct Qdisc *sch, u64 now,
-		       struct sk_buff **to_free, u32 *queued, u32 *bytes)
+/* Each segment of a GSO packet arrives. It is dropped if all of them are. */
+static int lablink_cut(struct sk_buff *skb, struct Qdisc *sch, u64 now, struct sk_buff **to_free)
 {
+	struct lablink *l = qdisc_priv(sch);
 	struct sk_buff *segs, *next;
+	int err = NET_XMIT_DROP;
 
-	*queued = 0;
-	*bytes = 0;
 	segs = skb_gso_segment(skb, netif_skb_features(skb) & ~NETIF_F_GSO_MASK);
-	if (IS_ERR_OR_NULL(segs))
-		return -EINVAL;
+	if (IS_ERR_OR_NULL(segs)) {
+		l->stats->drops++;
+		return qdisc_drop(skb, sch, to_free);
+	}
 	skb_list_walk_safe(segs, segs, next) {
 		skb_mark_not_on_list(segs);
 		qdisc_skb_cb(segs)->pkt_len = segs->len;
 		qdisc_skb_cb(segs)->pkt_segs = 1;
-		if (lablink_arrive(segs, sch, now, to_free) == NET_XMIT_SUCCESS) {
-			*bytes += qdisc_pkt_len(segs);
-			++*queued;
-		}
+		if (lablink_arrive(segs, sch, now, to_free) == NET_XMIT_SUCCESS)
+			err = NET_XMIT_SUCCESS;
 	}
-	return 0;
+	consume_skb(skb);
+	return err;
 }
 
 /* To the qdisc that packets wait in */
@@ -257,25 +258,14 @@ static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct 
 
 static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
-	u32 len = qdisc_pkt_len(skb), bytes, queued;
 	struct lablink *l = qdisc_priv(sch);
 	u64 now = ktime_get_ns();
 
 	if (l->child)
 		return lablink_enqueue_child(skb, sch, to_free);
-	if (!skb_is_gso(skb))
-		return lablink_arrive(skb, sch, now, to_free);
-	if (lablink_cut(skb, sch, now, to_free, &queued, &bytes)) {
-		l->stats->drops++;
-		return qdisc_drop(skb, sch, to_free);
-	}
-	if (!queued) {
-		kfree_skb(skb);
-		return NET_XMIT_DROP;
-	}
-	qdisc_tree_reduce_backlog(sch, 1 - (int)queued, (int)len - (int)bytes);
-	consume_skb(skb);
-	return NET_XMIT_SUCCESS;
+	if (skb_is_gso(skb))
+		return lablink_cut(skb, sch, now, to_free);
+	return lablink_arrive(skb, sch, now, to_free);
 }
 
 /* The transmitter is free: what the child has for it */
@@ -283,7 +273,7 @@ static void lablink_pull(struct lablink *l, u64 now)
 {
 	struct sk_buff *skb, *to_free = NULL;
 	struct Qdisc *sch = l->sch;
-	u32 drops, bytes, queued;
+	u32 drops;
 
 	while (!lablink_waiting(l) && l->free_at >> FRAC_SHIFT <= now) {
 		lablink_account(l, now);
@@ -295,15 +285,12 @@ static void lablink_pull(struct lablink *l, u64 now)
 			break;
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		sch->q.qlen--;
-		if (!skb_is_gso(skb)) {
+		if (skb_is_gso(skb))
+			lablink_cut(skb, sch, now, &to_free);
+		else
 			lablink_arrive(skb, sch, now, &to_free);
-		} else if (lablink_cut(skb, sch, now, &to_free, &queued, &bytes)) {
-			l->stats->drops++;
-			kfree_skb(skb);
-		} else {
-			consume_skb(skb);
-		}
 	}
+	kfree_skb_list(to_free);
 }
 
 static struct sk_buff *lablink_dequeue(struct Qdisc *sch)
