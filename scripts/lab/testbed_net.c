@@ -29,22 +29,13 @@ static struct {
 	unsigned int seq;
 } batch;
 
-static const char *request_name(int type)
-{
-	switch (type) {
-	case RTM_NEWLINK:
-		return "link";
-	case RTM_NEWADDR:
-		return "address";
-	case RTM_NEWROUTE:
-		return "route";
-	case RTM_NEWNEIGH:
-		return "neighbour";
-	case RTM_NEWQDISC:
-		return "qdisc";
-	}
-	return "request";
-}
+static const char *const request_names[] = {
+	[RTM_NEWLINK] = "link",
+	[RTM_NEWADDR] = "address",
+	[RTM_NEWROUTE] = "route",
+	[RTM_NEWNEIGH] = "neighbour",
+	[RTM_NEWQDISC] = "qdisc",
+};
 
 static int extack_cb(const struct nlattr *attr, void *data)
 {
@@ -84,7 +75,7 @@ void flush(void)
 				if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
 					mnl_attr_parse(nlh, sizeof(*err), extack_cb, &text);
 				error(1, -err->error, "%s: %s %s", n->name,
-				      request_name(err->msg.nlmsg_type), text);
+				      request_names[err->msg.nlmsg_type], text);
 			}
 			if (nlh->nlmsg_seq == batch.seq)
 				return;
@@ -251,7 +242,7 @@ static void make_neighbour(struct port *p, int family, struct node *host)
 static void make_route(struct node *n, int family, struct node *host, struct port **via, int n_via)
 {
 	bool direct = host && via[0]->peer->node == host;
-	struct nlattr *nest = NULL;
+	struct nlattr *nest;
 	struct rtnexthop *rtnh;
 	struct rtmsg *rtm;
 	int i;
