@@ -59,7 +59,6 @@ class Scenario:
     program: Callable[["Run"], list[str]] | None = None
     # which runs belong to a panel; default: all belong to "bench" and "all", none to others
     panels: dict[str, Callable[[Params], bool]] = field(default_factory=dict)
-    name: str = field(default="", compare=False)
 
     def is_in(self, panel: str, p: Params) -> bool:
         """Whether a run belongs to this panel"""
@@ -121,7 +120,6 @@ def load(name: str) -> Scenario:
     scenario: Scenario | None = getattr(module, "SCENARIO", None)
     if not scenario:
         raise units.Error(f"{path(name)}: has no SCENARIO")
-    object.__setattr__(scenario, "name", name)
     return scenario
 
 
