@@ -99,7 +99,6 @@ static uint32_t next_event;
 char (*ccs)[16];
 uint32_t n_ccs;
 uint32_t n_path_hosts;		/* the first of hosts[] */
-struct path *paths;		/* n_path_hosts * n_path_hosts, or NULL */
 struct generator *generators;
 uint32_t n_generators;
 
@@ -110,7 +109,7 @@ static const char *link_file;
 static FILE *samples;
 int epoll_fd;
 static int timer_fd;
-bool ended;
+static bool ended;
 char zeros[CHUNK];
 
 uint64_t now(void)

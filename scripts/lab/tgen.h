@@ -92,13 +92,11 @@ extern uint32_t n_events;
 extern char (*ccs)[16];
 extern uint32_t n_ccs;
 extern uint32_t n_path_hosts;	/* the first of hosts[] */
-extern struct path *paths;	/* n_path_hosts * n_path_hosts, or NULL */
 extern struct generator *generators;
 extern uint32_t n_generators;
 extern uint64_t from, to, end;
 extern uint64_t t0;
 extern int epoll_fd;
-extern bool ended;
 extern char zeros[CHUNK];
 
 /* tgen.c */

@@ -15,6 +15,8 @@
 
 #include "tgen.h"
 
+static struct path *paths;	/* n_path_hosts * n_path_hosts, or NULL */
+
 /* Hosts and the flow list */
 
 void enter(const struct host *h)
