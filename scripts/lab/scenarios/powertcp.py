@@ -6,7 +6,6 @@ from typing import Any
 import metrics as m
 from claims import Claim, lost
 from guest import Guest
-from params import Params
 from scenario import Plan, Scenario
 from setups import TRACE, fabric_poisson, step
 from traces import Traces
@@ -46,21 +45,17 @@ def metrics(t: Traces) -> dict[str, Any]:
     return m.slowdown(t) | m.classes(t) | m.ports(t)
 
 
-def ours(p: Params) -> bool:
-    """Runs of hpccpp"""
-    return p.is_hpccpp
-
-
 CLAIMS = (
     Claim("drops", lost, "<=", 0),
     Claim("utilisation of the bottleneck from the burst on", "load", ">=", 0.93,
-          lambda p: ours(p) and p.shape == "incast"),
+          lambda p: p.is_hpccpp and p.shape == "incast"),
     Claim("time from the start of ten flows until the queue is back at 5 packets, RTTs", "queue_back", "<=", 5,
-          lambda p: ours(p) and p.shape == "incast" and p.size == 0, listed=6.738,
+          lambda p: p.is_hpccpp and p.shape == "incast" and p.size == 0, listed=6.738,
           why="the first windows of ten flows add up to 3 BDP, and telemetry of their queue arrives when it drains"),
-    Claim("Jain's index between joins and leaves", "jains", ">=", 0.98, lambda p: ours(p) and p.shape == "staggered"),
+    Claim("Jain's index between joins and leaves", "jains", ">=", 0.98,
+          lambda p: p.is_hpccpp and p.shape == "staggered"),
     Claim("least utilisation over two round trips, from the fourth after a leave on", "leave_lows_late", ">=", 0.85,
-          lambda p: ours(p) and p.shape == "staggered"),
+          lambda p: p.is_hpccpp and p.shape == "staggered"),
 )
 SCENARIO = Scenario(about="The experiments of PowerTCP's authors", runs=runs, metrics=metrics,
                     panels={"bench": lambda p: p.cc == "hpccpp" and p.load == 0},
