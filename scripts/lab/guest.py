@@ -38,17 +38,12 @@ class Guest:
         self.updates = bool(self.p.updates)
 
     def call(self, *words: Any) -> None:
-        """One line of the script"""
+        """One line of the script: a function of guest.sh, or another command, with its arguments"""
         self.lines.append(shlex.join(str(word) for word in words))
-
-    @property
-    def marks(self) -> bool:
-        """Hosts ask for marks, and the bottleneck sets them."""
-        return self.p.mark != 0
 
     def mark(self, mbit: int, name: str = "mark") -> dict[str, int]:
         """testbed's key for the bytes of a queue above which a port of this rate marks; none if it does not mark"""
-        return {name: self.p.mark * self.p.wire * mbit // 10000} if self.marks else {}
+        return {name: self.p.mark * self.p.wire * mbit // 10000} if self.p.mark else {}
 
     def star_delay(self) -> int:
         """Of a star's links, ns: four of these and a packet's and an ACK's time to go out twice make the RTT."""
@@ -65,7 +60,7 @@ class Guest:
                            "overhead", p.overhead, "host_queue", p.host, "queue", p.queue]
         if p.mtu < 1280:  # the least MTU of IPv6
             args += ["ipv6", "no"]
-        if self.marks:
+        if p.mark:
             args += ["ecn", 3 if p.queue == "dualpi2" else 1]
         if p.is_hpccpp:
             for name, value in (("flows", p.n), ("eta", p.eta), ("probe", p.probe), ("law", p.law)):
@@ -88,28 +83,12 @@ class Guest:
         traced = ["port", "s1", "r1", "trace", trace] if trace else []
         self.network("star", hosts, rate=f"{p.mbit}m", delay_ns=self.star_delay(), buffer=p.buffer,
                      **self.mark(p.mbit), **keys, links=[*links, *traced])
-        self.port("s1", f"p{hosts + 1}")
-
-    def port(self, netns: str, dev: str) -> None:
-        """The bottleneck, whose queue is measured"""
-        self.call("port", netns, dev)
+        self.call("port", "s1", f"p{hosts + 1}")
 
     def agents(self, skip: str = "") -> None:
         """A host agent for all, and a port agent at each port but those whose "NETNS DEV" matches skip"""
         if self.p.is_hpccpp:
             self.call("agents", skip)
-
-    def real(self, host: str, *ports: str) -> None:
-        """The links that limit the host's flows: NETNS, DEV of each"""
-        self.call("real", host, *ports)
-
-    def forge(self, host: str, load_and_queue: str, tx_bytes: str) -> None:
-        """s1 writes these bytes into the records of the ACKs to the host"""
-        self.call("forge", host, load_and_queue, tx_bytes)
-
-    def counters(self, *hosts: str) -> None:
-        """What the module has counted on these hosts by now"""
-        self.call("counters", *hosts)
 
     def later(self, commands: Iterable[tuple[float, Iterable[Any]]]) -> None:
         """Commands that run beside the traffic, each so many ns after the one before"""

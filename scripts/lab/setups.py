@@ -20,7 +20,7 @@ def long(g: Guest) -> None:
     g.star(hosts, trace=20000)
     g.agents()
     if p.forged != "none":
-        g.forge("h2", "0" if p.forged == "idle" else "0xff", "0x123456")
+        g.call("forge", "h2", "0" if p.forged == "idle" else "0xff", "0x123456")
     for i in range(p.flows):
         g.flow((i + 1) * 1700, f"h{i % hosts + 1}", "r1", None, stop=end)
     g.run(start=end // 2, end=end)
@@ -88,26 +88,26 @@ def parking(g: Guest) -> None:
     if p.shape == "parking":
         g.network("parking", p.hops, **keys, core_rate=f"{slow}m")
         ports = [(f"s{i}", "p1" if i == 1 else "p2") for i in range(1, p.hops + 1)]
-        g.real("h0", *(word for port in ports for word in port))
+        g.call("real", "h0", *(word for port in ports for word in port))
         for i, port in enumerate(ports, 1):
-            g.real(f"h{i}", *port)
+            g.call("real", f"h{i}", *port)
         pairs = [(f"h{i}", f"r{i}") for i in range(p.hops + 1)]
     elif p.shape == "asymmetric":
         g.network("parking", 4, **keys, links=["link", "s1", "s2", "rate", f"{slow}m",
                                                "link", "s2", "s3", "rate", f"{slow // 2}m"])
         pairs = [("h0", "r0"), ("h2", "r2")]
         for host, _ in pairs:
-            g.real(host, "s2", "p2")
+            g.call("real", host, "s2", "p2")
     elif p.shape == "receiver":
         g.network("leafspine", 2, 1, 4, **keys, core_rate=f"{p.mbit * 4}m",
                   links=["link", "l2", "h5", "rate", f"{slow}m"])
         pairs = [(f"h{i}", "h5") for i in range(1, 5)]
         for host, _ in pairs:
-            g.real(host, "l2", "p1")
+            g.call("real", host, "l2", "p1")
     elif p.shape == "nic":
         g.network("star", 8, **keys, links=["link", "s1", "r1", "rate", f"{slow}m"])
         pairs = [("r1", f"h{i}") for i in range(1, 9)]
-        g.real("r1", "r1", "eth0")
+        g.call("real", "r1", "r1", "eth0")
     else:
         raise units.Error(f"shape={p.shape}: one of parking, asymmetric, receiver, nic")
     g.agents()
@@ -130,7 +130,7 @@ def harm(g: Guest) -> None:
     g.network("graph", rate=f"{p.mbit}m", delay_ns=p.rtt // 6, buffer=p.buffer,
               links=["link", "h1", "s1", "link", "h2", "s1", "link", "s1", "s2", "port", "s2", "r1",
                      *(word for item in last.items() for word in item), "link", "s2", "r1"])
-    g.port("s2", "p2")
+    g.call("port", "s2", "p2")
     g.agents(agents[p.agents])
     if p.lag or p.jitter:
         # before the last step, whole microseconds; with a rate packets keep their order
@@ -143,4 +143,4 @@ def harm(g: Guest) -> None:
     if p.other != "none":
         g.flow(1000, "h2", "r1", None, stop=end, cc=p.other)
     g.run(start=end // 2, end=end)
-    g.counters("h1")
+    g.call("counters", "h1")

@@ -17,7 +17,7 @@ def setup(g: Guest) -> None:
     for i, host in enumerate(hosts, 1):
         g.flow(i * 1700, host, "r1", None, stop=end)
     g.run(start=end // 2, end=end)
-    g.counters(*hosts)
+    g.call("counters", *hosts)
 
 
 CLAIMS = (
