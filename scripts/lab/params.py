@@ -17,15 +17,6 @@ def arg(default: Any, read: Read, about: str, least: int | None = None, most: in
     return dataclasses.field(default=default, metadata={"read": read, "about": about, "least": least, "most": most})
 
 
-def word(*known: str) -> Read:
-    """One of these words"""
-    def read(text: str) -> str:
-        if text not in known:
-            raise units.Error(f"'{text}': one of {', '.join(known)}")
-        return text
-    return read
-
-
 def pattern(regex: str, what: str) -> Read:
     """A word that this matches"""
     def read(text: str) -> str:
@@ -33,6 +24,11 @@ def pattern(regex: str, what: str) -> Read:
             raise units.Error(f"'{text}': {what}")
         return text
     return read
+
+
+def word(*known: str) -> Read:
+    """One of these words"""
+    return pattern("|".join(known), f"one of {', '.join(known)}")
 
 
 # with a variant, as dctcp-k20
