@@ -31,11 +31,6 @@ END = 1 << 21  # of the histogram in links.csv, bytes (sch_lablink.c)
 # --- what several metrics use --------------------------------------------------
 
 
-def mbit(t: Traces) -> float:
-    """Rate of the run's links, Mbit/s."""
-    return t.p.rate / 10**6
-
-
 def percentile(values: NDArray[Any], p: float) -> float | None:
     """The value at place (n - 1) * p of the sorted values. None if there are none."""
     return float(np.sort(values)[int((len(values) - 1) * p)]) if len(values) else None
@@ -56,16 +51,16 @@ def with_headers(t: Traces, sizes: NDArray[Any]) -> Any:
 def share(t: Traces, sent: Any, ns: Any) -> Any:
     """The share of the links' rate that these bytes take in a time. They are of packets whose transmission began in
     it. That of the last ends up to a packet's time later: with this time the share is never over 1."""
-    return sent * 8000 / (ns * mbit(t) + t.p.wire * 8000)
+    return sent * 8000 / (ns * t.p.mbit + t.p.wire * 8000)
 
 
 def ideal(t: Traces, dst: NDArray[Any], sizes: NDArray[Any]) -> float:
     """A lower bound of the time, ns, in which flows of these sizes arrive: three small packets pass an empty star one
     after another, each in half of a base RTT less a full packet's time. Then all bytes with headers of the receiver
     that gets the most arrive at the links' rate."""
-    packet = t.p.wire * 8000 / mbit(t)
+    packet = t.p.wire * 8000 / t.p.mbit
     bytes_ = np.bincount(np.unique(dst, return_inverse=True)[1], with_headers(t, sizes))
-    return 3 * (t.p.rtt / 2 - packet) + float(bytes_.max(initial=0)) * 8000 / mbit(t)
+    return 3 * (t.p.rtt / 2 - packet) + float(bytes_.max(initial=0)) * 8000 / t.p.mbit
 
 
 def queue_p99(t: Traces, bytes_: Any) -> Metrics:
@@ -224,7 +219,7 @@ def incast(t: Traces) -> Metrics:
         end = len(time) - 1 if low is None else top + low
         ns = time[end] - time[top]
         result |= {"queue_peak": queue[top] / t.p.wire, "drain_us": ns / 1000,
-                   "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / mbit(t) if ns else 0}
+                   "drain_net_rate": (queue[top] - queue[end]) * 8000 / ns / t.p.mbit if ns else 0}
     return result
 
 
@@ -237,11 +232,11 @@ def messages(t: Traces) -> Metrics:
     time, queue = t.queue["time_ns"], t.queue["queue_bytes"]
     # the queue is empty at the start of the window
     ns = np.diff(time, prepend=t.window[0])
-    us = np.append(0, queue)[:-1] * 8 / mbit(t)
+    us = np.append(0, queue)[:-1] * 8 / t.p.mbit
     total = np.cumsum(np.bincount(us.astype(np.int64), ns)) if len(time) else np.zeros(1)
     return completion(t) | {
         "queue_p99_us": int(np.searchsorted(total, total[-1] * .99)) + 1,
-        "queue_max_us": queue.max(initial=0) * 8 / mbit(t)}
+        "queue_max_us": queue.max(initial=0) * 8 / t.p.mbit}
 
 
 # --- joining and leaving -------------------------------------------------------
@@ -268,7 +263,7 @@ def leave(t: Traces, at: int, begin: int, end: int) -> tuple[float, ...]:
     time, sent = t.queue["time_ns"][begin:end], t.queue["sent_bytes"]
     # two round trips before each
     before = np.maximum(np.searchsorted(t.queue["time_ns"], time - 2 * rtt, "right") - 1, 0)
-    load = (sent[begin:end] - sent[before]) * 8000 / mbit(t) / (2 * rtt)
+    load = (sent[begin:end] - sent[before]) * 8000 / t.p.mbit / (2 * rtt)
     late = load[(time >= at + 5 * rtt) & (time < at + 15 * rtt)]
     time, load = time[time >= at + rtt], load[time >= at + rtt]
     soon = load[time < at + 15 * rtt]
@@ -315,7 +310,7 @@ def fair(t: Traces) -> Metrics:
     rtt = t.p.rtt
     result = []
     for n, (start, stop, flow) in enumerate(zip(at, until, t.events["flow"][joins])):
-        share = mbit(t) / 8000 / (n + 2) * t.p.target * (t.p.wire - 66) / t.p.wire
+        share = t.p.mbit / 8000 / (n + 2) * t.p.target * (t.p.wire - 66) / t.p.wire
         # the bytes that it had received by each round trip
         grid = np.arange(start // rtt * rtt, min(stop, end + 1), rtt)
         mine = t.rates["flow"] == flow
@@ -525,11 +520,11 @@ def mixed(t: Traces) -> Metrics:
     had = np.cumsum(added[mine])[np.searchsorted(time[mine], T, "right") - 1]
     before = np.searchsorted(T, T - 2 * rtt, "right") - 1
     enough = 0.95 * t.p.target * (t.p.wire - 82) / t.p.wire
-    load = (had - had[before]) * 8000 / mbit(t) / np.maximum(T - T[before], 1)
+    load = (had - had[before]) * 8000 / t.p.mbit / np.maximum(T - T[before], 1)
     back = first((before >= 0) & (load >= enough))
     used = t.updates["used"] == 1
-    return {"share_ours": rate(during[ours & there]) / mbit(t), "share_others": rate(during[~ours & there]) / mbit(t),
-            "share_after": rate(after[ours & there]) / mbit(t),
+    return {"share_ours": rate(during[ours & there]) / t.p.mbit, "share_others": rate(during[~ours & there]) / t.p.mbit,
+            "share_after": rate(after[ours & there]) / t.p.mbit,
             "least_mbit": rate(during[ours & there].min(initial=np.inf)),
             "leave_back": None if back is None else (T[back] - max(left, half)) / rtt,
             "least_R_mbit": t.updates["R"][used].min() * 8 / 1e6 if used.any() else 0}
