@@ -57,18 +57,6 @@ static void hpccpp_begin_look(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_begin_with(&f->s, min(f->s.W, f->p.W_max));
 }
 
-/* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
-void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs)
-{
-	u32 flight = f->looking ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
-
-	if (rs->rtt_us > 0 && rs->prior_in_flight >= flight && !rs->is_app_limited &&
-	    f->rtt_sum < 1U << 31) {
-		f->rtt_sum += rs->rtt_us;
-		f->rtt_n++;
-	}
-}
-
 void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->off_rounds = 0;

@@ -518,6 +518,18 @@ static void hpccpp_end_decrease(const struct sock *sk, struct hpccpp_flow *f)
 		f->in_md = 0;
 }
 
+/* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
+static void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs)
+{
+	u32 flight = f->looking ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
+
+	if (rs->rtt_us > 0 && rs->prior_in_flight >= flight && !rs->is_app_limited &&
+	    f->rtt_sum < 1U << 31) {
+		f->rtt_sum += rs->rtt_us;
+		f->rtt_n++;
+	}
+}
+
 static void hpccpp_cong_control(HPCCPP_CONG_CONTROL_ARGS)
 {
 	const struct hpccpp_sock *ca = inet_csk_ca(sk);

@@ -229,7 +229,6 @@ static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_f
 }
 
 /* hpccpp_fallback.c */
-void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs);
 void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec);
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f);
