@@ -306,6 +306,23 @@ static bool hpccpp_enter(struct sock *sk, struct hpccpp_flow *f,
 	return new || !tp->data_segs_out;
 }
 
+/*
+ * Computes the first window of a flow that begins, or resumes with a probe, from records that have
+ * been measured. idled: U does not include data of this flow.
+ */
+static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idled)
+{
+	u64 B = hpccpp_bottleneck_B(&f->s) ?: f->min_B;
+	const struct hpccpp_params *p = &f->p;
+
+	/* U includes the flows that N of data counts: the rest of the link is free */
+	if (f->probing && f->s.W_f && f->s.U < p->eta)
+		f->s.W_f = max_t(u64, f->s.W_f, hpccpp_bdp(B, p->T) *
+			   (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT);
+	hpccpp_first_W(&f->s, p, idled ? B : 0);
+	f->last_update_seq = tcp_sk(sk)->snd_nxt;
+}
+
 /* Lines 21-27 for n records. Returns false if none could be used. */
 static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		       const struct hpccpp_int *rec, int n)
@@ -317,7 +334,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	unsigned long hit;
 	bool round_ends, used, begins, idled = true;
 	unsigned int g;
-	u64 queue_us, B;
+	u64 queue_us;
 
 	/* line 22: SACK blocks do not count for ack.seq */
 	round_ends = after(tp->snd_una, f->last_update_seq);
@@ -330,8 +347,9 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	 * than the probe waits to be sent.
 	 */
 	begins = ca->mode != HPCCPP_INT || (f->probing && rec->rate && tcp_send_head(sk));
+	/* law draft begins at line rate */
 	if (ca->mode != HPCCPP_INT)
-		idled = hpccpp_enter(sk, f, rec, n);
+		idled = hpccpp_enter(sk, f, rec, n) && p->law != HPCCPP_LAW_DRAFT;
 	if (begins || f->probing)
 		round_ends = false;
 	used = hpccpp_measure_inflight(&f->s, p, rec, n, now);
@@ -339,16 +357,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
 	if (used && begins) {
-		/* law draft begins at line rate */
-		if (ca->mode != HPCCPP_INT && p->law == HPCCPP_LAW_DRAFT)
-			idled = false;
-		B = hpccpp_bottleneck_B(&f->s) ?: f->min_B;
-		/* U includes the flows that N of data counts: the rest of the link is free */
-		if (f->probing && f->s.W_f && f->s.U < p->eta)
-			f->s.W_f = max_t(u64, f->s.W_f, hpccpp_bdp(B, p->T) *
-				   (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT);
-		hpccpp_first_W(&f->s, p, idled ? B : 0);
-		f->last_update_seq = tp->snd_nxt;
+		hpccpp_set_first_W(sk, f, idled);
 	} else if (used) {
 		hpccpp_compute_wind(&f->s, p, round_ends);
 	}
