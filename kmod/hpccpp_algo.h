@@ -77,8 +77,8 @@
  *  5. A record with a U and without a rate is a bound: no port of the path has
  *     reached this load. U is the bound then, and eta at most, because a load
  *     that no port reports must not slow the flow.
- *  6. If u' of all links is 0, the draft leaves tau unset (lines 6-7). Here tau
- *     is that of the first link, and U decays by the time that has passed.
+ *  6. If u' of all links is 0, the draft leaves tau unset (lines 6-7). Here the
+ *     first link sets tau, and U decays by the time that has passed.
  *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
  *  8. Law averaged: if the most loaded link reports how many flows it has, W also goes
  *     towards the fair share of one flow, hpccpp_pull(). Section 6.1 leaves a mechanism

@@ -93,7 +93,8 @@ assert_le "$name: queue in the mean" "$mean_bytes" 3028 bytes
 lie "N = 1.25" N=2
 assert_ge "$name: honest" "$honest" 60 Mbit/s
 assert_ge "$name: second" "$lying" 100 Mbit/s
-# three packets: they ask for 1.3 times the link (with an eta of 95 %, which leaves more room, 1.4)
+# Three packets at most: both flows together request 1.3 times the link. With an eta of 95 %, which
+# leaves more room, the queue has 1.4 packets.
 assert_le "$name: queue in the mean" "$mean_bytes" 4542 bytes
 
 # The liar slows itself alone
