@@ -356,11 +356,10 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	hit = f->s.hit;
 	for_each_set_bit(g, &hit, HPCCPP_G_MAX)
 		hpccpp_count(f->net, HPCCPP_S_GUARDS + g);
-	if (used && begins) {
+	if (used && begins)
 		hpccpp_set_first_W(sk, f, idled);
-	} else if (used) {
+	else if (used)
 		hpccpp_compute_wind(&f->s, p, round_ends);
-	}
 	if (used) {
 		if (round_ends) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
