@@ -9,7 +9,7 @@ SOURCES = {
             "packet_p99 has flows of up to 1000 bytes.",
     "repro": "UNOCourseDemo/hpcc-fs, examples/hpcc/repro-verification/RESULTS.md: the simulator of HPCC's authors in "
              "ns-3.45 on the same Clos, 100 ms of one draw of flows. It differs in RDMA, packets of 1000 bytes of "
-             "payload, PFC, and K of 30 KB at 10 Gbit/s for DCTCP (here: dctcp-k20). Its queue is the largest of any "
+             "payload, PFC, and K of 30 KB at 10 Gbit/s for DCTCP (here: dctcp-k20-bdp). Its queue is the largest of any "
              "port, here in packets of 1514 bytes.",
     "Bolt": "serhatarslan-hub/bolt_cc_ns3, the notebooks in analysis/: ns-3, with the same rate, base RTT, MTU, sizes "
             "and load. It differs in a transport of messages in place of TCP. Its p99 of sizes are those of bins of 5 "
@@ -36,14 +36,10 @@ FIGURES: list[tuple[str, str, tuple[str, int] | None, str, dict[str, str]]] = [
                                                  "DCTCP": "3.84 5.09 771"}),
     ("clos", "repro", ("websearch", 50), SHORT, {"HPCC": "1.92 10.20 271", "HPCC-PINT": "2.08 9.06 317",
                                                  "DCTCP": "5.66 9.56 932"}),
-    ("clos", "repro", ("websearch", 70), SHORT, {"HPCC": "2.00 26.62 261", "HPCC-PINT": "2.32 22.38 328",
-                                                 "DCTCP": "7.69 19.97 1049"}),
     ("clos", "repro", ("fb_hadoop", 30), SHORT, {"HPCC": "2.27 3.10 325", "HPCC-PINT": "2.29 2.97 359",
                                                  "DCTCP": "3.55 3.75 764"}),
     ("clos", "repro", ("fb_hadoop", 50), SHORT, {"HPCC": "3.28 5.86 408", "HPCC-PINT": "3.20 5.20 431",
                                                  "DCTCP": "5.33 6.06 953"}),
-    ("clos", "repro", ("fb_hadoop", 70), SHORT, {"HPCC": "6.06 21.53 419", "HPCC-PINT": "5.00 13.53 547",
-                                                 "DCTCP": "8.44 12.00 1231"}),
     ("star32", "Bolt", ("fb_hadoop", 80), STAR, {"Bolt": "2.7 2.8-4.3 11", "HPCC": "3.3 12-20 45",
                                                  "Swift": "10 8.5-10 37"}),
     ("messages", "Bolt", None, FLOOD, {"Bolt": "99.18 13720", "HPCC": "98.44 23067", "Swift": "57.41 23543"}),
