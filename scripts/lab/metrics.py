@@ -133,6 +133,16 @@ def link(t: Traces) -> Metrics:
             **({"marks": row["marks"]} if t.p.queue == "fifo" else {})}
 
 
+def bursts(t: Traces) -> Metrics:
+    """Packets of the hosts that send data, over the window.
+
+    segments_per_packet: segments in a packet as TCP builds it, mean
+    """
+    senders = hosts(t) & np.isin(t.links["netns"].astype(str), t.flows["src"].astype(str))
+    given = t.links["bursts"][senders].sum()
+    return {"segments_per_packet": t.links["packets"][senders].sum() / given if given else None}
+
+
 def jain(t: Traces) -> Metrics:
     """Fairness of all flows by the bytes received in the window.
 

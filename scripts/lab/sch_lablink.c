@@ -29,8 +29,9 @@
  * that waits here. In the child packets count without the overhead, and its marks not at all.
  *
  * /proc/lablink	one line a link of what happened since "reset" was
- *			written to it: packets, bytes, drops, marks, and of the
- *			bytes waiting mean, p50, p99 (by time) and maximum
+ *			written to it: packets, bytes, drops, marks; of the
+ *			bytes waiting mean, p50, p99 (by time) and maximum; and
+ *			bursts: packets as TCP built them, a GSO packet once
  * /proc/lablink_trace	netns, device, ns, bytes waiting, bytes sent, both since
  *			"reset": every change, for links with trace. A packet
  *			that leaves the queue counts as sent when its
@@ -65,6 +66,7 @@ struct lablink_event {
 struct lablink_stats {
 	u64 since;			/* ns */
 	u64 packets, bytes;		/* transmitted */
+	u64 bursts;			/* packets, a GSO packet once */
 	u64 drops, marks;
 	u64 max;			/* bytes waiting */
 	u64 last;			/* ns up to which time is in bin[] */
@@ -229,6 +231,17 @@ static int lablink_cut(struct sk_buff *skb, struct Qdisc *sch, u64 now, struct s
 	return err;
 }
 
+/* A packet as the stack or the child gives it, at the time now */
+static int lablink_take(struct sk_buff *skb, struct Qdisc *sch, u64 now, struct sk_buff **to_free)
+{
+	struct lablink *l = qdisc_priv(sch);
+
+	l->stats->bursts++;
+	if (skb_is_gso(skb))
+		return lablink_cut(skb, sch, now, to_free);
+	return lablink_arrive(skb, sch, now, to_free);
+}
+
 /* To the qdisc that packets wait in */
 static int lablink_enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
@@ -263,9 +276,7 @@ static int lablink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 
 	if (l->child)
 		return lablink_enqueue_child(skb, sch, to_free);
-	if (skb_is_gso(skb))
-		return lablink_cut(skb, sch, now, to_free);
-	return lablink_arrive(skb, sch, now, to_free);
+	return lablink_take(skb, sch, now, to_free);
 }
 
 /* The transmitter is free: what the child has for it */
@@ -285,10 +296,7 @@ static void lablink_pull(struct lablink *l, u64 now)
 			break;
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		sch->q.qlen--;
-		if (skb_is_gso(skb))
-			lablink_cut(skb, sch, now, &to_free);
-		else
-			lablink_arrive(skb, sch, now, &to_free);
+		lablink_take(skb, sch, now, &to_free);
 	}
 	kfree_skb_list(to_free);
 }
@@ -487,13 +495,13 @@ static int lablink_show(struct seq_file *seq, void *v)
 		now = ktime_get_ns();
 		lablink_account(l, now);
 		ns = now - s->since;
-		seq_printf(seq, "%u %s ns %llu packets %llu bytes %llu drops %llu marks %llu mean %llu p50 %llu p99 %llu max %llu\n",
+		seq_printf(seq, "%u %s ns %llu packets %llu bytes %llu drops %llu marks %llu mean %llu p50 %llu p99 %llu max %llu bursts %llu\n",
 			   qdisc_dev(l->sch)->nd_net.net->ns.inum,
 			   qdisc_dev(l->sch)->name, ns, s->packets, s->bytes,
 			   s->drops, s->marks,
 			   ns ? div64_u64(s->area, ns) : 0,
 			   lablink_percentile(s, ns, 500),
-			   lablink_percentile(s, ns, 990), s->max);
+			   lablink_percentile(s, ns, 990), s->max, s->bursts);
 	}
 	spin_unlock_bh(&lablinks_lock);
 	return 0;

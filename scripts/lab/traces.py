@@ -51,6 +51,7 @@ links.csv: a line for each direction of a link, over the window
     queue_mean_bytes [byte]: mean over time of the bytes that wait
     queue_p50_bytes, queue_p99_bytes [byte]: percentiles over time, in steps of 256 bytes; 2 MiB or more: 2097152
     queue_max_bytes [byte]: the longest queue
+    bursts: packets as TCP built them; one of several segments (TSO, GSO) counts once
     trace_lost: changes of all traced queues for which the trace had no room
 updates.csv.gz: a line for each update of hpccpp's window (key updates=1), with the first telemetry record
     time_ns [ns]: time of the update, in whole us
@@ -111,7 +112,7 @@ FLOWS = ("flow,src,dst,size_bytes,start_ns,fct_ns,ideal_ns,received_bytes,window
          "retransmissions,timeouts,src_port,dst_port")
 # in the order of /proc/lablink's numbers
 LINKS = ("link,netns,dev,bottleneck,window_ns,packets,bytes,drops,marks,"
-         "queue_mean_bytes,queue_p50_bytes,queue_p99_bytes,queue_max_bytes,trace_lost")
+         "queue_mean_bytes,queue_p50_bytes,queue_p99_bytes,queue_max_bytes,bursts,trace_lost")
 RAW = ("port", "netns", "flows", "ways", "links", "queue", "rates", "updates", "zero", "events", "counters", "real")
 
 

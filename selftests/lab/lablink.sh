@@ -19,7 +19,7 @@ prio=12				# one with priorities
 over=13				# one that carries 24 bytes with each packet
 slow_bps=5000000 limit=$((660 * wire)) mark=$((66 * wire))
 
-ktap_plan 55
+ktap_plan 57
 
 # One link for each pair of hosts; the I-th host made has the address 10.0.I.1.
 args=(graph delay_ns 1000 host_trace 10000)
@@ -140,6 +140,7 @@ overfill()
 	assert_eq "... drops, marks above $mark bytes, bytes sent" \
 		"$(stat_of $slow 10) $(stat_of $slow 12) $(stat_of $slow 8)" \
 		"$((999 - fit)) $marks $(((fit + 1) * wire))"
+	assert_eq "... bursts" "$(stat_of $slow 22)" $((1000 / ${3-1}))
 }
 overfill "as GSO packets of 20 segments" "$tmp/trace2" 20
 overfill "as single packets" "$tmp/trace"

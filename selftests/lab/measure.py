@@ -74,7 +74,7 @@ def link(dev: str, queue: int, **values: int) -> str:
     drops, marks, p50, most = (values.get(name, default) for name, default in
                                (("drops", 0), ("marks", 0), ("p50", 0), ("most", queue)))
     return (f"42 {dev} ns 1000000 packets 76 bytes 95000 drops {drops} marks {marks} mean {values.get('mean', queue)} "
-            f"p50 {p50} p99 {queue} max {most}")
+            f"p50 {p50} p99 {queue} max {most} bursts 19")
 
 
 def incasts() -> None:
@@ -290,8 +290,10 @@ def longs() -> None:
     """A flow of 3/4 and one of 1/4: Jain's index is 1 / (2 (9/16 + 1/16))."""
     measured("long", 10_000_000, 20_000_000, {
         "links": [link("p3", 12500, drops=2, marks=1, mean=2500, p50=1250, most=25000), link("eth0", 0, drops=4)],
+        "netns": ["42 h0"],
         "flows": [flow(0, "-", 1, "-", "-", 300, "hpccpp", 1), flow(1, "-", 1, "-", "-", 100, "hpccpp", 1)]})
     is_("jain", 0.8)
+    is_("segments_per_packet", 4)
     # 76 packets in the time of 101
     is_("utilisation", 0.752475)
     is_("queue_p99", 10)

@@ -84,5 +84,5 @@ CLAIMS = (
     Claim("drops", lost, "<=", 0),
 )
 SCENARIO = Scenario(about="1 to 64 flows without end to one receiver", runs=runs, setup=long,
-                    metrics=lambda t: m.link(t) | m.jain(t), panels={"bench": bench, "law": law},
+                    metrics=lambda t: m.link(t) | m.jain(t) | m.bursts(t), panels={"bench": bench, "law": law},
                     claims=CLAIMS)
