@@ -150,8 +150,7 @@ lab-shell: lab deps-bench
 
 # What it costs, on this kernel and in the VM.
 cost: deps-cost
-	$(q)$(MAKE) build-6.1 build-bin
-	$(q)$(MAKE) -C scripts/lab O=$(CURDIR)/.build/lab $(if $(V),,-s)
+	$(q)$(MAKE) build-6.1 build-bin build-lab
 	$(q)scripts/cost/cost.sh
 
 # deps-TARGET: the packages that it needs
@@ -235,7 +234,7 @@ help:
 	@echo '  lab-run RUN="..." - one run of your own in the lab: RUN="incast cc=dctcp flows=24 rate=40gbit'
 	@echo '                size=300k"; scripts/lab/lab keys lists the keys'
 	@echo '  lab-shell   - a prompt in the lab; RUN="FILE [ARG]..." runs a script of your own there'
-	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 6 minutes'
+	@echo '  cost        - what it costs a CPU, in time and throughput, and a flow; 15 minutes'
 	@echo '  deb         - Debian packages, in .build/deb/ (scripts/packaging/INSTALL.md)'
 	@echo
 	@echo '  clean       - remove what was built'

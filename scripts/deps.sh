@@ -49,7 +49,7 @@ declare -A targets=(
 	[lab]="build guest lab"
 	[bench]="build guest lab bench network numbers"
 	[report]="numbers"
-	[cost]="build guest vm network cost"
+	[cost]="build guest lab vm network numbers cost"
 	[deb]="build deb"
 )
 

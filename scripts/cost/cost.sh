@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What telemetry costs: this kernel's time for the agents' programs, throughput with
-# segmentation offloads, and the instructions and the memory that a flow takes in the
-# VM (scale.sh). Prints tables and writes $RESULTS/cost.json, results/ unless set.
+# segmentation offloads, the instructions and the memory that a flow takes in the VM
+# (scale.sh), and TSO: instructions per byte by the size of packets in the VM (tso.sh), and the
+# size that congestion controls leave to packets in the lab. Prints tables and writes $RESULTS/cost.json, results/ unless set.
 # Ends with 1 when asking by the round trip, which is the default, or in one packet of 16
 # has less than BOUND of the throughput without, or an ACK takes more instructions than it
 # may.
 #
 #	cost.sh [-n REPETITIONS] [-t SECONDS] [-b BOUND] [-w WIRE] [-s]
 #
-# Default: 9 repetitions of 2 s, 0.95, both wires (below); -s leaves out the VM.
+# Default: 9 repetitions of 2 s, 0.95, both wires (below); -s leaves out the VM and the lab.
 #
 #	h1 eth0 ---- h1 s1 next ---- eth0 r	host agents at both ends, a port agent on next
 #
@@ -320,6 +321,37 @@ flow()
 		"$tmp"/{hpccpp,reno}-1.json >"$tmp/flow"
 }
 
+# --- TSO -----------------------------------------------------------------------
+
+# Flows of one receiver in the lab, base RTT 20 us: how many segments their packets have, and the
+# instructions per byte of packets of that size. Between the sizes of tso.sh, the instructions are
+# linear in the number of packets.
+tso()
+{
+	local cc rate flows
+	"$here/tso.sh" >"$tmp/tso"
+	for rate in 25gbit 100gbit; do
+		for cc in hpccpp dctcp; do
+			for flows in 1 4 16 64; do
+				RESULTS_LAB=$tmp/lab "$here/../lab/lab" run long cc=$cc flows=$flows rate=$rate rtt=20us |
+					awk '$1 == "segments_per_packet" { print "'"$rate $cc $flows"'", $2 }'
+			done
+		done
+	done >"$tmp/segments"
+	jq -n --slurpfile tso "$tmp/tso" --rawfile lab "$tmp/segments" '
+		($tso[0] | to_entries | map({ n: (.key | tonumber), i: .value }) | sort_by(.n)) as $by_size |
+		def per_byte: . as $n |
+			([$by_size[] | select(.n <= $n)] | last // $by_size[0]) as $a |
+			([$by_size[] | select(.n > $n)] | first // $a) as $b |
+			if $a.n == $b.n then $a.i
+			else $a.i + ($b.i - $a.i) * (1 / $n - 1 / $a.n) / (1 / $b.n - 1 / $a.n) end;
+		{ instructions_per_byte: $tso[0] } + ($lab | rtrimstr("\n") | split("\n") | map(split(" ") |
+			(.[3] | tonumber) as $n | { (.[0]): { (.[1]): { (.[2]): {
+				segments: ($n * 10 | round / 10),
+				instructions_per_byte: ($n | per_byte * 10 | round / 10) } } } }) |
+			reduce .[] as $one ({}; . * $one))' >"$tmp/tso_json"
+}
+
 # --- The run -----------------------------------------------------------------
 
 make -s -C "$here/../../selftests" O="$(realpath -m "$HPCCPP_BIN")" SKELS="${HPCCPP%/*}" \
@@ -338,14 +370,15 @@ wire cut
 hosts_times
 step RUN "$repetitions times ${modes[*]}, of $seconds s each, on the wire: $wires"
 throughput
-echo '{}' >"$tmp/flow"
+echo '{}' | tee "$tmp/flow" >"$tmp/tso_json"
 : >"$tmp/missed"
 [[ -z $scale ]] || { step VM "instructions and memory of a flow"; flow; }
+[[ -z $scale ]] || { step LAB "segments per packet"; tso; }
 jq -n --slurpfile ports "$tmp/ports" --slurpfile hosts "$tmp/hosts" \
-	--slurpfile throughput "$tmp/throughput" --slurpfile flow "$tmp/flow" \
+	--slurpfile throughput "$tmp/throughput" --slurpfile flow "$tmp/flow" --slurpfile tso "$tmp/tso_json" \
 	--slurpfile runs "$tmp/runs" --arg kernel "$(uname -r)" --argjson seconds "$seconds" '{
 		$kernel, port: ($ports | add), host: ($hosts | add), throughput: $throughput[0],
-		gro_default_ratio: $throughput[0].single.rtt.ratio, flow: $flow[0], $seconds, $runs
+		gro_default_ratio: $throughput[0].single.rtt.ratio, flow: $flow[0], tso: $tso[0], $seconds, $runs
 	}' >"$RESULTS/cost.json"
 
 # --- The tables --------------------------------------------------------------
@@ -375,6 +408,12 @@ jq -r '
 [[ -z $scale ]] || { echo; jq -r '
 	"one flow, stock 6.1, instructions and bytes", (
 		.flow | to_entries[] | [.key, .value] | @tsv)' "$RESULTS/cost.json" | table '%-26s %6s'; }
+[[ -z $scale ]] || { echo; jq -r '
+	"TSO, base RTT 20 us: segments per packet in the lab, instructions per byte of both hosts", (
+		["", "1 flow", "4 flows", "16 flows", "64 flows"],
+		(.tso | del(.instructions_per_byte) | to_entries[] | .key as $rate | .value | to_entries[] |
+			["\($rate) \(.key)", (.value[] | "\(.segments), \(.instructions_per_byte)")])
+		| @tsv)' "$RESULTS/cost.json" | table '%-16s %11s %11s %11s %11s'; }
 
 [[ -z $scale ]] || jq -r --argjson most "$most" '
 	.flow | .instructions_per_ack + .instructions_parse | select(. > $most) |

@@ -77,7 +77,7 @@ within "the default, behind a switch that sees segments: of the throughput witho
 
 # documented HEADING: what the list below it names, one a line
 documented() { sed -n "/^## $1\$/,/^## /s/^- \`\([^\`]*\)\`.*/\1/p" "$top/scripts/cost/keys.md" | sort; }
-documented Keys | grep -v '^flow\.' >"$tmp/listed"
+documented Keys | grep -vE '^(flow|tso)\.' >"$tmp/listed"
 jq -r 'paths(scalars) | map(select(type == "string")) |
 	if .[0] == "port" then .[1] = "QUEUE"
 	elif .[0] == "host" then .[1] = "END"
