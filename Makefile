@@ -229,7 +229,7 @@ help:
 	@echo '                the control law) select runs; CC=NAME: a congestion control of your'
 	@echo '                own (scripts/lab/OWN.md). More: scripts/lab/lab bench --help'
 	@echo '  bench-all   - all 1615 runs but those of bench-paper, 3.7 CPU hours, in the same way'
-	@echo '  bench-paper - 8 runs in the 320-host Clos of the HPCC paper, 2 CPU hours'
+	@echo '  bench-paper - 4 runs in the 320-host Clos of the HPCC paper, 2 CPU hours'
 	@echo '  report      - results/lab/report.html of what has been run so far'
 	@echo '  lab-run RUN="..." - one run of your own in the lab: RUN="incast cc=dctcp flows=24 rate=40gbit'
 	@echo '                size=300k"; scripts/lab/lab keys lists the keys'
