@@ -36,6 +36,7 @@ done
 transfer() # BYTES
 {
 	tcp_send "$h1" "$r" 10.1.1.2 "-c reno -n $1"
+	# shellcheck disable=SC2128 # of tcp_send
 	ns=$(jq '(.end - .start) * 1e9 | round' <<<"$client")
 }
 
