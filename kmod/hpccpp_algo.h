@@ -55,46 +55,18 @@
  * link could have sent in ts - ts', the error of one u is at most
  *	2^-20 + 1/(32 b) of the rate term	(b is rounded to 1/32 byte)
  *	2^-20 + 1/bdp of the queue term	(bdp is rounded to a byte)
- * and the record's own quantisation (hpccpp_wire.h) comes on top: 64 bytes in
+ * and the record's own quantisation (tools/bpf/hpccpp_wire.h) comes on top: 64 bytes in
  * tx_bytes, 64 or 1/64 in qlen, 16 ns in ts. U is rounded to 2^-20 at every update and
  * so comes within T / (2 tau) * 2^-20 of a steady u: 0.1 % with 2000 ACKs in T.
  * W is rounded down to a byte. Derived in selftests/unit/algo_test.c.
  *
- * Differences from the draft
- *  1. W_ai does not fall under 1.2 % of a packet: with less, W rounds the fair
- *     share away, and flows of few packets lock at unfair rates instead of
- *     converging.
- *  2. W is kept in [W_min, W_max]: the draft bounds it by nothing.
- *  3. Links are distinguished by their id, not by their position in the packet,
- *     so that a path may change and a packet may carry fewer records than
- *     the path has hops. Without a usable earlier record of a link its u is
- *     the port's own U, with tau = T: that U is an average over T already.
- *     Where its 8 bits are not enough the record's qlen / (B * T) counts.
- *  4. A record that cannot be right is left out (enum hpccpp_guard). When
- *     none is left U and W stay as they are. One record alone does not
- *     make a known path slower, nor does the first of a link make it
- *     faster: hpccpp_min_B().
- *  5. A record with a U and without a rate is a bound: no port of the path has
- *     reached this load. U is the bound then, and eta at most, because a load
- *     that no port reports must not slow the flow.
- *  6. If u' of all links is 0, the draft leaves tau unset (lines 6-7). Here the
- *     first link sets tau, and U decays by the time that has passed.
- *  7. The draft's camel case is spelled with underscores: inc_stage, W_c.
- *  8. Law averaged: if the most loaded link reports how many flows it has, W also goes
- *     towards the fair share of one flow, hpccpp_pull(). Section 6.1 leaves a mechanism
- *     to speed up fairness open.
- *  9. Law averaged: a flow does not begin at line rate. It begins with eta / (U + 1) of it,
- *     by the load U that its handshake found, and with its fair share at most if other
- *     flows begin at the same time: hpccpp_first_W().
- * 10. If a flow has less than two packets in T, and tau is more than T, line 5 divides the
- *     queue by B_i tau, not by B_i T: the flow can react only once in tau. Without this, 64
- *     flows at 10 Gbit/s and 8 us use 0.80 of the link and keep a queue of 46 packets; with
- *     it, 0.97 and 5.7 (eta 0.95).
+ * hpccpp_main.c lists the differences from the draft by their names, as D-SHARE. The draft's camel
+ * case is spelled with underscores here: inc_stage, W_c.
  */
 #ifndef HPCCPP_ALGO_H
 #define HPCCPP_ALGO_H
 
-#include "hpccpp_wire.h"
+#include "hpccpp_feedback.h"
 
 #if !defined(__KERNEL__) && !defined(__VMLINUX_H__)
 #include <stdbool.h>
@@ -216,8 +188,8 @@ struct hpccpp_state {
 	__u16 bottleneck;	/* link id of that u', and of W_f */
 	__u8  records;		/* records in the last update */
 	__u8  hit;		/* guards that held in the last update, bits */
-	__u8  pulled;		/* W was pulled down when the last round trip ended */
-	__u8  vain;		/* pulls down in vain, less others; to HPCCPP_PULL_VAIN */
+	__u8  stepped;		/* 1: the last round trip ended with a step down to W_f */
+	__u8  backoff;		/* shift of the next step down; HPCCPP_BACKOFF_MAX at most */
 	__u32 guards[HPCCPP_G_MAX];	/* records held back, by reason */
 	struct hpccpp_link L[HPCCPP_LINKS];
 };
@@ -258,7 +230,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 		return -HPCCPP_G_CHANGED;
 	/*
 	 * dts is the advance of ts, less whole wraps. The true advance is the
-	 * nearest to that of our own clock: delays vary by less than half a wrap.
+	 * nearest to the advance of the local clock: delays vary by less than half a wrap.
 	 */
 	if (!dts || dts_ns > age + HPCCPP_TS_HALF_NS)
 		return -HPCCPP_G_NOT_NEW;
@@ -281,7 +253,7 @@ static inline long hpccpp_link_u(const struct hpccpp_link *old,
 	return u < HPCCPP_U_LIMIT ? u : HPCCPP_U_LIMIT;
 }
 
-/* u' from one record alone, in 1/2^20: difference 3 */
+/* u' from one record alone, in 1/2^20: D-LINK */
 static inline long hpccpp_port_u(const struct hpccpp_int *rec, __u64 B, __u32 T)
 {
 	__u64 u = (__u64)rec->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
@@ -341,7 +313,11 @@ static inline bool hpccpp_is_slow(const struct hpccpp_state *s, const struct hpc
 	return s->W < 2 * p->packet;
 }
 
-/* The time in which a queue is to drain, us: T, or a slow flow's longer tau (in 16 ns) */
+/*
+ * D-SLOW. Returns the time in which a queue is to drain, us: T, or the longer tau (in 16 ns) of a
+ * slow flow, which can react only once in tau. Without this, 64 flows at 10 Gbit/s and 8 us use
+ * 0.80 of the link and keep a queue of 46 packets; with it, 0.97 and 5.7 (eta 0.95).
+ */
 static inline __u32 hpccpp_drain(const struct hpccpp_state *s, const struct hpccpp_params *p,
 				 __u32 tau)
 {
@@ -461,7 +437,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 
 	s->records = n;
 	s->hit = 0;
-	if (n == 1 && !ack->rate && ack->U) {		/* difference 5 */
+	if (n == 1 && !ack->rate && ack->U) {		/* D-BOUND */
 		u = (__u32)ack->U << (HPCCPP_ONE_SHIFT - HPCCPP_U_SHIFT);
 		if (u > p->eta)
 			u = p->eta;
@@ -486,7 +462,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 		return false;
 	if (most.rate && most.link != s->bottleneck) {
 		s->bottleneck = most.link;
-		s->pulled = 0;		/* U was measured at another link */
+		s->stepped = 0;		/* U was measured at another link */
 	}
 	s->W_f = hpccpp_share(p, &most);
 	s->u = u;
@@ -498,7 +474,7 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
 }
 
 /*
- * Difference 8. Line 13 keeps the ratio of two flows' windows, and W_ai changes it only in
+ * D-SHARE. Line 13 keeps the ratio of two flows' windows, and W_ai changes it only in
  * hundreds of round trips. So W also goes part of the way to the fair share W_f. Some flows
  * gain what others give, so the load of all together remains under line 13. Each ACK starts
  * from the W of line 13: the steps of a round trip do not add up.
@@ -520,35 +496,35 @@ static inline bool hpccpp_measure_inflight(struct hpccpp_state *s,
  *    halves the next one, down to 5/256 of the way. Each other decrease doubles it again. The
  *    flow takes back what it gave at once, by line 13.
  */
-#define HPCCPP_PULL_BAND(eta)	((eta) / 32)
-#define HPCCPP_PULL_VAIN	5
+#define HPCCPP_STEP_BAND(eta)	((eta) / 32)
+#define HPCCPP_BACKOFF_MAX	5
 
-static inline __u64 hpccpp_pull(const struct hpccpp_state *s,
-				const struct hpccpp_params *p, __u64 W)
+static inline __u64 hpccpp_fair_step(const struct hpccpp_state *s,
+				     const struct hpccpp_params *p, __u64 W)
 {
 	__u64 most = s->W_f + s->W_f / 8;
 	__u64 step;
 
 	if (!s->W_f)
 		return W;
-	if (W < s->W_f && s->U < p->eta + HPCCPP_PULL_BAND(p->eta)) {
+	if (W < s->W_f && s->U < p->eta + HPCCPP_STEP_BAND(p->eta)) {
 		step = (s->W_f - W) * 3 / 8;
 		W += step < W / 2 ? step : W / 2;
-	} else if (W > most && s->U > p->eta - HPCCPP_PULL_BAND(p->eta)) {
-		W -= ((W - most) * 5 / 8) >> s->vain;
+	} else if (W > most && s->U > p->eta - HPCCPP_STEP_BAND(p->eta)) {
+		W -= ((W - most) * 5 / 8) >> s->backoff;
 	}
 	return W;
 }
 
-/* A round trip ends, with W pulled down or not. U shows whether the last pull was in vain. */
-static inline void hpccpp_pull_ends(struct hpccpp_state *s,
-				    const struct hpccpp_params *p, bool down)
+/* A round trip ends, with a step down or not. U shows whether the last step was in vain. */
+static inline void hpccpp_fair_step_done(struct hpccpp_state *s,
+					 const struct hpccpp_params *p, bool down)
 {
-	if (s->pulled && s->U < p->eta - HPCCPP_PULL_BAND(p->eta))
-		s->vain += s->vain < HPCCPP_PULL_VAIN;
-	else if (s->pulled && s->vain)
-		s->vain--;
-	s->pulled = down;
+	if (s->stepped && s->U < p->eta - HPCCPP_STEP_BAND(p->eta))
+		s->backoff += s->backoff < HPCCPP_BACKOFF_MAX;
+	else if (s->stepped && s->backoff)
+		s->backoff--;
+	s->stepped = down;
 }
 
 static inline __u64 hpccpp_bound(const struct hpccpp_params *p, __u64 W)
@@ -577,7 +553,7 @@ static inline void hpccpp_begin_with(struct hpccpp_state *s, __u32 W)
 	s->W_c = W;
 	s->W_p = W;
 	s->W_n = W;
-	s->pulled = 0;
+	s->stepped = 0;
 }
 
 /* Lines 11-20 as the draft has them */
@@ -605,19 +581,19 @@ static inline void hpccpp_averaged(struct hpccpp_state *s, const struct hpccpp_p
 				   bool round_ends)
 {
 	bool mult = s->U >= p->eta || s->inc_stage >= HPCCPP_SETTLE;
-	__u64 W = s->W_c, pulled;
+	__u64 W = s->W_c, fair;
 	__u32 end = s->W;
 
 	if (mult)
 		W = hpccpp_div(W * p->eta, s->U ? s->U : 1);
 	W = hpccpp_bound(p, W + p->W_ai);
-	pulled = hpccpp_bound(p, hpccpp_pull(s, p, W));
-	s->W = pulled;
+	fair = hpccpp_bound(p, hpccpp_fair_step(s, p, W));
+	s->W = fair;
 	if (round_ends) {
 		s->inc_stage += s->inc_stage < HPCCPP_SETTLE;
 		s->W_p = (s->W_n + end) / 2;
 		s->W_n = s->W;
-		hpccpp_pull_ends(s, p, pulled < W);
+		hpccpp_fair_step_done(s, p, fair < W);
 	}
 }
 
@@ -632,7 +608,7 @@ static inline void hpccpp_compute_wind(struct hpccpp_state *s, const struct hpcc
 }
 
 /*
- * Difference 9. Computes the first window of a flow that begins or resumes, from U. On entry, s->W
+ * D-START. Computes the first window of a flow that begins or resumes, from U. On entry, s->W
  * is the window that the flow would have alone. On return:
  *
  *	W = W eta / max(U + own, eta), and at most W_f

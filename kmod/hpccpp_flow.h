@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * State of one hpccpp flow, and how a reader finds it: icsk_ca_priv of a
- * socket whose icsk_ca_ops->name starts with "hpccpp" is a struct hpccpp_sock.
+ * socket whose icsk_ca_ops->name is "hpccpp" is a struct hpccpp_sock.
  * `hpccpp flow show` reads it with an eBPF iterator under the socket lock.
  */
 #ifndef HPCCPP_FLOW_H
@@ -9,85 +9,80 @@
 
 #include "hpccpp_algo.h"
 
-/* By which readers know these fields: the number is another when one moves. */
-#define HPCCPP_FLOW_LAYOUT	(6U << 16 | sizeof(struct hpccpp_flow))
+/* Identifies the layout of struct hpccpp_flow to readers; increase it when a field moves. */
+#define HPCCPP_FLOW_LAYOUT	(7U << 16 | sizeof(struct hpccpp_flow))
+
+/* State of a flow: hpccpp_state.c draws the transitions. */
+enum hpccpp_mode {
+	HPCCPP_OFF,		/* init has not run */
+	HPCCPP_STEER,		/* telemetry sets W */
+	HPCCPP_PROBE_LATENCY,	/* W is half: does a delay that telemetry does not explain end? */
+	HPCCPP_COEXIST,		/* the Reno window bounds W; telemetry does, too, if there is any */
+};
+
+/* Why a flow is in COEXIST, and what ends it */
+enum hpccpp_cause {
+	HPCCPP_C_NO_INT,	/* no telemetry, until there is some */
+	HPCCPP_C_BLIND,		/* the bottleneck reports none: until a link is full for an RTT */
+	HPCCPP_C_LOSS,		/* loss at no full link: until one is full, or W_reno is W_max */
+	HPCCPP_C_WAN,		/* a WAN: the same, or until T is no WAN's */
+};
 
 /* Allocated in init, freed in release: 104 bytes of ca_priv do not hold L. */
 struct hpccpp_flow {
-	__u32 layout;		/* HPCCPP_FLOW_LAYOUT of who wrote it */
+	__u32 layout;		/* HPCCPP_FLOW_LAYOUT of the module that allocated it */
 	__u32 T;		/* base RTT in use, us */
 	struct hpccpp_state s;	/* the draft's variables */
-	struct hpccpp_params p;	/* its parameters, as of this round trip */
-	struct hpccpp_net *net;	/* of its namespace: knobs, counters */
-	const void *dst;	/* the route that dev_segs is of; never looked into */
+	struct hpccpp_params p;	/* the draft's parameters, as of this round trip */
+	struct hpccpp_net *net;	/* sysctls and counters of the flow's namespace */
+	const void *dst;	/* route that dev_segs belongs to; never dereferenced */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
-	__u64 last_int;		/* when INT was last used, ns */
-	__u32 conserve;		/* tp->delivered that ends conservation */
+	__u64 last_int;		/* time of the last telemetry that was used, ns */
+	__u32 conserve;		/* tp->delivered that ends packet conservation in recovery */
 	__u32 last_update_seq;	/* line 24 */
-	__u32 md_seq;		/* snd_nxt of the last decrease on loss */
-	__u32 prior_W;		/* W before that decrease, bytes, for undo */
-	__u32 prior_ceiling;	/* and the ceiling */
-	__u32 min_rtt;		/* TCP's, that T is of, us */
-	__u32 syn_rtt;		/* the handshake's RTT, us; 0: of no use */
-	__u32 syn_queue;	/* of that, in queues as telemetry says, us */
-	__u32 acks;		/* ACKs seen by the algorithm */
-	__u32 updates;		/* of those, with INT that was used */
-	__u32 silent;		/* ACKs since the last INT */
-	__u32 gen;		/* number of the agent's echo that was read last */
-	__u32 fallbacks;	/* times it fell back to Reno */
-	__u32 rtt_sum;		/* sum of the RTTs of this round trip, us */
-	__u32 rtt_n;		/* ACKs that had one */
-	__u32 seek_segs;	/* segs_out when an agent was last sought */
-	__u32 wnd_mark;		/* snd_una + 2 snd_wnd at the last round trip's end, bytes */
-	__u32 off_rtt;		/* of means that were not T, the nearest to it, us */
-	__u32 latency;		/* beyond TCP's minimum RTT, in no queue, us */
-	__u32 ceiling;		/* upper bound of W: Reno's window, bytes; 0: none */
-	__u32 round_seq;	/* snd_nxt when this round of fallback began */
-	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows */
+	__u32 md_seq;		/* snd_nxt at the last decrease on loss; 0: it is acknowledged */
+	__u32 prior_W;		/* W before that decrease, bytes, for undo; 0: no undo */
+	__u32 prior_reno;	/* W_reno before that decrease, bytes; 0: not in COEXIST */
+	__u32 W_reno;		/* the Reno window in COEXIST, bytes */
+	__u32 min_rtt;		/* TCP's minimum RTT when T was computed, us */
+	__u32 syn_rtt;		/* the handshake's RTT, us; 0: unknown */
+	__u32 syn_queue;	/* part of syn_rtt spent in queues that telemetry reported, us */
+	__u32 acks;		/* ACKs that the algorithm has seen */
+	__u32 updates;		/* ACKs with telemetry that was used */
+	__u32 no_int;		/* ACKs without telemetry since the last update, outside recovery */
+	__u32 gen;		/* number of the agent's feedback that was read last */
+	__u32 fallbacks;	/* times that it came into COEXIST of cause NO_INT or BLIND */
+	__u32 rtt_sum;		/* sum of the RTT samples of this round trip, us */
+	__u32 rtt_n;		/* number of these samples */
+	__u32 wnd_mark;		/* snd_una + 2 snd_wnd when the last round trip ended, bytes */
+	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
+	__u32 latency;		/* latency beyond TCP's minimum RTT that is in no queue, us */
+	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows requested */
 	__u32 sent_ai;		/* W_ai last sent, bytes */
-	__u32 N;		/* flows that the receiver counts; 0: unknown */
-	__u16 dev_segs;		/* sk_gso_max_segs as the device has it */
-	__u16 burst_segs;	/* and as we have set it; 0: not */
-	__u16 window_B;		/* min(B) of the receiver's last window, rate code */
-	__u8  sought;		/* when an agent was last looked for, low byte of jiffies */
-	__u8  off_rounds;	/* round trips in a row that T does not explain */
-	__u8  conserving:1,	/* first round trip of recovery */
-	      in_md:1,		/* a decrease since md_seq was sent: no other */
-	      blind:1,		/* the bottleneck writes no telemetry */
-	      off_slower:1,	/* ... as they are longer */
-	      at_most:1,	/* W was as large as T allows, or nearly */
-	      filled:1,		/* U was eta since the last decrease */
-	      prior_filled:1,	/* before the last decrease, for undo */
-	      queue:1,		/* a link without telemetry has a queue of this flow */
-	      excused:1,	/* a recovery ended since the last telemetry */
-	      starting:1,	/* slow start over a WAN: no loss yet */
-	      prior_starting:1,	/* before the last decrease, for undo */
-	      probing:1;	/* its first packets after idling are a probe */
-	__u8  data_in;		/* data_segs_in when the flow began to send, low byte */
-	__u8  looking;		/* round trips with half the window, to look why */
-	__u8  loaded:1,		/* U >= eta since round_seq */
-	      paced:1,		/* by TCP, or so that ACKs may be delayed: hpccpp_is_paced() */
-	      agent:1;		/* an agent has bound the flow, or no_agent counts it */
+	__u32 N;		/* number of flows that the receiver counts; 0: unknown */
+	__u16 dev_segs;		/* the device's sk_gso_max_segs */
+	__u16 burst_segs;	/* sk_gso_max_segs that the module has set; 0: none */
+	__u16 window_B;		/* min(B) in the receiver's last window, rate code */
+	__u8  mode;		/* enum hpccpp_mode */
+	__u8  cause;		/* enum hpccpp_cause, in COEXIST */
+	__s8  dev_rounds;	/* round trips in a row longer than T explains; negative: shorter */
+	__u8  limit_rounds;	/* round trips in a row that ended with W near W_max, to 2 */
+	__u8  qtest_round;	/* round trips in PROBE_LATENCY */
 	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
-	__u8  rx;		/* the agent has receivers compute W */
+	__u8  data_in;		/* data_segs_in when the flow began to send, low byte */
+	__u8  sought;		/* tick when an agent was last sought, low byte of jiffies */
+	__u8  seeks;		/* 1: sought an agent; 2: had one, or no_agent counts the flow */
+	__u8  seek_segs;	/* segs_out when an agent was last sought, low byte */
+	__u8  rx;		/* 1: the agent has receivers compute W */
+	__u8  link_full:1,	/* a link that reports was full since the last decrease */
+	      loaded:1,		/* BLIND: each update of this round trip reported a full link */
+	      probing:1;	/* first packets after idling: net.hpccpp.probe */
 };
 
-/* icsk_ca_priv; the scalars are for get_info, which holds no lock. */
+/* icsk_ca_priv */
 struct hpccpp_sock {
 	struct hpccpp_flow *flow;
-	unsigned long check;	/* of that pointer */
-	__u64 R;		/* bytes/s */
-	__u32 T;		/* us */
-	__u32 U;		/* 1/2^20 */
-	__u32 W;		/* bytes on the wire */
-	__u32 W_max;		/* bytes on the wire */
-	__u32 mode;		/* enum hpccpp_mode */
-};
-
-enum hpccpp_mode {
-	HPCCPP_OFF,		/* init has not run: all-zero private area */
-	HPCCPP_INT,		/* telemetry sets the window */
-	HPCCPP_RENO,		/* no telemetry: fallback */
+	unsigned long check;	/* flow XOR a secret of the module */
 };
 
 #endif /* HPCCPP_FLOW_H */

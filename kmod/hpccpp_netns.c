@@ -74,7 +74,7 @@ static const struct ctl_table hpccpp_knobs[] = {
 	HPCCPP_KNOB(eta, SYSCTL_ZERO, &hpccpp_eta_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
 	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
-	/* T, us; 0: the minimum RTT and four packets (difference 1) */
+	/* T, us; 0: the minimum RTT and four packets (D-T) */
 	HPCCPP_KNOB(base_rtt_us, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* T of idling after which a flow probes the path; 0: never */
 	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),

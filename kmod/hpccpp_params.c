@@ -23,7 +23,7 @@
 /* W_ai that follows from N is at least this, 1/1000 of a packet: hpccpp_algo.h */
 #define HPCCPP_W_AI_MIN		12U
 
-/* T is the minimum RTT and this many packets; difference 1. */
+/* T is the minimum RTT and this many packets: D-T */
 #define HPCCPP_T_PACKETS	4U
 
 /*
@@ -40,7 +40,7 @@
  * own minimum is the better one.
  *
  * Latency that comes later, of a longer path or of hosts, is added if it limits the flow and half
- * a window does not shorten it: hpccpp_explain().
+ * a window does not shorten it: hpccpp_check_delay().
  */
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
@@ -122,12 +122,22 @@ void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
 	}
 }
 
-/* The draft's parameters as they are now, from f->T and f->min_B. */
-void hpccpp_get_params(const struct sock *sk,
-		       const struct hpccpp_flow *f,
-		       struct hpccpp_params *p)
+/*
+ * Returns the largest W that T and min(B) allow: 9/8 of W_init, as T may be a little small, because
+ * the SYN that measured it is shorter than a packet; and more where packets alternate among links.
+ */
+u32 hpccpp_w_max(const struct hpccpp_flow *f)
+{
+	u32 w_init = hpccpp_w_init(f);
+
+	return min_t(u64, w_init + w_init / 8 + (u64)w_init * f->spread / 8, HPCCPP_W_LIMIT);
+}
+
+/* Sets the draft's parameters as they are now, from f->T and f->min_B. */
+void hpccpp_get_params(const struct sock *sk, struct hpccpp_flow *f)
 {
 	const struct hpccpp_net *hn = f->net;
+	struct hpccpp_params *p = &f->p;
 	u32 w_init = hpccpp_w_init(f);
 	u16 law = READ_ONCE(hn->law);
 	u32 eta = hpccpp_eta(hn, law);
@@ -142,70 +152,15 @@ void hpccpp_get_params(const struct sock *sk,
 	p->law = law;
 	p->W_ai = max(w_ai, p->packet * HPCCPP_W_AI_MIN / 1000);
 	/* a decrease is not to be made good before it has had its effect */
-	p->share = law == HPCCPP_LAW_AVERAGED && !f->in_md;
-	/* T may be a little small, as the SYN that measured it is shorter than a packet */
-	p->W_max = min_t(u64, w_init + w_init / 8 + (u64)w_init * f->spread / 8, HPCCPP_W_LIMIT);
-	if (f->looking)
+	p->share = law == HPCCPP_LAW_AVERAGED && !f->md_seq;
+	p->W_max = hpccpp_w_max(f);
+	if (f->mode == HPCCPP_PROBE_LATENCY)
 		p->W_max /= 2;
-	if (f->ceiling)
-		p->W_max = min(p->W_max, f->ceiling);
+	else if (f->mode == HPCCPP_COEXIST)
+		/* T says nothing of a path whose bottleneck reports no telemetry */
+		p->W_max = f->cause == HPCCPP_C_LOSS || f->cause == HPCCPP_C_WAN ?
+			   min(p->W_max, f->W_reno) : f->W_reno;
+	p->W_max = min_t(u64, p->W_max, (u64)tcp_sk(sk)->snd_cwnd_clamp * p->packet);
 	p->W_max = max(p->W_max, w_floor);
 	p->W_min = clamp_t(u64, hpccpp_bdp(HPCCPP_MIN_RATE, f->T), w_floor, p->W_max);
-}
-
-/* TCP small queues let sk_pacing_rate >> shift wait in the device. */
-void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
-{
-	u32 shift = ilog2(USEC_PER_SEC / f->T + 1) + HPCCPP_BURST_SHIFT;
-
-	WRITE_ONCE(sk->sk_pacing_shift,
-		   clamp_t(u32, shift, HPCCPP_PACING_SHIFT,
-			   HPCCPP_PACING_SHIFT_MAX));
-}
-
-/*
- * Limits the segments of the packets that TCP builds. With another route, sk_setup_caps() sets the
- * device's limit until the next ACK, so any value that this function has not set is the device's.
- * Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit. A probe's first packet
- * is one segment. TCP builds it before CA_EVENT_TX_START, so if probes are enabled, the limit is
- * one segment whenever nothing is in flight. 6.1 does not merge data written in such pieces.
- */
-void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe)
-{
-	u32 segs = (f->s.W >> HPCCPP_BURST_SHIFT) / f->p.packet;
-	const struct dst_entry *dst = __sk_dst_get(sk);
-
-	/* only its address counts: another route may have the limit that we have set */
-	if (sk->sk_gso_max_segs != f->burst_segs || (dst && dst != f->dst)) {
-		f->dev_segs = sk->sk_gso_max_segs;
-		f->dst = dst;
-	}
-	if (may_probe && READ_ONCE(f->net->probe))
-		segs = 1;
-	f->burst_segs = max(min_t(u32, segs, f->dev_segs), 1U);
-	if (sk->sk_gso_max_segs != f->burst_segs)
-		sk->sk_gso_max_segs = f->burst_segs;
-}
-
-/* Gives back what hpccpp_limit_burst() took. */
-void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f)
-{
-	if (f->burst_segs && sk->sk_gso_max_segs == f->burst_segs)
-		sk->sk_gso_max_segs = f->dev_segs;
-	f->burst_segs = 0;
-}
-
-/* Sets the parameters that follow from T and min(B). */
-void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f)
-{
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
-
-	hpccpp_get_params(sk, f, &f->p);
-	/* the path is no WAN: a delayed ACK made the first RTT long */
-	if (f->starting && f->T <= HPCCPP_WAN_T) {
-		hpccpp_end_ceiling(sk, f);
-		hpccpp_end_stages(&f->s);
-	}
-	if (ca->mode == HPCCPP_INT)
-		hpccpp_set_small_queue(sk, f);
 }

@@ -16,10 +16,10 @@
  */
 void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 {
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
+	u32 args[4] = {};
 	u32 what = 0, windows = 0, W_ai = 0;
 
-	if (ca->mode == HPCCPP_INT) {
+	if (hpccpp_has_int(f)) {
 		W_ai = f->p.W_ai;
 		what = hpccpp_num_encode(f->p.T) << 12 | f->p.law << 8 |
 		       hpccpp_eta(f->net, f->p.law);
@@ -32,7 +32,10 @@ void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 			  hpccpp_num_encode(W_ai);
 	f->sent_params = what;
 	f->sent_ai = W_ai;
-	hpccpp_call_agent(sk, HPCCPP_CALL_SET_PARAMS, what, windows);
+	args[1] = what;
+	args[2] = windows;
+	args[3] = HPCCPP_CALL_SET_PARAMS;
+	tcp_call_bpf(sk, BPF_SOCK_OPS_BASE_RTT, ARRAY_SIZE(args), args);
 }
 
 /*
@@ -43,7 +46,6 @@ void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f)
 bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 {
 	static const struct hpccpp_int none;
-	const struct hpccpp_sock *ca = inet_csk_ca(sk);
 	u32 value = HPCCPP_WINDOW_VALUE(word);
 	u64 W = hpccpp_num_decode(HPCCPP_WINDOW_NUM(word));
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -74,9 +76,9 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	if (!f->T || !f->min_B)
 		return false;
 	hpccpp_set_params(sk, f);
-	if (ca->mode != HPCCPP_INT) {
+	if (!hpccpp_has_int(f)) {
 		f->s.W = min_t(u64, hpccpp_cwnd_bytes(sk), HPCCPP_W_LIMIT);
-		hpccpp_start(sk, f, NULL);
+		hpccpp_enter_steer(sk, f, NULL);
 		f->sent_params = 0;
 		f->last_update_seq = tp->snd_nxt;
 	}
@@ -91,13 +93,14 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	/* more than eta, because U of a bound, which belongs to no link, may be eta */
 	loaded = f->s.U > f->p.eta;
 	round_ends = after(tp->snd_una, f->last_update_seq);
+	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
+	hpccpp_updated(sk, f, loaded, round_ends);
 	if (round_ends) {
 		f->last_update_seq = tp->snd_nxt;
 		/* a queue at a link that is not loaded is none that lasts */
-		hpccpp_explain(sk, f, loaded, 0);
+		hpccpp_check_delay(sk, f, loaded, 0);
 	}
-	hpccpp_count(f->net, HPCCPP_S_WINDOWS);
-	hpccpp_updated(sk, f, loaded);
+	hpccpp_set_pacing(sk, f);
 	trace_hpccpp_update(sk, f, &f->p, &none, round_ends, true);
 	return true;
 }

@@ -10,14 +10,14 @@
 #include "hpccpp_flow.h"
 
 /*
- * HPCCPP_OFF_ROUNDS: consecutive round trips that are longer than T and the reported queues
- * explain, after which a flow looks for the cause. So many that are shorter than T reduce T. One
- * is not enough: reports of a growing queue are a round trip old, and round trips vary. An RTT
- * counts with HPCCPP_SLOW_FLIGHT packets in flight, because a single packet may wait for the
+ * HPCCPP_DEV_ROUNDS: consecutive round trips that are longer than T and the reported queues
+ * explain, after which a flow probes for the cause. The same number of shorter round trips reduces
+ * T. One is not enough: reports of a growing queue are a round trip old, and round trips vary. An
+ * RTT counts with HPCCPP_SLOW_FLIGHT packets in flight, because a single packet may wait for the
  * receiver's delayed ACK.
  */
 #define HPCCPP_SPREAD_MAX	56	/* eighths of min(B) T added to W_max: seven more links */
-#define HPCCPP_OFF_ROUNDS	4
+#define HPCCPP_DEV_ROUNDS	4
 #define HPCCPP_SLOW_FLIGHT	4U
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
@@ -31,13 +31,13 @@
 #define HPCCPP_WAN_T		5000U
 
 /* The least delay that counts, us: the resolution of TCP's clock */
-#define HPCCPP_OFF_DELAY	1U
+#define HPCCPP_DEV_MIN		1U
 
 /* Round trips with half of the window: the first and the last that have to show a queue */
-#define HPCCPP_LOOK_FIRST	3
-#define HPCCPP_LOOK_LAST	5
+#define HPCCPP_QTEST_FIRST	3
+#define HPCCPP_QTEST_LAST	5
 
-/* cwnd never falls under this, packets; difference 2. */
+/* Least cwnd, packets: D-CWND */
 #define HPCCPP_CWND_MIN		2U
 
 /* N of W_ai, unless set or measured. */
@@ -86,13 +86,13 @@ enum hpccpp_stat {
 	HPCCPP_S_GUARDS,		/* HPCCPP_G_MAX of them */
 	HPCCPP_S_ACKS = HPCCPP_S_GUARDS + HPCCPP_G_MAX,
 	HPCCPP_S_INT,			/* reads of the agent's map with a new echo */
-	HPCCPP_S_UPDATES,		/* those of HPCCPP_S_INT that were used */
+	HPCCPP_S_UPDATES,		/* reads with an echo that was used */
 	HPCCPP_S_WINDOWS,		/* updates with a window of the receiver */
-	HPCCPP_S_NO_AGENT,		/* no agent had a flow after init */
+	HPCCPP_S_NO_AGENT,		/* flows that no agent has bound within a tick */
 	HPCCPP_S_NO_MEMORY,		/* flows without state: Reno */
 	HPCCPP_S_ENTER,			/* flows that came under INT */
-	HPCCPP_S_FALLBACK,		/* flows that fell back to Reno */
-	HPCCPP_S_BLIND,			/* of those, not explained by INT */
+	HPCCPP_S_FALLBACK,		/* flows that fell back to the Reno window */
+	HPCCPP_S_BLIND,			/* of those, for a delay that telemetry does not explain */
 	HPCCPP_S_NO_INT,		/* flows that began without INT */
 	HPCCPP_S_MD_LOSS,		/* decreases on unexplained loss */
 	HPCCPP_S_MD_RTO,		/* on a retransmission timeout */
@@ -112,7 +112,7 @@ struct hpccpp_net {
 	int eta;			/* percent; 0: hpccpp_eta() */
 	int flows;			/* N */
 	int base_rtt_us;		/* 0: hpccpp_base_rtt() */
-	int probe;			/* T of idling; 0: never: difference 9 */
+	int probe;			/* T of idling; 0: never: D-PROBE */
 	int law;			/* enum hpccpp_law */
 	struct ctl_table_header *sysctl;
 	struct hpccpp_stats __percpu *stats;
@@ -167,41 +167,29 @@ static inline u32 hpccpp_first_flight(struct sock *sk)
 	return (dst ? dst_metric(dst, RTAX_INITCWND) : 0) ?: TCP_INIT_CWND;
 }
 
-/* hpccpp_main.c */
-void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
-void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded);
-void hpccpp_set_mode(struct sock *sk, enum hpccpp_mode mode);
-void hpccpp_call_agent(struct sock *sk, u32 what, u32 low, u32 high);
+/* Returns TCP's smoothed RTT, us, or T if that is longer. */
+static inline u32 hpccpp_rtt(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	return max(f->T, tcp_sk(sk)->srtt_us >> 3);
+}
 
-/* hpccpp_params.c */
-void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f);
-u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f);
-void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
-			    u32 qlen, u64 us);
-u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
-void hpccpp_get_params(const struct sock *sk,
-		       const struct hpccpp_flow *f,
-		       struct hpccpp_params *p);
-void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
-void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe);
-void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
+/* Returns false if the flow has no telemetry: it runs Reno. */
+static inline bool hpccpp_has_int(const struct hpccpp_flow *f)
+{
+	return f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_NO_INT;
+}
 
-/* hpccpp_rx.c */
-void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f);
-bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word);
+/* Returns true in COEXIST while the Reno window grows as in slow start. */
+static inline bool hpccpp_in_slow_start(const struct sock *sk, const struct hpccpp_flow *f)
+{
+	return f->W_reno < (u64)tcp_sk(sk)->snd_ssthresh * f->p.packet;
+}
 
 /* Sends the receiver the present W, from which it goes on if that is less than its own. */
 static inline void hpccpp_resend_params(struct hpccpp_flow *f)
 {
 	if (f->sent_params)
 		f->sent_params = HPCCPP_PARAMS_RESEND;
-}
-
-/* Returns TCP's smoothed RTT, us, or T if that is longer. */
-static inline u32 hpccpp_rtt(const struct sock *sk, const struct hpccpp_flow *f)
-{
-	return max(f->T, tcp_sk(sk)->srtt_us >> 3);
 }
 
 /*
@@ -228,18 +216,42 @@ static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_f
 	return probe && !f->probing && hpccpp_paused(sk, f, probe);
 }
 
-/* hpccpp_fallback.c */
-void hpccpp_end_recovery(const struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_start(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec);
+/* Each file calls only the ones before it: params, output, state, rx, main. */
+
+/* hpccpp_params.c */
+void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f);
+u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f, u32 qlen, u64 us);
+u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
+u32 hpccpp_w_max(const struct hpccpp_flow *f);
+void hpccpp_get_params(const struct sock *sk, struct hpccpp_flow *f);
+
+/* hpccpp_output.c */
+void hpccpp_set_pacing(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_set_cwnd(struct sock *sk, struct hpccpp_flow *f, u32 acked);
+void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_limit_burst(struct sock *sk, struct hpccpp_flow *f, bool may_probe);
+void hpccpp_unlimit_burst(struct sock *sk, struct hpccpp_flow *f);
+
+/* hpccpp_state.c */
+void hpccpp_enter_coexist(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_cause cause,
+			  u64 W_reno);
+void hpccpp_grow_reno(struct sock *sk, struct hpccpp_flow *f, u32 acked);
+void hpccpp_restart_reno(struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_lose_int(struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_enter_steer(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec);
+void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_end_ceiling(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_raise_ceiling(struct sock *sk, struct hpccpp_flow *f, u32 acked);
-void hpccpp_end_look(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_explain(struct sock *sk, struct hpccpp_flow *f, bool loaded,
-		    u64 queue_us);
-void hpccpp_hand_over(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_fallback(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_fallback_blind(struct sock *sk, struct hpccpp_flow *f);
-bool hpccpp_sees_again(const struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us);
+void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded, bool round_ends);
+void hpccpp_end_recovery(struct sock *sk, struct hpccpp_flow *f);
+u32 hpccpp_half(const struct sock *sk, const struct hpccpp_flow *f);
+void hpccpp_end_decrease(const struct sock *sk, struct hpccpp_flow *f);
+void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_stat why);
+void hpccpp_undo(struct sock *sk, struct hpccpp_flow *f);
+
+/* hpccpp_rx.c */
+void hpccpp_send_params(struct sock *sk, struct hpccpp_flow *f);
+bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word);
 
 #endif /* TCP_HPCCPP_H */

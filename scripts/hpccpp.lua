@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0
 --
 -- Wireshark's view of HPCC++ telemetry in TCP: names every field of the option that
--- kmod/hpccpp_wire.h defines, in SI units and (.raw) as it is on the wire.
+-- tools/bpf/hpccpp_wire.h defines, in SI units and (.raw) as it is on the wire.
 --
 --	tshark -X lua_script:hpccpp.lua -r FILE -Y 'hpccpp.u > 1'
 --

@@ -26,8 +26,8 @@ static const char usage[] =
 "links   links that the flow has heard of       B  rate of the slowest of them\n"
 "acks    ACKs that the algorithm saw; updates: those that moved the window\n"
 "\n"
-"A flow that lost telemetry is hpccpp-reno, and one that never had any is under\n"
-"the fallback of its host agent: these have a reason, and no U, W, T, R and B.\n"
+"A flow without telemetry has the fallback of its host agent, or is hpccpp-reno\n"
+"with Reno's window. It has a reason, and no U, W, T, R and B.\n"
 "-s adds the records that were left out, by reason. See hpccpp(8).\n";
 
 const struct field flow_fields[] = {
@@ -89,9 +89,9 @@ static const char *const states[] = {
 };
 
 static const char *const modes[] = {
-	[HPCCPP_OFF] = "off",
-	[HPCCPP_INT] = "hpccpp",
-	[HPCCPP_RENO] = "hpccpp-reno",
+	[HPCCPP_SHOWN_OFF] = "off",
+	[HPCCPP_SHOWN_INT] = "hpccpp",
+	[HPCCPP_SHOWN_RENO] = "hpccpp-reno",
 };
 
 static const char *const laws[] = HPCCPP_LAW_NAMES;
@@ -134,7 +134,7 @@ static void put_state(struct json_object *row, const struct hpccpp_flow_rec *r)
 	size_t i;
 
 	/* without telemetry they are none, or of when there was some */
-	if (r->mode == HPCCPP_INT) {
+	if (r->mode == HPCCPP_SHOWN_INT) {
 		put_fixed(row, "U", r->U);
 		put_num(row, "W", r->W);
 		put_num(row, "W_c", r->W_c);

@@ -30,7 +30,7 @@ int cost_tell(struct bpf_sock_ops *skops)
 	} else if (skops->op == BPF_SOCK_OPS_PARSE_HDR_OPT_CB) {
 		f = find(skops, false);
 		if (f)
-			f->feedback.unread = 0;
+			f->answers = 0;		/* the flow runs cubic */
 	}
 	return 1;
 }

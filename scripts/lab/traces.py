@@ -58,7 +58,7 @@ updates.csv.gz: a line for each update of hpccpp's window (key updates=1), with 
     src, dest: ADDRESS:PORT of sender and receiver
     sk: number of the socket
     link: id of the link that wrote the record
-    rate, ts, tx_bytes, qlen, port_U, N: the record's fields as on the wire (kmod/hpccpp_wire.rst)
+    rate, ts, tx_bytes, qlen, port_U, N: the record's fields as on the wire (tools/bpf/hpccpp_wire.rst)
     records: records of the echo
     bottleneck: id of the most loaded link
     used: 1 if the algorithm used the echo, 0 if it changed nothing

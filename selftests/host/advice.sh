@@ -409,9 +409,9 @@ after_no_agent()
 	assert_eq "check of a flow under telemetry: nothing to say" \
 		"$(jq -r '.[].check | select(startswith("flows "))' "$tmp/check") $(line peers status) $(line fallbacks status)" " ok ok"
 }
-break_lost_echo() { host_off "$r"; why lost-echo hpccpp-reno; }
+break_lost_echo() { host_off "$r"; why lost-echo cubic; }
 fix_lost_echo() { host_on "$r"; steered; }
-break_lost_records() { ports_off; why lost-records hpccpp-reno; }
+break_lost_records() { ports_off; why lost-records cubic; }
 fix_lost_records() { ports_on; steered; }
 break_blind_delay() { netem limit 1000 rate 8mbit; why blind-delay hpccpp-reno; }
 fix_blind_delay() { netem limit 1000; steered; }

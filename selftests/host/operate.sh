@@ -357,7 +357,7 @@ displays_and_readme()
 	done
 	in_h1 sysctl -qw net.hpccpp.base_rtt_us=0
 	files=("$tmp/examples"/*.shows)
-	assert_ge "displayed output" ${#files[@]} 8
+	assert_ge "displayed output" ${#files[@]} 7
 	for file in "${files[@]}"; do
 		check "$(named "$file")" shown_like "$file"
 	done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Changes of a path while a flow runs on it: it leads over other links, the bottleneck's port loses
-# its agent and gets it back, and so does the sender. The flow goes on. host/advice.sh tests the other
-# agents.
+# Changes of a path while a flow runs on it: it leads over other links, and the bottleneck's port,
+# the sender and the receiver lose their agents and get them back. The flow goes on, and no byte is
+# lost.
 #
 #	               .--- next s2 --50--- prev .
 #	h1 --100-- s1 <                           > s3 next --100-- r
@@ -99,7 +99,8 @@ sender=$!
 
 check "the flow begins on the upper way" busywait 5 flow_is bottleneck 12
 bdp=$((link_bps * RTT_US / 8000000))
-fills_pipe() { (($(flow W) >= bdp / 2 && $(flow W) <= bdp * 3 / 2)); }
+# T has four packets more, and W_max is 9/8 of that
+fills_pipe() { (($(flow W) >= bdp / 2 && $(flow W) <= (bdp + 4 * (MTU + 14)) * 9 / 8)); }
 timeouts=$(snmp "$h1" TcpExtTCPTimeouts)
 for way in "2.1 22" "1.1 12"; do
 	read -r net id <<<"$way"
@@ -142,6 +143,25 @@ check "$name back: enter" busywait 20 reaches "$h1" enter $((enters + 1))
 goes_on "$name back"
 rm "$held"
 
+# --- The receiver's agent: to the fallback and back, while data is lost ------------
+
+tc -n "$s3" qdisc add dev next parent 1: handle 2: netem limit 1000 loss 2%
+lost=$(snmp "$h1" TcpRetransSegs)
+for i in 1 2 3; do
+	host_off "$r"
+	check "receiver's agent gone, $i: the fallback follows" busywait 20 flow_is mode cubic
+	assert_eq "... reason" "$(flow reason)" lost-echo
+	goes_on "... and"
+	host_on "$r"
+	check "receiver's agent back, $i: hpccpp follows" busywait 20 flow_is mode hpccpp
+	goes_on "... and"
+done
+assert_ge "segments sent again meanwhile" $(($(snmp "$h1" TcpRetransSegs) - lost)) 10
+
+# Near the end: the flow closes while one follows the other.
+host_off "$r"
+busywait 20 flow_is mode cubic || true
+host_on "$r"
 kill "$sender"
 wait "$listener"
 check "all the time: data intact" jq -e '.intact and .received > 2000000' "$tmp/server"

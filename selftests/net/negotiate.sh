@@ -224,7 +224,7 @@ losses_and_middleboxes()
 	SYNs with it are dropped;tcp flags & syn == syn $option drop;syn && from_client;1;0;0 1 0
 	it is removed;reset tcp option 253;option;0;0;1 1 0
 	segments with it are dropped;$option drop;option;0;0;0 1 0
-	data with it is dropped;ip length > 500 $option drop;data && option;0;1;1 0 0
+	data with it is dropped;ip length > 500 $option drop;data && option;0;1;1 1 0
 	END
 }
 

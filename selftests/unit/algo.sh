@@ -18,6 +18,7 @@ ebpf()
 	cat >"$tmp/ebpf.c" <<-'END'
 		#include <stdbool.h>
 		#include "hpccpp_algo.h"
+		#include "hpccpp_wire.h"
 
 		struct hpccpp_link old, cur;
 		struct hpccpp_state s;
@@ -43,7 +44,7 @@ ebpf()
 			return s.W;
 		}
 	END
-	clang -target bpf -mcpu="$1" -O2 -g -Wall -Werror -I"$top/kmod" \
+	clang -target bpf -mcpu="$1" -O2 -g -Wall -Werror -I"$top/kmod" -I"$top/tools/bpf" \
 		-I"/usr/include/$(uname -m)-linux-gnu" -c "$tmp/ebpf.c" -o "$tmp/ebpf.o" &&
 		llvm-objdump -d "$tmp/ebpf.o" >"$tmp/ebpf.s" || return
 	[[ $(grep -c 'exit$' "$tmp/ebpf.s") -ge 2 ]] &&		# both are there

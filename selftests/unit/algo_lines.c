@@ -41,7 +41,7 @@ TEST(lines_02_09_U_of_the_most_loaded_link)
 		assert_int_equal(!x.s.u, !row->by[0].tx);
 		if (row->tau >= 625)			/* T: nothing of the old U */
 			assert_int_equal(x.s.U, x.s.u);
-		if (x.s.u)				/* else: difference 6 */
+		if (x.s.u)				/* else: D-TAU */
 			assert_pair(&x);
 	}
 	/* also where T is no multiple of 16 ns, and tau is T itself */

@@ -23,7 +23,7 @@ TEST(prop_W_does_not_grow_with_U)
 		struct hpccpp_state a = {
 			.U = rnd_log(0, HPCCPP_U_LIMIT), .W_c = rnd_log(0, HPCCPP_W_LIMIT),
 			.W_f = n & 1 ? rnd_log(0, HPCCPP_W_LIMIT) : 0, .inc_stage = rnd_below(8),
-			.vain = rnd_below(HPCCPP_PULL_VAIN + 1),
+			.backoff = rnd_below(HPCCPP_BACKOFF_MAX + 1),
 		};
 		struct hpccpp_state b = a;
 
@@ -360,7 +360,7 @@ TEST(model_other_flow_takes_the_link_after_a_leave)
 	}
 }
 
-/* Difference 8: one flow has half the link, 15 the rest of it unevenly. */
+/* D-SHARE: one flow has half the link, 15 the rest of it unevenly. */
 TEST(model_shares_are_had_soon)
 {
 	static const struct { __u64 gbit; __u32 T; } cases[] = {

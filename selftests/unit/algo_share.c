@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Difference 8: W goes to its share of the most loaded link, where that tells its flows. */
+/* D-SHARE: W goes to its share of the most loaded link, where that tells its flows. */
 #include "algo_test.h"
 
 /* 10 us at 100 Gbit/s, of which 95 % are 118,750 bytes */
@@ -110,7 +110,7 @@ TEST(pull_goes_a_part_of_the_way)
 /* Law draft does not move W towards the fair share. */
 TEST(draft_has_no_fair_share)
 {
-	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000, .pulled = 1 };
+	struct hpccpp_state s = { .U = ETA_95, .W_c = 80000, .W_f = 100000, .stepped = 1 };
 	struct hpccpp_params p = shared;
 
 	p.law = HPCCPP_LAW_DRAFT;
@@ -119,7 +119,7 @@ TEST(draft_has_no_fair_share)
 	s.W_f = 10000;
 	hpccpp_compute_wind(&s, &p, true);
 	assert_int_equal(s.W, 80000);
-	assert_int_equal(s.vain, 0);
+	assert_int_equal(s.backoff, 0);
 }
 
 /* W of an update at this U, from this W_c */
@@ -145,7 +145,7 @@ TEST(pull_down_in_vain)
 	}
 	/* a room that the flow has not made says nothing */
 	assert_int_equal(next_W(&s, 100000, ETA_95 / 2), 200000);
-	assert_int_equal(s.vain, HPCCPP_PULL_VAIN);
+	assert_int_equal(s.backoff, HPCCPP_BACKOFF_MAX);
 	/* others take it: more each time */
 	assert_int_equal(next_W(&s, 212500, ETA_95), 210547);
 	assert_int_equal(next_W(&s, 212500, ETA_95), 210547);
@@ -163,10 +163,10 @@ TEST(only_pulls_are_in_vain)
 
 	next_W(&s, 100000, ETA_95 / 2);
 	next_W(&s, 100000, ETA_95 / 2);
-	assert_int_equal(s.vain, 0);
-	s.pulled = 1;
+	assert_int_equal(s.backoff, 0);
+	s.stepped = 1;
 	hpccpp_first_W(&s, &shared, 125000000);
-	assert_int_equal(s.vain, 0);
+	assert_int_equal(s.backoff, 0);
 }
 
 /* Where the bounds of W leave nothing of a pull, there was none. */
@@ -178,28 +178,28 @@ TEST(bounded_is_not_pulled)
 	p.W_max = 80000;
 	hpccpp_compute_wind(&s, &p, true);
 	assert_int_equal(s.W, 80000);
-	assert_int_equal(s.pulled, 0);
+	assert_int_equal(s.stepped, 0);
 	s = (struct hpccpp_state) { .U = ETA_95, .W_c = 90000, .W_f = 10000 };
 	p.W_max = 1000000;
 	p.W_min = 90000;
 	hpccpp_compute_wind(&s, &p, true);
 	assert_int_equal(s.W, 90000);
-	assert_int_equal(s.pulled, 0);
+	assert_int_equal(s.stepped, 0);
 }
 
 /* Another link is the most loaded now: its U says nothing of the pull. */
 TEST(pull_of_another_link)
 {
-	struct hpccpp_state s = { .bottleneck = 8, .pulled = 1 };
+	struct hpccpp_state s = { .bottleneck = 8, .stepped = 1 };
 	struct hpccpp_int rec = told(16);
 
 	assert_true(hpccpp_measure_inflight(&s, &shared, &rec, 1, 1000));
 	assert_int_equal(s.bottleneck, 7);
-	assert_int_equal(s.pulled, 0);
-	s.pulled = 1;
+	assert_int_equal(s.stepped, 0);
+	s.stepped = 1;
 	rec.ts = 1000;
 	assert_true(hpccpp_measure_inflight(&s, &shared, &rec, 1, 17000));
-	assert_int_equal(s.pulled, 1);
+	assert_int_equal(s.stepped, 1);
 }
 
 /* Of W bytes, on a link with a load and a number of flows that begin */
@@ -235,7 +235,7 @@ TEST(first_W_is_a_part_of_the_link)
 		assert_int_equal(s.W_p, s.W);
 		assert_int_equal(s.W_n, s.W);
 		assert_int_equal(s.inc_stage, 0);
-		assert_int_equal(s.pulled, 0);
+		assert_int_equal(s.stepped, 0);
 		/* the share is not forgotten */
 		assert_near(s.W_f, row->N ? 118750. / row->N : 0, 1);
 	}

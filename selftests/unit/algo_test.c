@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unit and property tests of kmod/hpccpp_algo.h and kmod/hpccpp_wire.h, the
+ * Unit and property tests of kmod/hpccpp_algo.h and tools/bpf/hpccpp_wire.h, the
  * very headers that the module and the agents are compiled from.
  *
  * The reference is the draft's lines 1-27 transcribed once more, in double

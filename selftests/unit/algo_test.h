@@ -7,6 +7,7 @@
 
 #include "test.h"
 #include "hpccpp_algo.h"
+#include "hpccpp_wire.h"
 #include "hpccpp_roce.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

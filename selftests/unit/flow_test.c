@@ -77,8 +77,9 @@ static int reset(void **state)
 	tp.inet_conn.icsk_ca_ops = &ca;
 	tp.inet_conn.icsk_inet.sk.sk_bpf_storage = &storage;
 	strcpy(ca.name, "hpccpp");
-	hs = (struct hpccpp_sock) { .mode = HPCCPP_RENO, .flow = &flow };
+	hs = (struct hpccpp_sock) { .flow = &flow, .check = 1 };
 	flow.layout = HPCCPP_FLOW_LAYOUT;
+	flow.mode = HPCCPP_COEXIST;
 	strcpy(maps[0].map.name, "other");
 	strcpy(maps[1].map.name, "host_sk");
 	maps[1].map.value_size = sizeof(struct flow);
@@ -129,7 +130,7 @@ TEST(state_is_copied)
 {
 	int i;
 
-	hs.mode = HPCCPP_INT;
+	flow.mode = HPCCPP_STEER;
 	tp.snd_cwnd = 7;
 	tp.srtt_us = 8 * 123 + 7;
 	tp.inet_conn.icsk_inet.sk.sk_socket = &inode.socket;
@@ -156,7 +157,8 @@ TEST(state_is_copied)
 		assert_int_equal(shown.guards[i], 20 + i);
 	memset(shown.guards, 0, sizeof(shown.guards));
 	const struct hpccpp_flow_rec want = {
-		.family = AF_INET, .state = BPF_TCP_ESTABLISHED, .mode = HPCCPP_INT, .links = 2,
+		.family = AF_INET, .state = BPF_TCP_ESTABLISHED, .mode = HPCCPP_SHOWN_INT,
+		.links = 2,
 		.sport = 5001, .dport = 80, .saddr = { 4, 3, 2, 1 }, .daddr = { 8, 7, 6, 5 },
 		.cwnd = 7, .srtt_us = 123, .layout = HPCCPP_FLOW_LAYOUT, .T = 1000, .U = 2, .W = 3,
 		.W_c = 4, .W_f = 5, .inc_stage = 6, .acks = 8, .updates = 9, .fallbacks = 10,

@@ -131,8 +131,8 @@ static const struct row request_rows[] = {
 	  "connect syn snd_una=0 snd_nxt=0 connected< bind ack 4*( data>collect acked );"
 	  "data>none" },
 #define FOUR_TRIPS	"open 4*( data acked ) "
-#define GOES_ON_AGAIN	" 20*( data>collect acked ) GAVE_UP==1"
-#define GOES_ON		" 20*( data>collect acked ) GAVE_UP==0 "
+#define GOES_ON_AGAIN	" 8*( data>collect acked ) GAVE_UP==1"
+#define GOES_ON		" 8*( data>collect acked ) GAVE_UP==0 "
 	{ "an echo confirms the peer, and requests go on",
 	  FOUR_TRIPS "<echo" GOES_ON },
 	{ "an empty echo confirms the peer, but brings no feedback",
@@ -140,8 +140,9 @@ static const struct row request_rows[] = {
 	{ "a collect of the peer confirms it",
 	  FOUR_TRIPS "<collect ack" GOES_ON },
 	{ "a confirmed peer that is silent for a minute gets no more requests, until it sends one",
-	  "now=1000000000 " FOUR_TRIPS "<echo 10*( data>collect acked ) now=now+60000000000;"
-	  GOES_ON "calls==1 now=now+2000000000 data acked data>none GAVE_UP==1 calls==0;"
+	  "now=1000000000 " FOUR_TRIPS "<echo 13*( data>collect acked ) data>none acked;"
+	  "now=now+59000000000 data>collect acked data>none acked calls==1 GAVE_UP==0;"
+	  "now=now+2000000000 data>none GAVE_UP==1 calls==0;"
 	  "mss reserved==0 <collect calls==1 ack>echo" GOES_ON_AGAIN },
 	{ "requests resume with a late echo",
 	  "open 6*( data acked ) data>none <echo data>collect" },
@@ -155,7 +156,7 @@ static const struct row request_rows[] = {
 	  "open 3*( data acked ) <echo 2*( data ) lost again>none acked;"
 	  "4*( data>collect acked <collect ack>echo ) data>none GAVE_UP==1" },
 	{ "requests go on if an echo follows a timeout",
-	  "open data <echo data lost again>none acked <echo 10*( data>collect acked ) doubted==0" },
+	  "open data <echo data lost again>none acked <echo 8*( data>collect acked ) doubted==0" },
 	{ "round trips before a timeout count if the peer was not confirmed",
 	  "open 3*( data acked ) data lost again>none acked data>none" },
 	{ "round trips before a timeout do not count if the peer was confirmed",
@@ -203,7 +204,8 @@ static const struct row request_rows[] = {
 	  "acked snd_cwnd=8 requests:8/8" },
 	{ "after four round trips without an echo, all segments of four do, without bursts",
 	  "every=0 open 2*( known:0 4*( acked requests:1/20 ) 4*( acked requests:20/20 );"
-	  "22*( acked requests:1/20 ) ) acked data:30>collect GAVE_UP==0;"
+	  "5*( acked requests:1/20 ) acked requests:0/20 now=now+1000000000 requests:1/20 );"
+	  "acked now=now+1000000000 data:30>collect GAVE_UP==0;"
 	  "acked <echo data:30>burst" },
 	{ "with every rtt, requests in all segments resume with a collect of the peer",
 	  "every=0 open 4*( acked requests:20/20 ) 2*( acked requests:0/20 );"
@@ -225,11 +227,28 @@ static const struct row request_rows[] = {
 	  "open <echo unlisted connect has_flow==0" },
 	{ "calls that another program enabled go on after a second connect()",
 	  "every=0 calls=1 connect open known:10 data:30>burst calls==1" },
-	{ "1000 unread echoes show that the module has dropped the flow",
-	  "open <echo 1000*( <echo ) data>collect <echo data>none feedback.key==0;"
-	  "bind data>collect feedback.unread==0" },
-	{ "requests go on while the module reads its feedback",
-	  "open 3000*( <echo feedback.unread=0 ) data>collect" },
+	{ "with the 64th answer, requests of a flow under another congestion control end",
+	  "open <echo cc=bbr 63*( <echo ) data>collect <echo data>none feedback.key==0;"
+	  "cc=hpccpp bind data>collect" },
+	{ "requests of a flow under hpccpp go on",
+	  "open 3000*( <echo ) data>collect" },
+
+	/* --- The end of telemetry */
+	{ "13 round trips without an echo set the fallback, the next echo hpccpp",
+	  "every=0 open known:0 5*( acked data ) 7*( acked data ) cc==hpccpp STOOD_IN==1;"
+	  "acked data cc==cubic STOOD_IN==2 feedback.key==0 feedback.gen==0;"
+	  "acked requests:0/20 now=now+1000000000 requests:1/20;"
+	  "<echo:0 cc==cubic <echo cc==hpccpp CAME_BACK==1;"
+	  "feedback.key==KEY feedback.gen==1" },
+	{ "16 round trips of echoes without a record set the fallback, the next record hpccpp",
+	  "open data <echo 15*( acked data 9*( <echo:0 ) ) <echo 15*( acked data 9*( <echo:0 ) );"
+	  "cc==hpccpp acked data <echo:0 cc==cubic STOOD_IN==2;"
+	  "now=now+1000000000 data>collect <echo:0 cc==cubic <echo cc==hpccpp CAME_BACK==1" },
+	{ "bounds of the load are telemetry",
+	  "open <echo 100*( <bound:24 ) cc==hpccpp STOOD_IN==1" },
+	{ "a route with congctl hpccpp keeps that without telemetry",
+	  "cc_is_locked=1 open <echo 70*( <echo:0 ) cc==hpccpp STOOD_IN==0 ERROR==0;"
+	  "feedback.key==KEY" },
 	{ "without memory for the state of a flow, each event counts an error",
 	  "no_flow_memory=1 listen ERROR==1 connect ERROR==2 syn>none connected< ERROR==3;"
 	  "accepted< ERROR==4 bind ERROR==5 calls=1 <collect ERROR==6 ack>none has_flow==0" },

@@ -332,7 +332,7 @@ static const struct { const char *name; void *at; __u32 size; } variables[] = {
 	SKOPS(lost_out), SKOPS(sacked_out), SKOPS(data_segs_out), SKOPS(total_retrans),
 	FLOW(round), FLOW(asked_end), FLOW(requested_seq), FLOW(tries), FLOW(proven),
 	FLOW(doubted), FLOW(plan), FLOW(listener_flag), FLOW(want[0]),
-	FLOW(feedback.gen), FLOW(feedback.key), FLOW(feedback.unread), FLOW(feedback.window),
+	FLOW(feedback.gen), FLOW(feedback.key), FLOW(feedback.window),
 	FLOW(feedback.rx),
 	COUNTER(ASKED), COUNTER(COLLECTED), COUNTER(ECHOED), COUNTER(ECHO_SHORT),
 	COUNTER(ECHO_NONE), COUNTER(ECHOES), COUNTER(REQUESTED), COUNTER(COMPUTED),

@@ -34,9 +34,9 @@ static const struct row echo_rows[] = {
 
 	/* --- Feedback */
 	{ "each echo brings feedback",
-	  "open <echo:a feedback==a feedback.gen==1 feedback.unread==0;"
-	  "<echo:ab feedback==ab feedback.gen==2 feedback.unread==1;"
-	  "<echo:abc feedback==abc feedback.gen==3 feedback.unread==2 ECHOES==3;"
+	  "open <echo:a feedback==a feedback.gen==1;"
+	  "<echo:ab feedback==ab feedback.gen==2;"
+	  "<echo:abc feedback==abc feedback.gen==3 ECHOES==3;"
 	  "<echo:b feedback==b" },
 	{ "an empty echo brings no feedback, unless it has a bound",
 	  "open <echo:0 feedback.gen==0 <echo:ab0 feedback==ab <echo:v feedback==u;"

@@ -44,9 +44,9 @@ static const struct row window_rows[] = {
 	  "windows=1 connect windows:0x6405f want[0]==0" },
 	{ "requests of the module have no effect in another mode",
 	  "open windows:0x6405f want[0]==0" },
-	{ "a flow that the module has dropped requests echoes, also when registered again",
-	  WANTS "data 1001*( <window:1 ) feedback.key==0 want[0]==0xe0000000;"
-	  "bind want[0]==0xe0000000" },
+	{ "a flow under another congestion control requests echoes, also when bound again",
+	  WANTS "data cc=bbr 64*( <window:1 ) feedback.key==0 want[0]==0xe0000000;"
+	  "cc=hpccpp bind want[0]==0xe0000000" },
 	{ "in mode receiver, eight segments per round trip request telemetry on any path",
 	  "every=0 snd_cwnd=80 " WANTS "<load:0 data <window:1 acked requests:80/80;"
 	  "29*( <window:1 acked requests:8/80 )" },
@@ -228,7 +228,7 @@ static double window_of_sixteen(__u32 this_law)
 	return receive_collects(400, 0.95, T_NS / 10);
 }
 
-/* W goes to the fair share of 7422 bytes by the averaged law (difference 8). */
+/* W goes to the fair share of 7422 bytes by the averaged law (D-SHARE). */
 TEST(fair_share_of_the_averaged_law)
 {
 	double W;

@@ -217,5 +217,5 @@ u32 tcp_reno_undo_cwnd(struct sock *sk)
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	kernel_check(ack == tcp_sk(sk)->snd_una, "Reno is told of the ACK");
-	tcp_snd_cwnd_set(tcp_sk(sk), tcp_snd_cwnd(tcp_sk(sk)) + !!acked);
+	tcp_snd_cwnd_set(tcp_sk(sk), tcp_snd_cwnd(tcp_sk(sk)) + acked);
 }

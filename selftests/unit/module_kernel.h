@@ -137,6 +137,9 @@ struct hlist_head {
 /* --- Namespaces, sysctl and proc --- */
 
 struct net {
+	struct {
+		u8 sysctl_tcp_slow_start_after_idle;
+	} ipv4;
 	void *proc_net;
 	void *user_ns;
 	void *generic;		/* of the one subsystem */
@@ -294,6 +297,7 @@ struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	const struct inet_connection_sock_af_ops *icsk_af_ops;
 	u8 icsk_ca_state;
+	u32 icsk_rto;		/* ticks */
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
 };
 
@@ -305,6 +309,7 @@ struct tcp_sock {
 	u32 packets_out, sacked_out, lost_out, retrans_out;
 	u32 delivered, lost, total_retrans, segs_in, segs_out, data_segs_in, data_segs_out;
 	u32 srtt_us;		/* << 3 */
+	u32 lsndtime;		/* ticks */
 	u32 rtt_min;
 	u32 rate_delivered, rate_interval_us;
 	u8 bpf_sock_ops_cb_flags;
@@ -320,6 +325,7 @@ struct rate_sample {
 };
 
 bool tcp_is_cwnd_limited(const struct sock *sk);
+u32 tcp_current_ssthresh(const struct sock *sk);
 
 struct tcp_congestion_ops {
 	u32 flags;

@@ -177,7 +177,7 @@ TEST(window_after_a_decrease_cannot_raise_W)
 	submit(1);
 	hear(HPCCPP_WINDOW_U, 2, 30000, 200);
 	ack(1);
-	assert_in_range(flow()->ceiling, W + 1, W + 3 * WIRE);
+	assert_in_range(reno_bound(), W + 1, W + 3 * WIRE);
 	assert_near(flow()->s.W, 30000, 1000);
 	ack(w.tp.packets_out);
 	submit(1);
@@ -201,8 +201,7 @@ TEST(flow_enters_with_its_cwnd)
 {
 	begin(-1);
 	w.feedback->rx = 1;
-	w.tp.snd_cwnd = 12;
-	submit(12);
+	submit(10);
 	pass(RTT);
 	/* B is not known yet */
 	window(HPCCPP_WINDOW_N, 0, 100000, 0);
@@ -212,7 +211,7 @@ TEST(flow_enters_with_its_cwnd)
 	ack(1);
 	assert_true(steered());
 	/* Reno had let it grow by one */
-	assert_int_equal(flow()->s.W, 13 * WIRE);
+	assert_int_equal(flow()->s.W, 11 * WIRE);
 	assert_int_equal(flow()->last_update_seq, w.tp.snd_nxt);
 	assert_int_equal(HPCCPP_REQUEST_T(flow()->sent_params), T_BASE);
 	assert_int_equal(flow()->s.records, 1);
@@ -244,7 +243,6 @@ TEST(U_and_flows_are_told)
 	assert_int_equal(flow()->p.W_ai, W_INIT * 5 / 1000);
 	hear(HPCCPP_WINDOW_U, 1, 50000, 128);
 	assert_int_equal(flow()->s.U, HPCCPP_ONE / 2);
-	assert_int_equal(ca()->U, HPCCPP_ONE / 2);
 	assert_int_equal(flow()->N, 10);
 }
 
@@ -306,9 +304,9 @@ TEST(windows_may_be_blind)
 {
 	begin_told();
 	round_trips_of(105 + 19, 128, 20);
-	assert_int_equal(flow()->off_rounds, 0);
+	assert_int_equal(flow()->dev_rounds, 0);
 	round_trips_of(105 + 20, 128, 4);
-	assert_int_equal(flow()->looking, 1);
+	assert_int_equal(flow()->qtest_round, 1);
 	assert_true(flow()->s.W <= W_MOST / 2);
 	round_trips_of(105 + 20, 128, 1);
 	round_trips_of(T_BASE, 128, 3);

@@ -92,7 +92,6 @@ void news_of(const struct hpccpp_int *rec, int n)
 	w.feedback->n = n;
 	w.feedback->window = 0;
 	w.feedback->gen++;
-	w.feedback->unread++;
 }
 
 void news(double load, u32 qlen)
@@ -193,6 +192,8 @@ static int world_begin(void **state)
 	w.sk->sk_pacing_shift = 10;
 	w.sk->sk_gso_max_segs = 65535;
 	w.tp.icsk.icsk_af_ops = &ipv4;
+	w.tp.icsk.icsk_rto = HZ / 5;
+	init_net.ipv4.sysctl_tcp_slow_start_after_idle = 1;
 	w.tp.mss_cache = MSS;
 	w.tp.tcp_header_len = 32;
 	w.tp.snd_cwnd = TCP_INIT_CWND;
@@ -265,8 +266,27 @@ struct hpccpp_flow *flow(void)
 
 bool steered(void)
 {
-	assert_int_equal(ca()->mode == HPCCPP_INT, ops() == kernel_cc);
-	return ops() == kernel_cc;
+	const struct hpccpp_flow *f = flow();
+
+	return f && (f->mode != HPCCPP_COEXIST ||
+		     f->cause == HPCCPP_C_LOSS || f->cause == HPCCPP_C_WAN);
+}
+
+u32 reno_bound(void)
+{
+	return flow()->mode == HPCCPP_COEXIST ? flow()->W_reno : 0;
+}
+
+bool conserving(void)
+{
+	return w.tp.icsk.icsk_ca_state == TCP_CA_Recovery &&
+	       (s32)(w.tp.delivered - flow()->conserve) < 0;
+}
+
+/* The times of TCP that tests do not set: no pause is longer than an RTO */
+u32 tcp_current_ssthresh(const struct sock *sk)
+{
+	return max_t(u32, w.tp.snd_ssthresh, w.tp.snd_cwnd * 3 / 4);
 }
 
 void pass(u64 us)
@@ -312,6 +332,7 @@ void submit(u32 packets)
 	}
 	if (seeks_agent())
 		run_agent();
+	w.tp.lsndtime = tcp_jiffies32;
 	w.tp.packets_out += packets;
 	w.tp.segs_out += packets;
 	w.tp.data_segs_out += packets;
@@ -343,17 +364,11 @@ void ack(u32 packets)
 	w.tp.packets_out -= packets;
 	w.tp.delivered += packets;
 	w.tp.segs_in++;
-	if (ops()->in_ack_event)
-		ops()->in_ack_event(w.sk, 0);
 #ifdef HPCCPP_HAVE_CONG_CONTROL_ACK
-	if (ops()->cong_control)
-		ops()->cong_control(w.sk, w.tp.snd_una, 0, &rs);
+	ops()->cong_control(w.sk, w.tp.snd_una, 0, &rs);
 #else
-	if (ops()->cong_control)
-		ops()->cong_control(w.sk, &rs);
+	ops()->cong_control(w.sk, &rs);
 #endif
-	else
-		ops()->cong_avoid(w.sk, w.tp.snd_una, packets);
 }
 
 /* All that is in flight is acked at once, with news; and as much is sent as may be. */
@@ -391,6 +406,7 @@ void lose(u32 packets)
 {
 	w.tp.lost_out += packets;
 	w.tp.lost += packets;
+	w.tp.snd_ssthresh = ops()->ssthresh(w.sk);
 	in_state(TCP_CA_Recovery);
 }
 
@@ -403,11 +419,13 @@ void recovered(void)
 
 void mark(void)
 {
+	w.tp.snd_ssthresh = ops()->ssthresh(w.sk);
 	in_state(TCP_CA_CWR);
 }
 
 void timed_out(void)
 {
+	w.tp.snd_ssthresh = ops()->ssthresh(w.sk);
 	if (ops()->cwnd_event)
 		ops()->cwnd_event(w.sk, CA_EVENT_LOSS);
 	in_state(TCP_CA_Loss);

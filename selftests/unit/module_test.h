@@ -10,6 +10,7 @@
 #include "module_kernel.h"
 #include "test.h"
 #include "hpccpp_flow.h"
+#include "hpccpp_wire.h"
 #include "trace.h"
 
 #define RTT		100U		/* us, the path's */
@@ -85,7 +86,9 @@ void lose(u32 packets);
 void recovered(void);
 void mark(void);
 void timed_out(void);
-bool steered(void);		/* by telemetry */
+bool steered(void);		/* telemetry sets W, within Reno's window or not */
+u32 reno_bound(void);		/* Reno's window in COEXIST, bytes; 0: none */
+bool conserving(void);		/* recovery sends a packet for one that has arrived */
 struct hpccpp_flow *flow(void);
 const struct hpccpp_sock *ca(void);
 const struct tcp_congestion_ops *ops(void);

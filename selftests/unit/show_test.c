@@ -94,7 +94,7 @@ STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const ch
 STUB(int bpf_link__fd(const struct bpf_link *link), 0)
 
 static const struct hpccpp_flow_rec a_flow = {
-	.family = AF_INET, .state = 1, .mode = HPCCPP_INT, .links = 3,
+	.family = AF_INET, .state = 1, .mode = HPCCPP_SHOWN_INT, .links = 3,
 	.sport = 10000, .dport = 5001, .saddr = { 10, 0, 0, 1 }, .daddr = { 10, 0, 0, 2 },
 	.cwnd = 12, .srtt_us = 345, .layout = HPCCPP_FLOW_LAYOUT, .T = 50,
 	.U = HPCCPP_ONE / 2, .W = 20000, .W_c = 19000, .W_f = 18500, .inc_stage = 2,
@@ -117,7 +117,7 @@ static void write_flows(int fd)
 	for (i = 0; i < n_flows && !only_flow; i++) {
 		rec.layout = HPCCPP_FLOW_LAYOUT + (i + 1 == bad_flow);
 		rec.sport = i;
-		rec.mode = i % 4 ? HPCCPP_INT : HPCCPP_RENO;
+		rec.mode = i % 4 ? HPCCPP_SHOWN_INT : HPCCPP_SHOWN_RENO;
 		rec.reason = i % 4 ? HPCCPP_R_NONE : HPCCPP_R_NO_ECHO;
 		memcpy(rec.daddr, &(__u32){ htonl(0x0b000000 + i % n_peers) }, 4);
 		fwrite(&rec, sizeof(rec), 1, to);
@@ -356,13 +356,13 @@ TEST(flows_have_values_of_tcp_and_telemetry)
 	/* without telemetry */
 	rec.family = AF_INET6;
 	memcpy(rec.daddr, addr6, sizeof(addr6));
-	rec.mode = HPCCPP_RENO;
+	rec.mode = HPCCPP_SHOWN_RENO;
 	rec.state = 8;
 	assert_flow(rec, EXIT_DONE, { "dst", "\"fd00::9\"" }, { "state", "\"CLOSE-WAIT\"" },
 		    { "cwnd", "12" }, { "mode", "\"hpccpp-reno\"" }, { "U", "none" },
 		    { "law", "none" }, { "records", "none" });
 	/* with another congestion control */
-	rec.mode = HPCCPP_OFF;
+	rec.mode = HPCCPP_SHOWN_OFF;
 	rec.layout = 0;
 	strcpy(rec.fallback, "cubic");
 	rec.reason = HPCCPP_R_NO_ECHO;
@@ -414,10 +414,15 @@ TEST(modules_know_reasons)
 	static const struct flow unheard = { .wanted = 1 }, other;
 	static const struct flow empty = { .wanted = 1, .heard = 1 };
 	static const struct hpccpp_flow plain, fallen = { .fallbacks = 1 };
-	static const struct hpccpp_flow blind = { .fallbacks = 1, .blind = 1 };
-	static const struct hpccpp_flow capped = { .fallbacks = 1, .blind = 1, .ceiling = 3000 };
-	/* has lost nothing yet, on a WAN */
-	static const struct hpccpp_flow starting = { .ceiling = 3000, .blind = 1, .starting = 1 };
+	static const struct hpccpp_flow blind = {
+		.fallbacks = 1, .mode = HPCCPP_COEXIST, .cause = HPCCPP_C_BLIND,
+	};
+	static const struct hpccpp_flow capped = {
+		.fallbacks = 1, .mode = HPCCPP_COEXIST, .cause = HPCCPP_C_LOSS,
+	};
+	static const struct hpccpp_flow wan = {
+		.mode = HPCCPP_COEXIST, .cause = HPCCPP_C_WAN,
+	};
 	static const struct {
 		unsigned int mode;
 		int agent;
@@ -426,28 +431,29 @@ TEST(modules_know_reasons)
 		enum hpccpp_reason why;
 	} rows[] = {
 		/* a module of another build, and a mode of a newer one */
-		{ HPCCPP_RENO, AGENT_READ, NULL, &empty, HPCCPP_R_NONE },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, NULL, &empty, HPCCPP_R_NONE },
 		{ 3, AGENT_READ, &plain, &empty, HPCCPP_R_NONE },
-		{ HPCCPP_INT, AGENT_NONE, &plain, &other, HPCCPP_R_NONE },
-		{ HPCCPP_RENO, AGENT_NONE, &plain, &empty, HPCCPP_R_NO_AGENT },
-		{ HPCCPP_RENO, AGENT_OTHER, &plain, &empty, HPCCPP_R_NONE },
-		{ HPCCPP_RENO, AGENT_READ, &plain, &empty, HPCCPP_R_EMPTY },
-		{ HPCCPP_RENO, AGENT_READ, &fallen, &empty, HPCCPP_R_LOST_RECORDS },
-		{ HPCCPP_RENO, AGENT_READ, &fallen, &unheard, HPCCPP_R_LOST_ECHO },
-		{ HPCCPP_RENO, AGENT_READ, &fallen, &other, HPCCPP_R_NOT_ASKED },
-		{ HPCCPP_RENO, AGENT_NONE, &fallen, &empty, HPCCPP_R_NO_AGENT },
-		{ HPCCPP_RENO, AGENT_READ, &blind, &empty, HPCCPP_R_BLIND_DELAY },
-		{ HPCCPP_RENO, AGENT_OTHER, &blind, &empty, HPCCPP_R_BLIND_DELAY },
-		{ HPCCPP_RENO, AGENT_NONE, &blind, &empty, HPCCPP_R_NO_AGENT },
-		{ HPCCPP_INT, AGENT_READ, &capped, &other, HPCCPP_R_BLIND_LOSS },
-		{ HPCCPP_INT, AGENT_READ, &starting, &other, HPCCPP_R_NONE },
+		{ HPCCPP_SHOWN_INT, AGENT_NONE, &plain, &other, HPCCPP_R_NONE },
+		{ HPCCPP_SHOWN_RENO, AGENT_NONE, &plain, &empty, HPCCPP_R_NO_AGENT },
+		{ HPCCPP_SHOWN_RENO, AGENT_OTHER, &plain, &empty, HPCCPP_R_NONE },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, &plain, &empty, HPCCPP_R_EMPTY },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, &fallen, &empty, HPCCPP_R_LOST_RECORDS },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, &fallen, &unheard, HPCCPP_R_LOST_ECHO },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, &fallen, &other, HPCCPP_R_NOT_ASKED },
+		{ HPCCPP_SHOWN_RENO, AGENT_NONE, &fallen, &empty, HPCCPP_R_NO_AGENT },
+		{ HPCCPP_SHOWN_RENO, AGENT_READ, &blind, &empty, HPCCPP_R_BLIND_DELAY },
+		{ HPCCPP_SHOWN_RENO, AGENT_OTHER, &blind, &empty, HPCCPP_R_BLIND_DELAY },
+		{ HPCCPP_SHOWN_RENO, AGENT_NONE, &blind, &empty, HPCCPP_R_NO_AGENT },
+		{ HPCCPP_SHOWN_INT, AGENT_READ, &capped, &other, HPCCPP_R_BLIND_LOSS },
+		{ HPCCPP_SHOWN_INT, AGENT_READ, &wan, &other, HPCCPP_R_NONE },
 	};
 
 	for_each_row(row, rows)
 		assert_int_equal(flow_reason(row->mode, true, row->agent, row->f,
 					     row->kept), row->why);
-	assert_int_equal(flow_reason(HPCCPP_OFF, false, AGENT_NONE, NULL, &other), HPCCPP_R_NONE);
-	assert_int_equal(flow_reason(HPCCPP_RENO, false, AGENT_NONE, NULL, &other),
+	assert_int_equal(flow_reason(HPCCPP_SHOWN_OFF, false, AGENT_NONE, NULL, &other),
+			 HPCCPP_R_NONE);
+	assert_int_equal(flow_reason(HPCCPP_SHOWN_RENO, false, AGENT_NONE, NULL, &other),
 			 HPCCPP_R_NO_MEMORY);
 }
 

@@ -87,6 +87,7 @@ static __always_inline void read_flow(struct scratch *s,
 		return;
 	for (i = 0; i < HPCCPP_LINKS; i++)
 		rec->links += !!f->s.L[i].seen;
+	rec->mode = shown_mode(f);
 	rec->law = f->p.law;
 	rec->T = f->T;
 	rec->U = f->s.U;
@@ -168,10 +169,12 @@ int flow_show(struct bpf_iter__tcp *ctx)
 		if (skc->skc_state != BPF_TCP_SYN_SENT)
 			rec->reason = agent_reason(&s->agent);
 	} else if (!bpf_core_read(&hs, sizeof(hs), &icsk->icsk_ca_priv)) {
-		rec->mode = hs.mode;
+		/* the module sets check in init, also if there is no memory for a flow */
+		rec->mode = hs.flow ? HPCCPP_SHOWN_INT :
+			    hs.check ? HPCCPP_SHOWN_RENO : HPCCPP_SHOWN_OFF;
 		if (hs.flow)
 			read_flow(s, hs.flow);
-		rec->reason = flow_reason(hs.mode, hs.flow, agent,
+		rec->reason = flow_reason(rec->mode, hs.flow, agent,
 					  rec->layout == HPCCPP_FLOW_LAYOUT ? &s->flow : NULL,
 					  &s->agent);
 	}

@@ -23,11 +23,19 @@ static inline enum hpccpp_reason agent_reason(const struct flow *f)
 	if (f->feedback.gen)
 		return HPCCPP_R_UNUSED;
 	if (f->heard)
-		return HPCCPP_R_EMPTY;
+		return f->lost ? HPCCPP_R_LOST_RECORDS : HPCCPP_R_EMPTY;
 	/* of the handshake alone: a client's SYN was answered, a server has asked nothing */
 	if (f->proven && !f->asked_end)
 		return f->passive ? HPCCPP_R_NO_DATA : HPCCPP_R_EMPTY;
-	return HPCCPP_R_NO_ECHO;
+	return f->lost ? HPCCPP_R_LOST_ECHO : HPCCPP_R_NO_ECHO;
+}
+
+static inline enum hpccpp_shown shown_mode(const struct hpccpp_flow *f)
+{
+	if (f->mode == HPCCPP_COEXIST &&
+	    (f->cause == HPCCPP_C_NO_INT || f->cause == HPCCPP_C_BLIND))
+		return HPCCPP_SHOWN_RENO;
+	return f->mode == HPCCPP_OFF ? HPCCPP_SHOWN_OFF : HPCCPP_SHOWN_INT;
 }
 
 /*
@@ -40,17 +48,18 @@ flow_reason(__u32 mode, bool has_state, enum agent agent, const struct hpccpp_fl
 {
 	enum hpccpp_reason why;
 
-	if (mode != HPCCPP_INT && mode != HPCCPP_RENO)
+	if (mode != HPCCPP_SHOWN_INT && mode != HPCCPP_SHOWN_RENO)
 		return HPCCPP_R_NONE;
 	if (!has_state)
 		return HPCCPP_R_NO_MEMORY;
 	if (!f)
 		return HPCCPP_R_NONE;
-	if (mode == HPCCPP_INT)
-		return f->ceiling && !f->starting ? HPCCPP_R_BLIND_LOSS : HPCCPP_R_NONE;
+	if (mode == HPCCPP_SHOWN_INT)
+		return f->mode == HPCCPP_COEXIST && f->cause == HPCCPP_C_LOSS ?
+		       HPCCPP_R_BLIND_LOSS : HPCCPP_R_NONE;
 	if (agent == AGENT_NONE)
 		return HPCCPP_R_NO_AGENT;
-	if (f->blind)
+	if (f->cause == HPCCPP_C_BLIND)
 		return HPCCPP_R_BLIND_DELAY;
 	if (agent == AGENT_OTHER)
 		return HPCCPP_R_NONE;

@@ -12,7 +12,7 @@
  *	host_window.h	in mode receiver, puts a window computed from these records
  *			into the ACK instead (option "window")
  *
- * Documentation of the protocol: kmod/hpccpp_wire.rst, "Negotiation" (which segments carry the
+ * Documentation of the protocol: tools/bpf/hpccpp_wire.rst, "Negotiation" (which segments carry the
  * option, and when requests end) and "Segmentation" (packets of several segments).
  *
  * A segment carries one option: beside timestamps there is no room for two. On data the echo or
@@ -187,9 +187,12 @@ static __always_inline void hdr_opt_len(struct bpf_sock_ops *skops)
 		return;
 	}
 	f = find(skops, false);
-	if ((!f || (!f->feedback.key && !f->stands_in)) && !(flags & TCPHDR_SYN) &&
-	    skops->bpf_sock_ops_cb_flags & HPCCPP_SEEK_FLAG)
-		f = sought(skops, f, cfg);
+	if (!(flags & TCPHDR_SYN) && skops->bpf_sock_ops_cb_flags & HPCCPP_SEEK_FLAG) {
+		if (!f || (!f->feedback.key && !f->stands_in))
+			f = sought(skops, f, cfg);
+		else if (!f->paused)	/* the flag is also one of HPCCPP_RESUME_FLAGS */
+			clear_flags(skops, HPCCPP_SEEK_FLAG);
+	}
 	if (!f || !cfg)
 		return;
 	ask = may_ask(f, cfg);
@@ -414,8 +417,13 @@ int hpccpp_host(struct bpf_sock_ops *skops)
 	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
 		f = find(skops, false);
 		parse(skops, f);
-		if (f && f->stands_in && f->feedback.gen)
+		if (!f)
+			break;
+		if (f->stands_in && f->feedback.gen)
 			come_back(skops, f);
+		else if (f->empty >= HPCCPP_EMPTY && !skops->lost_out && !skops->retrans_out)
+			lose_telemetry(skops, f);
+		check_cc(skops, f);
 		break;
 	case BPF_SOCK_OPS_BASE_RTT:
 		/* the module calls, or tcp_nv */

@@ -14,6 +14,7 @@ static __always_inline void take_collect(struct bpf_sock_ops *skops,
 	f->collected = *o;
 	if (!f->doubted && !f->proven) {
 		f->proven = 1;
+		f->lost = 0;
 		f->tries = 0;
 		f->silent = 0;
 	}

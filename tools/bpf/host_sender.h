@@ -45,8 +45,23 @@
  */
 #define HPCCPP_LOADED	24
 
-/* After so many echoes that the module has not read, it has let go of the flow. */
-#define HPCCPP_UNREAD	1000
+/* Answers after which the agent looks whether the flow still runs hpccpp */
+#define HPCCPP_CHECK_CC	64
+
+/*
+ * After this many consecutive round trips in which no echo had a record or a bound, the agent
+ * assumes that no port of the path has an agent any more.
+ */
+#define HPCCPP_EMPTY	16
+
+/* The connection is hpccpp's. */
+static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
+{
+	char cc[16] = {};
+
+	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
+	return !bpf_strncmp(cc, 6, "hpccpp");
+}
 
 /* The configuration and the path allow us to ask this peer for INT. */
 static __always_inline bool peer_wanted(struct bpf_sock_ops *skops,
@@ -120,11 +135,18 @@ static __always_inline void peer_answered(struct bpf_sock_ops *skops, struct flo
 		peer_seen(skops);
 	if (f->asked_end && f->heard < HPCCPP_NEW)
 		f->heard++;
-	/* the module would have read on each ACK */
-	if (++f->feedback.unread > HPCCPP_UNREAD) {
-		f->feedback.key = 0;
-		want_none(f);
-	}
+	if (f->asked_end)
+		f->data_heard = 1;
+	if (f->answers < 0xff)
+		f->answers++;
+}
+
+/* Unbinds the flow: the module finds no feedback any more. Ends requests for windows. */
+static __always_inline void unbind(struct flow *f)
+{
+	f->feedback.key = 0;
+	f->feedback.gen = 0;
+	want_none(f);
 }
 
 /*
@@ -166,6 +188,16 @@ static __always_inline bool any_loaded(const __be32 (*rec)[3], int n)
 	       (n > 2 && (bpf_ntohl(rec[2][0]) & 0xff) >= HPCCPP_LOADED);
 }
 
+/* Count a round trip in which an echo had no record. */
+static __always_inline void count_empty(struct bpf_sock_ops *skops, struct flow *f)
+{
+	if (f->empty && (__s32)(skops->snd_una - f->empty_end) < 0)
+		return;
+	f->empty_end = skops->snd_nxt;
+	if (f->empty < 0xff)
+		f->empty++;
+}
+
 /* Keep an echo for the module, unless no port has said anything in it. */
 static __always_inline void take_echo(struct bpf_sock_ops *skops,
 				      struct flow *f, const __be32 (*rec)[3],
@@ -180,8 +212,11 @@ static __always_inline void take_echo(struct bpf_sock_ops *skops,
 	n = written(rec, n);
 	f->loaded = any_loaded(rec, n);
 	/* an empty record may have a bound: all ports are below their thresholds */
-	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX))
+	if (!n && !(bpf_ntohl(rec[0][0]) & HPCCPP_U_MAX)) {
+		count_empty(skops, f);
 		return;
+	}
+	f->empty = 0;
 	decode_record(&f->feedback.rec[0], rec[0]);
 	if (n > 1)
 		decode_record(&f->feedback.rec[1], rec[1]);
@@ -216,6 +251,7 @@ static __always_inline void take_window(struct bpf_sock_ops *skops, struct flow 
 
 	count(HPCCPP_HS_WINDOWS);
 	peer_answered(skops, f);
+	f->empty = 0;
 	/* write it again until the receiver computes by this request */
 	if (current)
 		f->granted = 1;
@@ -248,10 +284,70 @@ static __always_inline bool may_ask(const struct flow *f,
 	return f->proven || (!f->passive && f->tries < HPCCPP_TRIES);
 }
 
-/* The peer has no agent: segments need no calls, until it asks us. */
+/*
+ * Replaces hpccpp by the fallback until telemetry arrives. At the end of the handshake, TCP has not
+ * called init() yet, so that no congestion control is initialised twice. If the route locks the
+ * congestion control, setsockopt() fails with EPERM; the flow keeps hpccpp, with the Reno window.
+ */
+static __always_inline void stand_in(struct bpf_sock_ops *skops, struct flow *f,
+				     struct hpccpp_host_cfg *cfg)
+{
+	long err;
+
+	if (!has_hpccpp(skops))
+		return;
+	err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cfg->fallback,
+			     sizeof(cfg->fallback));
+	if (!err) {
+		f->stands_in = 1;
+		count(HPCCPP_HS_STOOD_IN);
+	} else if (err != -EPERM) {
+		count(HPCCPP_HS_ERROR);
+	}
+}
+
+/* Looks now and then whether the application has chosen another congestion control. */
+static __always_inline void check_cc(struct bpf_sock_ops *skops, struct flow *f)
+{
+	char cc[16] = {};
+
+	if (f->answers < HPCCPP_CHECK_CC)
+		return;
+	f->answers = 0;
+	/* kTLS has a getsockopt() of its own, which eBPF may not call */
+	if (!f->feedback.key || bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc)) ||
+	    !bpf_strncmp(cc, 6, "hpccpp"))
+		return;
+	unbind(f);
+	clear_flags(skops, HPCCPP_SEEK_FLAG);
+	if (f->own_flag || f->listener_flag)
+		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+}
+
+/* Telemetry has ended: no echo comes, or none with a record. It may begin again. */
+static __always_inline void lose_telemetry(struct bpf_sock_ops *skops, struct flow *f)
+{
+	struct hpccpp_host_cfg *cfg = configuration();
+
+	if (!cfg || !f->feedback.key || f->stands_in)
+		return;
+	f->empty = 0;
+	stand_in(skops, f, cfg);
+	if (!f->stands_in)
+		return;
+	f->lost = !!f->feedback.gen;
+	f->asked_at = seconds();
+	unbind(f);
+}
+
+/*
+ * Stops requesting: the peer has no agent, or the path drops the option. A bound flow gets the
+ * fallback. Segments cause no calls until the peer requests telemetry.
+ */
 static __always_inline void give_up(struct bpf_sock_ops *skops, struct flow *f)
 {
 	count(HPCCPP_HS_GAVE_UP);
+	lose_telemetry(skops, f);
 	if (f->own_flag || f->listener_flag)
 		clear_flags(skops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
@@ -284,8 +380,11 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->tries = 0;
 		f->no_burst = 1;
 		f->silent = now;
-	} else if (!f->silent) {
-		f->silent = now;
+	} else if (!f->silent || f->tries == 2 * HPCCPP_TRIES) {
+		if (f->silent)
+			lose_telemetry(skops, f);
+		else
+			f->silent = now;
 	} else if (now - f->silent > HPCCPP_SILENT) {
 		f->proven = 0;
 		give_up(skops, f);
@@ -387,6 +486,12 @@ static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *
 		return;
 	}
 	suspects = first && skops->mss_cache >= f->asked_mss;
+	/* the path has carried the option: the peer may have no agent any more */
+	if (suspects && f->data_heard) {
+		lose_telemetry(skops, f);
+		if (f->lost)
+			return;
+	}
 	if (f->proven) {
 		f->proven = 0;
 		f->passive = 0;
@@ -402,43 +507,11 @@ static __always_inline void doubt_loss(struct bpf_sock_ops *skops, struct flow *
 	f->doubted = 1;
 }
 
-/* The connection is hpccpp's. */
-static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
-{
-	char cc[16] = {};
-
-	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
-	return !bpf_strncmp(cc, 6, "hpccpp");
-}
-
 /* The connection is going to ask for INT. */
 static __always_inline bool is_governed(struct bpf_sock_ops *skops, bool stands_in,
 					const struct hpccpp_host_cfg *cfg)
 {
 	return cfg->ask == HPCCPP_ASK_ALWAYS || stands_in || has_hpccpp(skops);
-}
-
-/*
- * Without telemetry a connection is to be what it would be without hpccpp: the fallback has
- * its place until there is some. The handshake is done, and TCP has not begun with its
- * congestion control, so nothing is begun twice. A route may lock that (congctl), and it is
- * hpccpp's then, which is Reno without telemetry.
- */
-static __always_inline void stand_in(struct bpf_sock_ops *skops, struct flow *f,
-				     struct hpccpp_host_cfg *cfg)
-{
-	long err;
-
-	if (!has_hpccpp(skops))
-		return;
-	err = bpf_setsockopt(skops, SOL_TCP, TCP_CONGESTION, cfg->fallback,
-			     sizeof(cfg->fallback));
-	if (!err) {
-		f->stands_in = 1;
-		count(HPCCPP_HS_STOOD_IN);
-	} else if (err != -EPERM) {
-		count(HPCCPP_HS_ERROR);
-	}
 }
 
 /* Is it still what stood in? dctcp without ECN is "dctcp-reno". */
@@ -495,7 +568,9 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 		f->asked_end = 0;
 	}
 	f->paused = 0;
-	f->feedback.unread = 0;
+	f->answers = 0;
+	f->empty = 0;
+	f->lost = 0;
 	f->feedback.key = bpf_get_socket_cookie(skops) ^ HPCCPP_FEEDBACK_KEY;
 	f->feedback.rx = windows;
 	want_none(f);
@@ -508,8 +583,11 @@ static __always_inline void bind_flow(struct bpf_sock_ops *skops, struct flow *f
 static __always_inline struct flow *sought(struct bpf_sock_ops *skops, struct flow *f,
 					   const struct hpccpp_host_cfg *cfg)
 {
-	if (!cfg || !has_hpccpp(skops))
+	if (!cfg || !has_hpccpp(skops)) {
+		if (f)
+			clear_flags(skops, HPCCPP_SEEK_FLAG);
 		return f;
+	}
 	if (!f) {
 		f = find(skops, true);
 		/* other programs may have set WRITE_HDR_OPT for themselves */
@@ -604,6 +682,28 @@ static __always_inline bool plan_third_ack(struct bpf_sock_ops *skops,
 	return true;
 }
 
+/*
+ * A flow that has lost its telemetry requests it once a second, in case the peer's agent or a
+ * port's comes back: more could cost a segment each, if the path now drops the option. It stops
+ * requesting after HPCCPP_SILENT seconds without an answer.
+ */
+static __always_inline bool lost_due(struct bpf_sock_ops *skops, struct flow *f)
+{
+	__u32 now = seconds();
+
+	if (now == f->asked_at)
+		return false;
+	f->asked_at = now;
+	if (!f->silent) {
+		f->silent = now;
+	} else if (now - f->silent > HPCCPP_SILENT && f->proven) {
+		f->proven = 0;
+		f->tries = HPCCPP_TRIES;
+		give_up(skops, f);
+	}
+	return true;
+}
+
 /* Reserve the request or the collect of a data segment. */
 static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f,
 				      const struct hpccpp_host_cfg *cfg)
@@ -611,6 +711,11 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 	int n;
 
 	f->echo_turn = 0;
+	if (f->lost) {
+		if (!lost_due(skops, f))
+			return;
+		goto ask;
+	}
 	doubt_loss(skops, f);
 	if (request_due(skops, f) &&
 	    !bpf_reserve_hdr_opt(skops, HPCCPP_REQUEST_LEN, 0)) {
@@ -625,6 +730,7 @@ static __always_inline void plan_data(struct bpf_sock_ops *skops, struct flow *f
 		return;
 	}
 	count_tries(skops, f);
+ask:
 	if (!may_ask(f, cfg))
 		return;
 	n = reserve(skops, cfg->records, !f->peer_signs);

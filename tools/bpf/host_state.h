@@ -29,6 +29,8 @@ struct flow {
 	__u32 want[2];		/* the request for windows; 0: none */
 	__u32 silent;		/* requests are in vain since then, s; 0: they are answered */
 	__u32 requested_seq;	/* snd_nxt when the request was last written */
+	__u32 asked_at;		/* when a flow without telemetry asked last, s */
+	__u32 empty_end;	/* snd_nxt when "empty" was last counted */
 	__u16 segs;		/* data segments since the last collect, every N */
 	__u8 passive;		/* the peer opened the connection */
 	__u8 wanted;		/* the prefixes allow us to ask this peer */
@@ -44,6 +46,8 @@ struct flow {
 	__u8 listener_flag;	/* we set the WRITE flag of this listener */
 	__u8 tags_wanted;	/* the peer wants our echoes signed */
 	__u8 peer_signs;	/* the peer's echoes are signed */
+	__u8 answers;		/* echoes and windows since the congestion control was read */
+	__u8 empty;		/* round trips of echoes without a record, saturating */
 	__u8 requests : 4;	/* times that the request was written */
 	__u8 unmeasured : 1;	/* "collected" is news to host_rx */
 	__u8 own_flag : 1;	/* we set the WRITE flag of this connection */
@@ -54,6 +58,8 @@ struct flow {
 	__u8 granted : 1;	/* a window has answered the request */
 	__u8 rx : 1;		/* the peer wants windows: host_rx is in use */
 	__u8 syn_asked : 1;	/* the first SYN carried the option */
+	__u8 data_heard : 1;	/* data has had an answer */
+	__u8 lost : 1;		/* lost its telemetry, has the fallback, asks once a second */
 	__u8 stands_in : 1;	/* the fallback has the place of hpccpp */
 };
 

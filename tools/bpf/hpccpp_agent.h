@@ -8,6 +8,7 @@
 #define HPCCPP_AGENT_H
 
 #include "hpccpp_algo.h"
+#include "hpccpp_wire.h"
 #include "hpccpp_tag.h"
 
 /*
@@ -326,7 +327,7 @@ enum hpccpp_host_stat {
 	HPCCPP_HS_TAG_NONE,	/* ... without a tag, and there is a key */
 	HPCCPP_HS_TAG_BAD,	/* ... with a tag of no key of ours */
 	HPCCPP_HS_TAG_OLD,	/* ... with the right tag of an old ACK */
-	HPCCPP_HS_STOOD_IN,	/* connections that began under the fallback */
+	HPCCPP_HS_STOOD_IN,	/* times that a connection got the fallback */
 	HPCCPP_HS_CAME_BACK,	/* of those, under hpccpp when telemetry came */
 	HPCCPP_HS_SUSPECTED,	/* times that a path was suspected to drop the option */
 	HPCCPP_HS_MAX,
@@ -360,6 +361,13 @@ enum hpccpp_reason {
 	"", "no-agent", "not-asked", "no-data", "no-echo", "empty", "unused", \
 	"lost-echo", "lost-records", "blind-delay", "blind-loss", "no-memory", "mptcp" }
 
+/* The names that `hpccpp flow show` has for the states of a flow: hpccpp, hpccpp-reno, off */
+enum hpccpp_shown {
+	HPCCPP_SHOWN_OFF,	/* init has not run */
+	HPCCPP_SHOWN_INT,	/* telemetry sets W */
+	HPCCPP_SHOWN_RENO,	/* no telemetry, or none of the bottleneck */
+};
+
 /*
  * Iterator "flow_show" over tcp sockets: one of these per flow under hpccpp, or under a
  * host agent's fallback.
@@ -367,7 +375,7 @@ enum hpccpp_reason {
 struct hpccpp_flow_rec {
 	__u8  family;		/* AF_INET, AF_INET6 */
 	__u8  state;		/* TCP state */
-	__u8  mode;		/* enum hpccpp_mode of hpccpp_flow.h */
+	__u8  mode;		/* enum hpccpp_shown */
 	__u8  links;		/* entries of L in use */
 	__u8  reason;		/* enum hpccpp_reason */
 	__u8  law;		/* enum hpccpp_law */

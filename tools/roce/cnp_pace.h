@@ -124,7 +124,7 @@ static __noinline void set_bounds(struct hpccpp_cnp_flow *f,
 /*
  * Without a Fast CNP for T the load of every port is below the threshold of the ports.
  * HPCC++ then takes the threshold for the load, but eta at most, as the module does for a
- * record that was left empty (difference 5 of hpccpp_algo.h). Returns R = W / T.
+ * record that was left empty (D-BOUND in hpccpp_main.c). Returns R = W / T.
  */
 static __noinline __u64 untold(struct hpccpp_cnp_flow *f,
 			       const struct hpccpp_cnp_cfg *cfg, __u64 now)

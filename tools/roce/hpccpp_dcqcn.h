@@ -31,6 +31,7 @@
 #define HPCCPP_DCQCN_H
 
 #include "hpccpp_algo.h"
+#include "hpccpp_wire.h"
 
 #define HPCCPP_DCQCN_G_SHIFT	8	/* g = 1/256 */
 #define HPCCPP_DCQCN_F		5

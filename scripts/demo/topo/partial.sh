@@ -9,8 +9,8 @@
 # Try:
 #	h1 iperf3 -c r -t 3 -C hpccpp
 #	s2 tc qdisc change dev next root handle 1: tbf rate 100mbit burst 3028 limit 512kb
-#	h1 iperf3 -c r -t 20 -C hpccpp >/dev/null & h2 ping -i .5 -w 8 r; h1 hpccpp flow show
-#	h1 ss -tin				# hpccpp-reno: it has found out
+#	h1 iperf3 -c r -t 20 -C hpccpp >/dev/null & h2 ping -i .5 -w 8 r
+#	h1 hpccpp flow show			# hpccpp-reno, blind-delay: it has found out
 #	s2 tc -s qdisc show dev next
 #	s2 hpccpp port add dev next base-rtt 2ms	# and again
 # shellcheck shell=bash disable=SC2034,SC2154 # used and set by lib.sh
