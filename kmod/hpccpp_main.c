@@ -512,9 +512,7 @@ static u32 hpccpp_ssthresh(struct sock *sk)
 {
 	const struct hpccpp_flow *f = hpccpp_flow(sk);
 
-	if (!f)
-		return tcp_reno_ssthresh(sk);
-	if (!hpccpp_has_int(f))
+	if (!f || !hpccpp_has_int(f))
 		return tcp_reno_ssthresh(sk);
 	if (f->md_seq)
 		return tcp_sk(sk)->snd_ssthresh;

@@ -380,11 +380,10 @@ static __always_inline void count_tries(struct bpf_sock_ops *skops,
 		f->tries = 0;
 		f->no_burst = 1;
 		f->silent = now;
-	} else if (!f->silent || f->tries == 2 * HPCCPP_TRIES) {
-		if (f->silent)
-			lose_telemetry(skops, f);
-		else
-			f->silent = now;
+	} else if (!f->silent) {
+		f->silent = now;
+	} else if (f->tries == 2 * HPCCPP_TRIES) {
+		lose_telemetry(skops, f);
 	} else if (now - f->silent > HPCCPP_SILENT) {
 		f->proven = 0;
 		give_up(skops, f);
