@@ -3,7 +3,8 @@
 # What telemetry costs: this kernel's time for the agents' programs, throughput with
 # segmentation offloads, the instructions and the memory that a flow takes in the VM
 # (scale.sh), and TSO: instructions per byte by the size of packets in the VM (tso.sh), and the
-# size that congestion controls leave to packets in the lab. Prints tables and writes $RESULTS/cost.json, results/ unless set.
+# size of packets under two congestion controls in the lab. Prints tables and writes
+# $RESULTS/cost.json, results/ unless set.
 # Ends with 1 when asking by the round trip, which is the default, or in one packet of 16
 # has less than BOUND of the throughput without, or an ACK takes more instructions than it
 # may.

@@ -9,8 +9,8 @@ SOURCES = {
             "packet_p99 has flows of up to 1000 bytes.",
     "repro": "UNOCourseDemo/hpcc-fs, examples/hpcc/repro-verification/RESULTS.md: the simulator of HPCC's authors in "
              "ns-3.45 on the same Clos, 100 ms of one draw of flows. It differs in RDMA, packets of 1000 bytes of "
-             "payload, PFC, and K of 30 KB at 10 Gbit/s for DCTCP (here: dctcp-k20-bdp). Its queue is the largest of any "
-             "port, here in packets of 1514 bytes.",
+             "payload, PFC, and K of 30 KB at 10 Gbit/s for DCTCP. Its queue is the largest of any port, here in "
+             "packets of 1514 bytes.",
     "Bolt": "serhatarslan-hub/bolt_cc_ns3, the notebooks in analysis/: ns-3, with the same rate, base RTT, MTU, sizes "
             "and load. It differs in a transport of messages in place of TCP. Its p99 of sizes are those of bins of 5 "
             "% of the flows, from the least to the largest in a class. Its p99 of a queue is over packets that arrive; "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How a flow finds its agent and begins, what of the agent's storage is believed, and
- * what the module shows of itself: knobs and counters.
+ * the sysctls and counters of the module.
  */
 #include "module_test.h"
 

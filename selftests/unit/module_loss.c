@@ -523,7 +523,7 @@ TEST(reno_grows_from_one_packet)
 	assert_in_range(w.tp.snd_cwnd, 15, 30);
 }
 
-/* After a timeout, slow start begins with what is left, and ends at ssthresh. */
+/* After a timeout, slow start begins at cwnd and ends at ssthresh. */
 TEST(reno_begins_again_after_a_timeout)
 {
 	begin_reno(10);
