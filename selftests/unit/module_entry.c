@@ -527,7 +527,7 @@ TEST(foreign_private_area)
 	submit(1);
 	ack(1);
 	assert_int_equal(counter("acks"), acks);
-	*(struct hpccpp_sock *)w.tp.icsk.icsk_ca_priv = saved;
+	memcpy(w.tp.icsk.icsk_ca_priv, &saved, sizeof(saved));
 }
 
 TEST(release_leaves_nothing)
