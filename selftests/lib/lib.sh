@@ -193,7 +193,8 @@ unit_tests()
 {
 	local bin program
 	bin=$(realpath -m "$HPCCPP_BIN")
-	check "the programs are built" make -C "$top/selftests" O="$bin" CFLAGS="-O0 -g -Werror" \
+	check "the programs are built" make -C "$top/selftests" O="$bin" \
+		CFLAGS="-O0 -fstrict-aliasing -g -Werror" \
 		"${@/#/$bin/}"
 	for program; do
 		cmocka "$bin/$program"
