@@ -221,8 +221,8 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
 	idled &= p->law != HPCCPP_LAW_DRAFT || f->probing;
 	/* U includes the flows that N of data counts: the rest of the link is free */
 	if (f->probing && f->s.W_f && f->s.U < p->eta)
-		f->s.W_f = max_t(u64, f->s.W_f, hpccpp_bdp(B, p->T) *
-			   (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT);
+		f->s.W_f = clamp_t(u64, hpccpp_bdp(B, p->T) * (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT,
+				   f->s.W_f, HPCCPP_W_LIMIT);
 	hpccpp_first_W(&f->s, p, idled ? B : 0);
 	f->last_update_seq = tcp_sk(sk)->snd_nxt;
 }
@@ -507,14 +507,17 @@ static u32 hpccpp_undo_cwnd(struct sock *sk)
 		   DIV_ROUND_UP(f->s.W, hpccpp_wire_len(sk)) + 1);
 }
 
-/* Counts in COEXIST. With telemetry, it changes once for each decrease. */
+/*
+ * Counts in COEXIST. With telemetry, it changes once for each decrease. The ACK that ends one may
+ * begin the next, before cong_control() clears md_seq.
+ */
 static u32 hpccpp_ssthresh(struct sock *sk)
 {
 	const struct hpccpp_flow *f = hpccpp_flow(sk);
 
 	if (!f || !hpccpp_has_int(f))
 		return tcp_reno_ssthresh(sk);
-	if (f->md_seq)
+	if (f->md_seq && before(tcp_sk(sk)->snd_una, f->md_seq))
 		return tcp_sk(sk)->snd_ssthresh;
 	return hpccpp_half(sk, f) / hpccpp_wire_len(sk);
 }
@@ -568,7 +571,10 @@ static void hpccpp_init(struct sock *sk)
 		hpccpp_seek_agent(sk, f);
 }
 
-/* Another congestion control may follow. After STEER, it does not begin with slow start. */
+/*
+ * Another congestion control may follow. After STEER, it does not begin with slow start, unless
+ * the socket connects anew (tcp_disconnect()).
+ */
 static void hpccpp_release(struct sock *sk)
 {
 	struct hpccpp_sock *ca = inet_csk_ca(sk);
@@ -579,7 +585,8 @@ static void hpccpp_release(struct sock *sk)
 	ca->check = 0;
 	if (!f)
 		return;
-	if (f->mode != HPCCPP_COEXIST && inet_csk(sk)->icsk_ca_state < TCP_CA_CWR)
+	if (f->mode != HPCCPP_COEXIST && inet_csk(sk)->icsk_ca_state < TCP_CA_CWR &&
+	    sk->sk_state != TCP_CLOSE)
 		WRITE_ONCE(tp->snd_ssthresh, max(tcp_snd_cwnd(tp), HPCCPP_CWND_MIN));
 	hpccpp_unlimit_burst(sk, f);
 	kfree(f);

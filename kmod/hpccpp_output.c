@@ -18,7 +18,7 @@ void hpccpp_set_pacing(struct sock *sk, const struct hpccpp_flow *f)
 
 	if (f->mode == HPCCPP_COEXIST) {
 		rate = hpccpp_rate(f->s.W, (tcp_sk(sk)->srtt_us >> 3) ?: f->T ?: 1);
-		rate = hpccpp_in_slow_start(sk, f) ? 2 * rate : rate + rate / 5;
+		rate = hpccpp_in_slow_start(sk, f) ? 2 * rate : div_u64(rate * 6, 5);
 	} else {
 		rate = hpccpp_rate(f->s.W, f->T);
 	}

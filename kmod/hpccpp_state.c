@@ -11,15 +11,16 @@
  *	   telemetry sets W <----(3)------- the Reno window bounds W
  *
  *	(1) W is as large as T allows, no link is full, and the RTT is longer than T
- *	(2) telemetry ends; loss at no full link; T is a WAN's
+ *	(2) telemetry ends (not from cause BLIND, which stays); loss at no full link; the flow
+ *	    begins over a WAN
  *	(3) no telemetry: there is some; other causes: a link that reports is full; loss and WAN:
- *	    or the Reno window reaches W_max; WAN: or T is none any more
+ *	    or the Reno window reaches W_max; loss: or it was spurious; WAN: or T is none any more
  *
  * PROBE_LATENCY also ends, without a verdict, if a link that reports is full, the peer pauses, T is
- * configured or data is lost. hpccpp_enter_coexist() and hpccpp_enter_probe() enter these states.
- * hpccpp_enter_steer() ends COEXIST without telemetry, and over a WAN enters it again with that
- * cause; hpccpp_leave_coexist() and hpccpp_leave_probe() end the others. A flow begins in COEXIST
- * without telemetry. enum hpccpp_cause has the causes.
+ * configured, data is lost or telemetry ends. hpccpp_enter_coexist() and hpccpp_enter_probe() enter
+ * these states. hpccpp_enter_steer() ends COEXIST without telemetry, and over a WAN enters it at
+ * once with that cause; hpccpp_leave_coexist() and hpccpp_leave_probe() end the others. A flow
+ * begins in COEXIST without telemetry. enum hpccpp_cause has the causes.
  */
 
 #include <net/tcp.h>
@@ -126,17 +127,22 @@ static bool hpccpp_reno_is_no_bound(const struct hpccpp_flow *f)
 }
 
 /*
- * Raises the Reno window by a packet in a round trip, or by the packets acked in slow start. W
- * grows with it if it was at that limit.
+ * Raises the Reno window by a packet in a round trip, or by the packets acked in slow start, which
+ * ends at ssthresh. W grows with it if it was at that limit.
  */
 void hpccpp_grow_reno(struct sock *sk, struct hpccpp_flow *f, u32 acked)
 {
 	bool at_limit = f->s.W >= f->p.W_max;
-	u64 more = (u64)acked * f->p.packet;
+	u64 more = (u64)acked * f->p.packet, slow;
 
 	if (f->md_seq || !tcp_is_cwnd_limited(sk))
 		return;
-	if (!hpccpp_in_slow_start(sk, f))
+	if (hpccpp_in_slow_start(sk, f)) {
+		slow = min(more, (u64)tcp_sk(sk)->snd_ssthresh * f->p.packet - f->W_reno);
+		f->W_reno = min_t(u64, f->W_reno + slow, HPCCPP_W_LIMIT);
+		more -= slow;
+	}
+	if (more)
 		more = DIV64_U64_ROUND_UP(more * f->p.packet, f->W_reno);
 	f->W_reno = min_t(u64, f->W_reno + more, HPCCPP_W_LIMIT);
 	if (hpccpp_reno_is_no_bound(f))
@@ -155,11 +161,14 @@ void hpccpp_grow_reno(struct sock *sk, struct hpccpp_flow *f, u32 acked)
  */
 void hpccpp_restart_reno(struct sock *sk, struct hpccpp_flow *f)
 {
-	u32 cwnd = f->W_reno / f->p.packet, first = hpccpp_first_flight(sk);
+	u32 rto = inet_csk(sk)->icsk_rto, cwnd, first = hpccpp_first_flight(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 rto = inet_csk(sk)->icsk_rto;
 	s32 idle = tcp_jiffies32 - tp->lsndtime;
 
+	/* init() may have been before the handshake, which sets MSS and cwnd */
+	if (!tp->data_segs_out)
+		hpccpp_set_reno(sk, f, hpccpp_cwnd_bytes(sk));
+	cwnd = f->W_reno / f->p.packet;
 	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle) ||
 	    tp->packets_out || idle <= (s32)rto || cwnd <= first)
 		return;
@@ -379,7 +388,6 @@ void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64
 	f->limit_rounds = at_limit ? min(f->limit_rounds + 1, 2) : 0;
 	/* W was as large when the round trip began, too */
 	at_limit = f->limit_rounds == 2;
-	f->link_full |= loaded;
 	if (!rtt || pauses || READ_ONCE(f->net->base_rtt_us)) {
 		hpccpp_end_qtest(sk, f);
 		return;
@@ -419,6 +427,7 @@ void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded, bool ro
 	f->updates++;
 	hpccpp_count(f->net, HPCCPP_S_UPDATES);
 	f->loaded &= loaded;
+	f->link_full |= loaded;
 	if (f->mode == HPCCPP_COEXIST &&
 	    (f->cause == HPCCPP_C_BLIND ? round_ends && f->loaded : loaded))
 		hpccpp_leave_coexist(sk, f);
@@ -467,11 +476,23 @@ static void hpccpp_decrease_reno(struct sock *sk, struct hpccpp_flow *f, enum hp
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	hpccpp_count(f->net, why);
+	f->link_full = 0;
 	f->prior_W = f->md_seq || why == HPCCPP_S_MD_CWR ? 0 : f->s.W;
 	f->prior_reno = f->W_reno;
 	f->md_seq = tp->snd_nxt ?: 1;
 	hpccpp_set_reno(sk, f, min_t(u64, f->W_reno, (u64)tp->snd_ssthresh * f->p.packet));
 	hpccpp_set_pacing(sk, f);
+}
+
+/*
+ * Returns true if U is of telemetry of this round trip. last_int alone does not tell: the time when
+ * a flow begins to send after a pause sets it, too.
+ */
+static bool hpccpp_is_recent(const struct sock *sk, struct hpccpp_flow *f)
+{
+	u64 seen = f->rx ? f->last_int : hpccpp_find_link(&f->s, f->s.bottleneck)->seen;
+
+	return tcp_sk(sk)->tcp_clock_cache - seen <= hpccpp_rtt(sk, f) * 1000ULL;
 }
 
 /*
@@ -486,7 +507,6 @@ static void hpccpp_decrease_reno(struct sock *sk, struct hpccpp_flow *f, enum hp
 void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_stat why)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 rtt_ns = hpccpp_rtt(sk, f) * 1000ULL;
 	u32 half;
 
 	hpccpp_end_decrease(sk, f);
@@ -503,7 +523,7 @@ void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_stat wh
 	f->prior_W = 0;
 	hpccpp_end_qtest(sk, f);
 	hpccpp_get_params(sk, f);
-	if (f->s.U / 2 >= f->p.eta && tp->tcp_clock_cache - f->last_int <= rtt_ns) {
+	if (f->s.U / 2 >= f->p.eta && hpccpp_is_recent(sk, f)) {
 		hpccpp_count(f->net, HPCCPP_S_EXPLAINED);
 		return;
 	}

@@ -729,3 +729,14 @@ TEST(registration_fails_whole)
 	assert_string_equal(kernel_cc->name, "hpccpp");
 	assert_int_equal(kernel_cc->flags, TCP_CONG_NON_RESTRICTED);
 }
+
+/* Linux: tcp_disconnect() restores snd_ssthresh, then calls release() */
+TEST(disconnect_leaves_ssthresh)
+{
+	begin_known(.5);
+	w.tp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	w.tp.snd_cwnd = TCP_INIT_CWND;
+	w.sk->sk_state = TCP_CLOSE;
+	ops()->release(w.sk);
+	assert_int_equal(w.tp.snd_ssthresh, TCP_INFINITE_SSTHRESH);
+}

@@ -260,3 +260,28 @@ TEST(cwnd_of_a_receiver_that_delays_acks_is_two)
 		assert_int_equal(w.tp.snd_cwnd, row->cwnd);
 	}
 }
+
+/* bdp (eta - U) of more than 32 bits */
+TEST(rest_of_a_long_fat_link)
+{
+	knob("base_rtt_us", 4000000);
+	knob("probe", 10);
+	knob("eta", 94);
+	w.port.N = hpccpp_N_encode(2);
+	begin(1);
+	submit(1);
+	pass(4000000);
+	news(.5, 0);
+	ack(1);
+	flow()->last_int = w.tp.tcp_clock_cache;
+	hpccpp_begin_with(&flow()->s, flow()->p.W_max);
+	pass(4000000 * 20ULL);
+	submit(2);
+	assert_int_equal(flow()->probing, 1);
+	w.port.stamped = w.tp.tcp_clock_cache;
+	pass(4000000);
+	news(.08, 0);
+	ack(2);
+	assert_int_equal(flow()->probing, 0);
+	assert_true(flow()->s.W > 900000000);
+}

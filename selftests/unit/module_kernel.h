@@ -274,8 +274,12 @@ enum { RTAX_INITCWND };
 /* of the one metric */
 #define dst_metric(dst, metric)	((void)(metric), (dst)->initcwnd)
 
+/* net/tcp_states.h */
+#define TCP_CLOSE	7
+
 struct sock {
 	struct net *sk_net;
+	u8 sk_state;
 	struct dst_entry *sk_dst;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;

@@ -663,3 +663,120 @@ TEST(undo_gives_back_the_ceiling)
 	assert_int_equal(reno_bound(), ceiling);
 	assert_int_equal(flow()->s.W, ceiling);
 }
+
+static void roomy(void)
+{
+	begin_known(.5);
+	hpccpp_begin_with(&flow()->s, W_INIT);
+	fill();
+	flow()->link_full = 0;
+}
+
+/* ECE in two round trips; the ACK of the second jumps over md_seq. */
+TEST(ssthresh_follows_each_decrease)
+{
+	u32 before, grown[2];
+
+	roomy();
+	mark();
+	assert_int_equal(flow()->cause, HPCCPP_C_LOSS);
+	assert_int_equal(w.tp.snd_ssthresh, W_INIT / 2 / WIRE);
+	submit(1);
+	w.tp.snd_una = w.tp.snd_nxt;		/* tcp_ack(), before cong_control */
+	w.tp.packets_out = 0;
+	in_state(TCP_CA_Open);
+	mark();
+	news(.5, 0);
+	ack(0);
+	in_state(TCP_CA_Open);
+	for (u32 i = 0; i < 2; i++) {
+		before = reno_bound();
+		fill();
+		pass(T_BASE);
+		news(.5, 0);
+		ack(w.tp.packets_out);
+			grown[i] = reno_bound() - before;
+	}
+	assert_true(grown[0] <= WIRE + WIRE / 10);
+}
+
+/* U of six T ago explains nothing, though the flow began to send just now. */
+TEST(old_telemetry_explains_no_loss)
+{
+	roomy();
+	ack(w.tp.packets_out);
+	flow()->s.U = 2 * ETA;
+	flow()->p.eta = ETA;
+	flow()->last_int = w.tp.tcp_clock_cache;
+	pass(6 * T_BASE);
+	submit(10);
+	pass(T_BASE);
+	lose(1);
+	assert_int_equal(counter("explained"), 0);
+}
+
+TEST(old_telemetry_explains_no_loss_draft)
+{
+	as_in_the_draft();
+	roomy();
+	ack(w.tp.packets_out);
+	flow()->s.U = 2 * ETA;
+	flow()->p.eta = ETA;
+	flow()->last_int = w.tp.tcp_clock_cache;
+	pass(60000000);
+	submit(10);
+	pass(T_BASE);
+	lose(1);
+	assert_int_equal(counter("explained"), 0);
+}
+
+TEST(link_full_in_the_round_trip)
+{
+	roomy();
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_int_equal(w.trace.update_wc, 1);
+	pass(T_BASE / 4);
+	news(2.5, 0);
+	ack(1);
+	assert_int_equal(w.trace.update_wc, 0);
+	assert_true(flow()->s.U >= ETA && flow()->s.U < 2 * ETA);
+	lose(1);
+	assert_int_equal(flow()->mode, HPCCPP_STEER);
+}
+
+/* Full in the first record of the handshake, which no round trip ends */
+TEST(link_full_at_the_start)
+{
+	begin(1);
+	assert_true(flow()->s.U >= ETA);
+	fill();
+	pass(RTT);
+	lose(1);
+	assert_int_equal(flow()->mode, HPCCPP_STEER);
+}
+
+/* The last decrease was Reno's: no link was full since. */
+TEST(link_full_before_a_fallback)
+{
+	roomy();
+	flow()->link_full = 1;
+	pass(100 * T_BASE);
+	for (u32 i = 0; i < 4; i++) {
+		fill();
+		ack(1);
+	}
+	assert_false(steered());
+	lose(1);
+	recovered();
+	ack(w.tp.packets_out);
+	fill();
+	pass(T_BASE);
+	news(.5, 0);
+	ack(1);
+	assert_true(steered());
+	round_trip(.5);
+	lose(1);
+	assert_int_equal(flow()->mode, HPCCPP_COEXIST);
+}

@@ -830,3 +830,48 @@ TEST(bound_is_no_loaded_link)
 	assert_int_equal(flow()->s.U, flow()->p.eta);
 	assert_false(steered());
 }
+
+/* TCP_CONGESTION while SYN_SENT: BPF_SOCK_OPS_TCP_CONNECT_CB, or after connect() with O_NONBLOCK */
+TEST(hpccpp_selected_in_syn_sent)
+{
+	w.tp.mss_cache = 536;
+	w.tp.tcp_header_len = 0;
+	begin(-1);
+	w.tp.mss_cache = MSS;
+	w.tp.tcp_header_len = 32;
+	w.tp.snd_cwnd = 10;			/* tcp_init_transfer() */
+	submit(10);
+	pass(RTT);
+	ack(2);
+	assert_int_equal(w.tp.snd_cwnd, 12);
+}
+
+TEST(hpccpp_selected_in_syn_sent_keeps_initcwnd)
+{
+	static struct dst_entry route = { .initcwnd = 30 };
+
+	begin(-1);
+	w.sk->sk_dst = &route;
+	w.tp.snd_cwnd = 30;			/* tcp_init_transfer() */
+	submit(1);
+	assert_int_equal(w.tp.snd_cwnd, 30);
+}
+
+TEST(hpccpp_selected_in_syn_sent_after_a_lost_syn)
+{
+	begin(-1);
+	w.tp.snd_cwnd = 1;			/* tcp_init_transfer(), SYN sent three times */
+	submit(1);
+	assert_int_equal(w.tp.snd_cwnd, 1);
+}
+
+TEST(slow_start_ends_at_ssthresh)
+{
+	w.tp.snd_cwnd = 10;
+	begin(-1);
+	w.tp.snd_ssthresh = 12;
+	fill();
+	pass(RTT);
+	ack(10);				/* one stretch ACK (GRO) */
+	assert_int_equal(w.tp.snd_cwnd, 12);
+}
