@@ -163,13 +163,8 @@ static bool hpccpp_path_changed(const struct sock *sk,
 static bool hpccpp_learn_path(struct sock *sk, struct hpccpp_flow *f,
 			      const struct hpccpp_int *rec, int n, u64 now)
 {
-	u32 qlen;
-	u64 queue_us;
-
-	if (!hpccpp_has_int(f) || f->syn_queue) {
-		qlen = hpccpp_longest_queue(rec, n, &queue_us);
-		hpccpp_handshake_queue(sk, f, qlen, queue_us);
-	}
+	if (!hpccpp_has_int(f) || f->syn_queue)
+		hpccpp_handshake_queue(sk, f, rec, n);
 	hpccpp_learn_T(sk, f);
 	/* a flow that is new to its path uses each record */
 	f->min_B = hpccpp_min_B(&f->s, f->updates < HPCCPP_PATH_UPDATES ? 0 :
@@ -329,11 +324,9 @@ static void hpccpp_seek_agent(struct sock *sk, struct hpccpp_flow *f)
 	if (!f->seeks || f->seek_segs != (u8)tp->segs_out)
 		f->seeks += f->seeks < 2;
 	f->seek_segs = tp->segs_out;
-#ifdef CONFIG_CGROUP_BPF
 	if (!(tp->bpf_sock_ops_cb_flags & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG))
 		tp->bpf_sock_ops_cb_flags |= HPCCPP_CALL_FLAGS;
 	tp->bpf_sock_ops_cb_flags |= HPCCPP_SEEK_FLAG;
-#endif
 }
 
 /* Uses what is new with an ACK. A flow without an agent seeks one. */

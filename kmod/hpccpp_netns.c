@@ -59,33 +59,27 @@ static int hpccpp_proc_law(hpccpp_ctl_table *table, int write, void *buffer, siz
 }
 
 /* The one table of knobs; .data is an offset into struct hpccpp_net. */
-#define HPCCPP_KNOB(field, min, max) {					\
+#define HPCCPP_KNOB(field, handler, min, max) {				\
 	.procname	= #field,					\
 	.data		= (void *)offsetof(struct hpccpp_net, field),	\
 	.maxlen		= sizeof(int),					\
 	.mode		= 0644,						\
-	.proc_handler	= proc_dointvec_minmax,				\
+	.proc_handler	= handler,					\
 	.extra1		= min,						\
 	.extra2		= max,						\
 }
 
 static const struct ctl_table hpccpp_knobs[] = {
 	/* target utilisation of the most loaded link, percent; 0: the law's default */
-	HPCCPP_KNOB(eta, SYSCTL_ZERO, &hpccpp_eta_max),
+	HPCCPP_KNOB(eta, proc_dointvec_minmax, SYSCTL_ZERO, &hpccpp_eta_max),
 	/* N: flows expected on a link at the same time; 0: as receivers measure */
-	HPCCPP_KNOB(flows, SYSCTL_ZERO, &hpccpp_flows_max),
+	HPCCPP_KNOB(flows, proc_dointvec_minmax, SYSCTL_ZERO, &hpccpp_flows_max),
 	/* T, us; 0: the minimum RTT and four packets (D-T) */
-	HPCCPP_KNOB(base_rtt_us, SYSCTL_ZERO, &hpccpp_base_rtt_max),
+	HPCCPP_KNOB(base_rtt_us, proc_dointvec_minmax, SYSCTL_ZERO, &hpccpp_base_rtt_max),
 	/* T of idling after which a flow probes the path; 0: never */
-	HPCCPP_KNOB(probe, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
+	HPCCPP_KNOB(probe, proc_dointvec_minmax, SYSCTL_ZERO, SYSCTL_ONE_THOUSAND),
 	/* rule by which W follows from the load: averaged or draft */
-	{
-		.procname	= "law",
-		.data		= (void *)offsetof(struct hpccpp_net, law),
-		.maxlen		= sizeof(int),
-		.mode		= 0644,
-		.proc_handler	= hpccpp_proc_law,
-	},
+	HPCCPP_KNOB(law, hpccpp_proc_law, NULL, NULL),
 	{ }
 };
 

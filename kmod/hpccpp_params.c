@@ -105,11 +105,13 @@ u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us)
  * is longer than the whole RTT.
  */
 void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
-			    u32 qlen, u64 us)
+			    const struct hpccpp_int *rec, int n)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 srtt = tp->srtt_us >> 3;
+	u32 srtt = tp->srtt_us >> 3, qlen;
+	u64 us;
 
+	qlen = hpccpp_longest_queue(rec, n, &us);
 	/*
 	 * A SYN is all that left, and its answer all that came; or a SYN-ACK, which TCP
 	 * does not count.

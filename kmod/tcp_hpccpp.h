@@ -221,7 +221,8 @@ static inline bool hpccpp_has_idled(const struct sock *sk, const struct hpccpp_f
 /* hpccpp_params.c */
 void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f);
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f);
-void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f, u32 qlen, u64 us);
+void hpccpp_handshake_queue(const struct sock *sk, struct hpccpp_flow *f,
+			    const struct hpccpp_int *rec, int n);
 u32 hpccpp_longest_queue(const struct hpccpp_int *rec, int n, u64 *us);
 u32 hpccpp_w_max(const struct hpccpp_flow *f);
 void hpccpp_get_params(const struct sock *sk, struct hpccpp_flow *f);
