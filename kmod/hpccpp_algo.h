@@ -26,8 +26,8 @@
  *      W = W_c / (U / eta) + W_ai
  *
  * W_c has to be the window that made the load U. It is not W: telemetry arrives a round trip
- * after its packet was sent, and U averages over another T. W may have changed since. To
- * divide W itself by U would react to one queue with each ACK until U no longer shows it.
+ * after its packet was sent, and U averages over another T. W may have changed since. Dividing
+ * W itself by U would react to one queue again with each ACK until U no longer shows it.
  * There are two laws, enum hpccpp_law, which differ in W_c and in when line 13 applies:
  *
  * averaged (the default), hpccpp_averaged()

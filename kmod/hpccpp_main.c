@@ -82,7 +82,7 @@
  * Telemetry has ended after HPCCPP_NO_INT_ACKS consecutive ACKs without a usable record, if the
  * flow has been sending for HPCCPP_STALE_T round trips. The number of ACKs keeps a flow that
  * resumes from falling back at once; the time tolerates sparse telemetry and lost ACKs. A flow
- * that never sends for as long without a pause falls back after HPCCPP_NO_INT_ACKS_MANY such
+ * that sends only in short bursts falls back after HPCCPP_NO_INT_ACKS_MANY such
  * ACKs, or 4 cwnd if that is more.
  */
 #define HPCCPP_NO_INT_ACKS	4
@@ -140,8 +140,8 @@ static bool hpccpp_loaded(const struct hpccpp_flow *f,
 }
 
 /*
- * Is this more than the next record of links that we know? Else path and parameters stay
- * as they were when the round trip began.
+ * Returns true if T, min(B) or the parameters may have changed. Otherwise they stay as they were
+ * when the round trip began.
  */
 static bool hpccpp_path_changed(const struct sock *sk,
 				const struct hpccpp_flow *f,
@@ -214,7 +214,7 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
 
 	/* law draft begins at line rate */
 	idled &= p->law != HPCCPP_LAW_DRAFT || f->probing;
-	/* U includes the flows that N of data counts: the rest of the link is free */
+	/* U includes the N flows that are sending: this flow may take what U leaves free */
 	if (f->probing && f->s.W_f && f->s.U < p->eta)
 		f->s.W_f = clamp_t(u64, hpccpp_bdp(B, p->T) * (p->eta - f->s.U) >> HPCCPP_ONE_SHIFT,
 				   f->s.W_f, HPCCPP_W_LIMIT);
@@ -364,7 +364,10 @@ static bool hpccpp_int_ends(const struct sock *sk, const struct hpccpp_flow *f)
 				   (u64)rtt * HPCCPP_STALE_T * 1000);
 }
 
-/* A packet alone waits for a delayed ACK; some hundred of the longest are a mean. */
+/*
+ * A packet alone waits for a delayed ACK. Summing stops at 2^31 us, after at least 500 samples, so
+ * that rtt_sum cannot wrap.
+ */
 static void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *rs)
 {
 	u32 flight = f->mode == HPCCPP_PROBE_LATENCY ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
@@ -446,7 +449,8 @@ static void hpccpp_set_state(struct sock *sk, u8 new_state)
 
 /*
  * The first packet leaves while nothing is in flight. Telemetry may have come since the
- * last ACK of data, with data of the peer. Time without sending is no time without telemetry.
+ * last ACK of data, with data of the peer. An idle flow receives no telemetry; the time without
+ * telemetry starts now.
  */
 static void hpccpp_tx_start(struct sock *sk)
 {

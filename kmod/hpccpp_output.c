@@ -93,8 +93,8 @@ void hpccpp_set_small_queue(struct sock *sk, const struct hpccpp_flow *f)
 }
 
 /*
- * Limits the segments of the packets that TCP builds. With another route, sk_setup_caps() sets the
- * device's limit until the next ACK, so any value that this function has not set is the device's.
+ * Limits the segments of the packets that TCP builds. If sk_gso_max_segs is not as this function
+ * set it, sk_setup_caps() has set it for another route: it is the limit of the device.
  * Autosizing by sk_pacing_shift and tcp_tso_rtt_log stays below the limit. A probe's first packet
  * is one segment. TCP builds it before CA_EVENT_TX_START, so if probes are enabled, the limit is
  * one segment whenever nothing is in flight. 6.1 does not merge data written in such pieces.

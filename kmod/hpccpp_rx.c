@@ -62,7 +62,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		break;
 	case HPCCPP_WINDOW_U:
 		f->s.U = value << (HPCCPP_ONE_SHIFT - HPCCPP_WINDOW_U_SHIFT);
-		/* no RTT is as short as T, and the queue of now, which U bounds */
+		/* the RTT exceeds 1.5 T and the queue of now, which U bounds: T is too short */
 		if (value < HPCCPP_WINDOW_VALUE(~0U) &&
 		    tcp_min_rtt(tp) > f->T + f->T / 2 +
 				      ((u64)f->T * f->s.U >> HPCCPP_ONE_SHIFT))
@@ -97,7 +97,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	hpccpp_updated(sk, f, loaded, round_ends);
 	if (round_ends) {
 		f->last_update_seq = tp->snd_nxt;
-		/* a queue at a link that is not loaded is none that lasts */
+		/* queues at links below eta drain: they do not count */
 		hpccpp_check_delay(sk, f, loaded, 0);
 	}
 	hpccpp_set_pacing(sk, f);
