@@ -17,10 +17,9 @@ def setup(g: Guest) -> None:
 CLAIMS = (
     Claim("flows that did not finish", "unfinished", "<=", 0),
     Claim("p99 slowdown of flows up to 7 KB (bound: HPCC in ns-3)", "to_7k_p99", "<=", 3.3,
-          listed=3.325, margin=CHANCE, why="at 99 % eta leaves less room than at 95 % (2.8)"),
+          listed=3.372, margin=CHANCE, why="at 99 % eta leaves less room than at 95 % (2.8)"),
     Claim("p99 slowdown of flows of 46 to 120 KB (HPCC in ns-3: 12)", "from_46k_to_120k_p99", "<=", 6.2),
-    Claim("p99 slowdown of the largest 5 % of flows", "largest_p99", "<=", 18,
-          listed=18.85, margin=CHANCE, why="with an eta of 98 % three seeds have 17.2, 15.0 and 15.6"),
+    Claim("p99 slowdown of the largest 5 % of flows", "largest_p99", "<=", 18, margin=CHANCE),
 )
 SCENARIO = Scenario(
     about="Poisson arrivals between 32 hosts of one switch, as in Bolt's paper",
