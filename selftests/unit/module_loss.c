@@ -780,3 +780,13 @@ TEST(link_full_before_a_fallback)
 	lose(1);
 	assert_int_equal(flow()->mode, HPCCPP_COEXIST);
 }
+
+/* A spurious loss at no full link ends the COEXIST that it has begun. */
+TEST(undo_ends_coexist)
+{
+	roomy();
+	lose(1);
+	assert_int_equal(flow()->mode, HPCCPP_COEXIST);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->mode, HPCCPP_STEER);
+}
