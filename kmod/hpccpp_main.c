@@ -570,7 +570,7 @@ static void hpccpp_init(struct sock *sk)
 
 /*
  * Another congestion control may follow. After STEER, it does not begin with slow start, unless
- * the socket connects anew (tcp_disconnect()).
+ * the socket is disconnected.
  */
 static void hpccpp_release(struct sock *sk)
 {

@@ -485,8 +485,8 @@ static void hpccpp_decrease_reno(struct sock *sk, struct hpccpp_flow *f, enum hp
 }
 
 /*
- * Returns true if U is of telemetry of this round trip. last_int alone does not tell: the time when
- * a flow begins to send after a pause sets it, too.
+ * Returns true if U is of telemetry of this round trip. last_int alone does not show that, because
+ * a flow that begins to send after a pause sets it, too.
  */
 static bool hpccpp_is_recent(const struct sock *sk, struct hpccpp_flow *f)
 {
