@@ -22,6 +22,8 @@
 #define HPCCPP_U_SHIFT		6	/* 1/64, 8 bits saturate at 3.98 */
 
 #define HPCCPP_LINK_MAX		0xfff	/* 0: no port's, see hpccpp_found() */
+/* Bit of the ids of edges, the ports of hosts; switches' ports have ids below it. */
+#define HPCCPP_LINK_EDGE	0x800
 #define HPCCPP_LINK_0		0xfffff	/* of a record's first word: all but the link */
 #define HPCCPP_WANTED		(1U << 20)
 #define HPCCPP_MASK24		0xffffff

@@ -12,7 +12,7 @@
 --				records what wants one; 0x4857 window
 --	hpccpp.records		records in the option, 1 to 3
 --	hpccpp.written		those of them that a port has written
---	hpccpp.link		id of the link, 1 to 4095
+--	hpccpp.link		id of the link, 1 to 4095; of a host's from 2048 on
 --	hpccpp.rate		bit/s
 --	hpccpp.u		load, 1 is full; 0 to 3.98
 --	hpccpp.ts		ns, modulo 2^28

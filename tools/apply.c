@@ -39,7 +39,8 @@ static const struct kind {
 	int (*run)(int argc, char **argv);
 	int (*read)(const char *place, struct json_object *rows);
 } kinds[] = {
-	{ "port", "dev", port_main, port_rows },
+	{ "port", "dev", port_main, egress_rows },
+	{ "port", "dev", edge_main, edge_rows },	/* a line with "ingress" */
 	{ "cnp", "dev", cnp_main, cnp_rows },
 	{ "host", "cgroup", host_main, host_rows },
 };
@@ -167,6 +168,16 @@ static int split(char *line, char **words, int max)
 	}
 }
 
+/* Returns true if one of the words is "ingress" or abbreviates it, but not "id" or "ioam". */
+static bool on_ingress(char **words, int n)
+{
+	while (n-- > 3) {
+		if (strlen(words[n]) > 1 && !strncmp("ingress", words[n], strlen(words[n])))
+			return true;
+	}
+	return false;
+}
+
 static int parse_line(struct wanted *w, char *line)
 {
 	char *argv[LINE_WORDS + 1] = { };
@@ -178,7 +189,8 @@ static int parse_line(struct wanted *w, char *line)
 		return EXIT_DONE;
 	if (n < 0)
 		return usage_error("it has more than %u words", LINE_WORDS);
-	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].object, argv[0]))
+	while (i < ARRAY_SIZE(kinds) && (strcmp(kinds[i].object, argv[0]) ||
+					 (kinds[i].run == edge_main) != on_ingress(argv, n)))
 		i++;
 	if (i == ARRAY_SIZE(kinds))
 		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host",
@@ -365,7 +377,7 @@ static int delete_others(struct wanted *list, size_t n, bool dry)
 		if (opt.netns && kinds[k].read == host_rows && !has_kind(list, n, &kinds[k]))
 			continue;
 		err = read_agents(&kinds[k], rows[k]);
-		if (kinds[k].read == port_rows)
+		if (kinds[k].read == egress_rows)
 			err = add_halves(rows[k]) ?: err;
 		if (!json_object_array_length(rows[k]))
 			ret = ret ?: err;
@@ -399,13 +411,13 @@ static int each(struct wanted *w, bool dry)
 /* Whether a line is for several devices */
 static bool is_several(const struct wanted *w)
 {
-	return w->kind->run == port_main && names_devs(w->argv[2]);
+	return (w->kind->run == port_main || w->kind->run == edge_main) && names_devs(w->argv[2]);
 }
 
-static bool has_line(const struct wanted *list, size_t n, const char *dev)
+static bool has_line(const struct wanted *list, size_t n, const struct kind *kind, const char *dev)
 {
 	while (n--) {
-		if (list[n].kind->run == port_main && is_place(list[n].kind, list[n].argv[2], dev))
+		if (list[n].kind == kind && is_place(kind, list[n].argv[2], dev))
 			return true;
 	}
 	return false;
@@ -435,7 +447,7 @@ static int expand_line(struct wanted *w, const struct wanted *own, size_t owns,
 		one.argv[2] = (char *)json_object_get_string(json_object_array_get_idx(names, i));
 		one.words = NULL;
 		one.several = true;
-		if (!has_line(own, owns, one.argv[2]))
+		if (!has_line(own, owns, one.kind, one.argv[2]))
 			ret = append(list, n, &one);
 	}
 	return ret;

@@ -329,7 +329,8 @@ static bool bypassed(struct state *s, struct json_object *before, bool in_front,
 		nanosleep(&pause, NULL);
 		since = clock_ns(CLOCK_MONOTONIC) - s->began;
 		rows = json_object_new_array();
-		now = port_rows(string(before, "dev"), rows) ? NULL : row(rows, 0);
+		now = (is_edge(before) ? edge_rows : egress_rows)(string(before, "dev"), rows) ?
+		      NULL : row(rows, 0);
 		*sent = number(now, "sent_packets") - number(before, "sent_packets");
 		*seen = number(now, "seen_packets") - number(before, "seen_packets");
 		/* of another that has taken its place meanwhile */
@@ -349,33 +350,57 @@ static bool bypassed(struct state *s, struct json_object *before, bool in_front,
 	return *sent >= ENOUGH && (!*seen || (in_front && *seen + late < *sent - *sent / 8));
 }
 
+/* The port as words of a command: quoted, "eth0" or "eth0 ingress"; valid until the next call */
+static const char *port_words(struct json_object *port)
+{
+	static char text[1100];
+
+	snprintf(text, sizeof(text), "%s%s", quoted(string(port, "dev")),
+		 is_edge(port) ? " ingress" : "");
+	return text;
+}
+
+/* Sets the name of a check of a port: "port eth0", "rate of eth0 ingress" */
+static void name_check(char *check, size_t size, const char *what, struct json_object *port)
+{
+	snprintf(check, size, "%s %s%s", what, string(port, "dev"),
+		 is_edge(port) ? " ingress" : "");
+}
+
 /* Returns true if `port change` without further words would succeed. */
-static bool can_change(const char *dev)
+static bool can_change(const char *dev, bool on_ingress)
 {
 	const struct options was = opt;
 	int ret;
 
 	opt.dry_run = true;
 	opt.quiet = true;
-	ret = run_at(port_main, "change", "dev", dev);
+	ret = run_at(on_ingress ? edge_main : port_main, "change", "dev", dev);
 	opt = was;
 	return !ret;
 }
 
+/* Returns true if two rows are of queues of one port. */
+static bool same_agent(struct json_object *a, struct json_object *b)
+{
+	return is_edge(a) == is_edge(b) && !strcmp(string(a, "dev"), string(b, "dev"));
+}
+
 /* What is another than the port was told of: of a device with several queues, the first */
-static void check_stale(struct state *s, struct json_object *port, const char **said)
+static void check_stale(struct state *s, struct json_object *port, struct json_object **said)
 {
 	const char *dev = string(port, "dev"), *stale = string(port, "stale");
 	const struct advice *change;
 	char check[IFNAMSIZ + 32];
 
-	if (!*stale || !strcmp(*said, dev))
+	if (!*stale || (*said && same_agent(*said, port)))
 		return;
-	*said = dev;
-	snprintf(check, sizeof(check), "port %s", dev);
-	change = can_change(dev) ? advise(s, "hpccpp %sport change dev %s", s->at, quoted(dev)) :
+	*said = port;
+	name_check(check, sizeof(check), "port", port);
+	change = can_change(dev, is_edge(port)) ?
+		 advise(s, "hpccpp %sport change dev %s", s->at, port_words(port)) :
 		 advise(s, "run hpccpp %sport change dev %s with the arguments that its error message names as missing or wrong",
-			s->at, quoted(dev));
+			s->at, port_words(port));
 	say(s, MISSING, check, change, "stale: %s", stale);
 }
 
@@ -384,27 +409,33 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 {
 	const char *dev = string(port, "dev");
 	char check[IFNAMSIZ + 32], first[256];
-	bool in_front = port_in_front(list, n, dev, first, sizeof(first));
+	bool edge = is_edge(port);
+	bool in_front = port_in_front(list, n, dev, edge, first, sizeof(first));
 	__u64 sent, seen;
 
 	if (!bypassed(s, port, in_front, &sent, &seen))
 		return;
-	snprintf(check, sizeof(check), "port %s", dev);
+	name_check(check, sizeof(check), "port", port);
 	say(s, MISSING, check, in_front ?
 	    advise(s, "hpccpp %sport change dev %s\t# puts the agent in front of %s; a program in front has to pass packets on",
-		   s->at, quoted(dev), first) :
-	    advise(s, "packets bypass the qdiscs of %s: look for XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware",
-		   dev),
-	    "bypassed: the device sent %llu packets, of which the agent saw %llu", sent, seen);
+		   s->at, port_words(port), first) :
+	    advise(s, "packets bypass the %s of %s: look for XDP, AF_XDP, a flowtable, %s or offload to hardware",
+		   edge ? "hooks" : "qdiscs", dev,
+		   edge ? "a macvlan" : "PACKET_QDISC_BYPASS"),
+	    "bypassed: the device %s %llu packets, of which the agent saw %llu",
+	    edge ? "received" : "sent", sent, seen);
 }
 
-/* Returns the first of n ids in sequence that no port of this namespace has; 0: there are none. */
-static unsigned int free_ids(struct json_object **owner, size_t n)
+/*
+ * Returns the first of n ids in sequence, of edges or of other ports, that no port of this
+ * namespace has; 0: there are none.
+ */
+static unsigned int free_ids(struct json_object **owner, bool edge, size_t n)
 {
-	unsigned int id;
+	unsigned int id, end = edge ? HPCCPP_LINK_MAX + 1 : HPCCPP_LINK_EDGE;
 	size_t in_turn = 0;
 
-	for (id = 1; id <= HPCCPP_LINK_MAX; id++) {
+	for (id = edge ? HPCCPP_LINK_EDGE : 1; id < end; id++) {
 		in_turn = owner[id] ? 0 : in_turn + 1;
 		if (in_turn == n)
 			return id + 1 - n;
@@ -417,9 +448,8 @@ static void check_ids(struct state *s)
 {
 	static struct json_object *owner[HPCCPP_LINK_MAX + 1];
 	size_t n = json_object_array_length(s->ports), i, j, queues;
-	const char *dev, *said = "";
+	struct json_object *port, *said = NULL;
 	char check[IFNAMSIZ + 32];
-	struct json_object *port;
 	unsigned int id, anew;
 
 	for (i = 0; i < n; i++) {
@@ -429,19 +459,18 @@ static void check_ids(struct state *s)
 	for (i = 0; i < n; i++) {
 		port = row(s->ports, i);
 		id = number(port, "id") & HPCCPP_LINK_MAX;
-		dev = string(port, "dev");
-		if (owner[id] == port || !strcmp(dev, said))
+		if (owner[id] == port || (said && same_agent(port, said)))
 			continue;
-		said = dev;
+		said = port;
 		for (queues = 0, j = 0; j < n; j++)
-			queues += !strcmp(string(row(s->ports, j), "dev"), dev);
-		anew = free_ids(owner, queues);
+			queues += same_agent(row(s->ports, j), port);
+		anew = free_ids(owner, id & HPCCPP_LINK_EDGE, queues);
 		for (j = 0; anew && j < queues; j++)
 			owner[anew + j] = port;
-		snprintf(check, sizeof(check), "id of %s", dev);
+		name_check(check, sizeof(check), "id of", port);
 		say(s, NOTE, check,
 		    advise(s, "hpccpp %sport change dev %s id %u\t# or another that no port of its paths has",
-			   s->at, quoted(dev), anew),
+			   s->at, port_words(port), anew),
 		    "%u is that of %s, too", id, string(owner[id], "dev"));
 	}
 }
@@ -455,12 +484,12 @@ static void check_rate(struct state *s, struct json_object *port)
 	if (!json_object_get_boolean(json_object_object_get(port, "rate_given")) || !now ||
 	    now == rate)
 		return;
-	snprintf(check, sizeof(check), "rate of %s", string(port, "dev"));
+	name_check(check, sizeof(check), "rate of", port);
 	rate_text(given, sizeof(given), rate);
 	rate_text(has, sizeof(has), now);
 	say(s, NOTE, check,
 	    advise(s, "hpccpp %sport change dev %s rate %llubit\t# unless its link is slower than that",
-		   s->at, quoted(string(port, "dev")), now),
+		   s->at, port_words(port), now),
 	    "%s, as given; the device has %s", given, has);
 }
 
@@ -550,7 +579,7 @@ static void check_port_agents(struct state *s, const struct qdisc *list, size_t 
 static int check_ports(struct state *s)
 {
 	size_t n = json_object_array_length(s->ports), i, qdiscs;
-	const char *said = "";
+	struct json_object *said = NULL;
 	struct qdisc *list;
 	int fd, ret;
 
@@ -565,7 +594,8 @@ static int check_ports(struct state *s)
 		check_stale(s, port, &said);
 		if (number(port, "txq"))
 			continue;
-		check_device(s, fd, string(port, "dev"), list, qdiscs);
+		if (!is_edge(port))
+			check_device(s, fd, string(port, "dev"), list, qdiscs);
 		check_rate(s, port);
 		check_bypass(s, port, list, qdiscs);
 	}

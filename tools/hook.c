@@ -37,6 +37,7 @@ static const struct {
 } agents[] = {
 	[DEV_PORT] = { "port", "hpccpp_port", HPCCPP_TC_PRIO },
 	[DEV_CNP] = { "agent", "hpccpp_cnp", HPCCPP_CNP_PRIO },
+	[DEV_EDGE] = { "port on ingress", "hpccpp_edge", HPCCPP_EDGE_PRIO },
 };
 
 /* A hook of a device, as an agent has it */
@@ -255,7 +256,7 @@ static int bind_clsact(int ifindex, bool made, int in, int out)
 
 	if (map < 0)
 		return err;
-	if (bpf_prog_bind_map(out, map, NULL) ||
+	if ((out >= 0 && bpf_prog_bind_map(out, map, NULL)) ||
 	    (in >= 0 && bpf_prog_bind_map(in, map, NULL)))
 		err = -errno;
 	close(map);
@@ -339,9 +340,10 @@ static bool is_ours(__u32 id, struct bpf_prog_info *info)
 }
 
 /* Names those on tcx that packets meet before ours as they leave; false: there is none */
-bool find_before(int ifindex, char *names, size_t size)
+bool find_before(int ifindex, bool on_ingress, char *names, size_t size)
 {
-	const struct hook h = { DEV_PORT, ifindex, BPF_TC_EGRESS };
+	const struct hook h = { on_ingress ? DEV_EDGE : DEV_PORT, ifindex,
+				on_ingress ? BPF_TC_INGRESS : BPF_TC_EGRESS };
 	struct bpf_prog_info info;
 	size_t len = 0;
 	struct chain c;
@@ -448,7 +450,7 @@ static int put_both(const struct hooks *b, int in, int out)
 
 	if (in >= 0)
 		err = put(&b->in, in, &b->at_in);
-	if (err)
+	if (err || out < 0)
 		return err;
 	err = put(&b->out, out, &b->at_out);
 	if (!err && in < 0 && b->at_in.old >= 0)
@@ -478,9 +480,9 @@ static int put_on_clsact(const char *dev, const struct hooks *b, int in, int out
 }
 
 /*
- * Attaches programs to both hooks of a device, or to egress alone when in is -1. With replace they
- * replace our programs. Every packet passes the old or the new program, unless a filter of another
- * program has come before ours: packets then pass none for a moment.
+ * Attaches programs to both hooks of a device, or to one alone when the other is -1. With replace
+ * they replace our programs. Every packet passes the old or the new program, unless a filter of
+ * another program has come before ours: packets then pass none for a moment.
  *
  * From making a clsact to attaching no signal is to end us: nobody would
  * remember that the clsact was ours.
@@ -498,7 +500,7 @@ int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool rep
 		return ret;
 	if (!replace && (b.at_in.old >= 0 || b.at_out.old >= 0))
 		ret = system_error("%s has the %s of another command already", dev, name);
-	err = ret ? 0 : prog_set_version(out, "");
+	err = ret ? 0 : prog_set_version(out < 0 ? in : out, "");
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	if (!ret && !err)

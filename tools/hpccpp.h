@@ -186,12 +186,13 @@ int show_devs(const struct field *fields,
 enum dev_agent {
 	DEV_PORT,
 	DEV_CNP,
+	DEV_EDGE,		/* a port on ingress */
 };
 
 int check_hooks(void);	/* whether it may be asked what there is */
 bool uses_clsact(void);	/* where the kernel has nothing better */
 int find_program(enum dev_agent agent, int ifindex, enum bpf_tc_attach_point point, int *prog);
-bool find_before(int ifindex, char *names, size_t size);
+bool find_before(int ifindex, bool on_ingress, char *names, size_t size);
 int attach_programs(enum dev_agent agent, const char *dev, int ifindex, bool replace, int in,
 		    int out);
 int detach_programs(enum dev_agent agent, const char *dev, int ifindex);
@@ -209,6 +210,7 @@ enum field_form {
 	FORM_AGE,		/* us, in text no more exact than anybody needs */
 	FORM_EVERY,		/* packets, in text "rtt" for 0 */
 	FORM_TXQ,		/* in text beside others alone, under mq */
+	FORM_HOOK,		/* of a device, in text if it is not egress */
 	FORM_ADDRESS,		/* with the next field, the port */
 	FORM_SOME,		/* number, in text when it is not 0 */
 	FORM_LIST,		/* array of strings */
@@ -304,19 +306,29 @@ int run_at(int (*run)(int argc, char **argv), const char *command, const char *k
 bool is_stale(struct json_object *row);	/* a port, whose device is another now */
 int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words);
 
+/* Returns true if the row is of a port on ingress. */
+static inline bool is_edge(struct json_object *row)
+{
+	const char *hook = json_object_get_string(json_object_object_get(row, "hook"));
+
+	return hook && !strcmp(hook, "ingress");
+}
+
 /* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
 extern const struct field port_fields[];
 extern const struct field host_fields[];
 extern const struct field flow_fields[];
 extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
-int port_rows(const char *dev, struct json_object *rows);
+int port_rows(const char *dev, struct json_object *rows);	/* on both hooks */
+int egress_rows(const char *dev, struct json_object *rows);
+int edge_rows(const char *dev, struct json_object *rows);
 int port_leftovers(struct json_object *rows);
 bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate);
 bool names_devs(const char *text);
 int port_new_devs(const char *text, struct json_object *names);
-bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
-		   size_t size);
+bool port_in_front(const struct qdisc *list, size_t n, const char *dev, bool on_ingress,
+		   char *text, size_t size);
 int host_rows(const char *cgroup, struct json_object *rows);
 bool find_cgroup2(char *path, size_t size);
 extern const struct field flow_totals[];
@@ -378,7 +390,7 @@ struct device {
 	int lower;		/* the device that it is on, or a veth's peer; 0: none */
 	bool far;		/* ... which is in another namespace */
 	bool up;
-	__u64 sent;		/* packets */
+	__u64 sent, received;	/* packets */
 };
 
 int device_read(int ifindex, struct device *d);
@@ -409,7 +421,9 @@ const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lq
 					 __u32 rqpn);
 
 int port_main(int argc, char **argv);
+int edge_main(int argc, char **argv);	/* the same, with "ingress" */
 int host_main(int argc, char **argv);
+int host_setup(int argc, char **argv);	/* setup.c */
 int flow_main(int argc, char **argv);
 int cnp_main(int argc, char **argv);
 int show_main(int argc, char **argv);

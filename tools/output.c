@@ -244,7 +244,8 @@ static void print_text(const struct field *fields, struct json_object *row)
 		    !strcmp(json_object_get_string(v), HPCCPP_VERSION))
 			continue;
 		if ((f->form == FORM_FLAG && !json_object_get_boolean(v)) ||
-		    (f->form == FORM_TXQ && !json_object_get_boolean(get(row, "mq"))))
+		    (f->form == FORM_TXQ && !json_object_get_boolean(get(row, "mq"))) ||
+		    (f->form == FORM_HOOK && !strcmp(json_object_get_string(v), "egress")))
 			continue;
 		cell(buf, f, row);
 		if (*word == '\n') {
@@ -294,7 +295,8 @@ static const char *table_cell(char *buf, const struct field *f, struct json_obje
 		three_digits(buf, json_object_get_double(v), 1000, rates, "bit");
 	else if (v && f->form == FORM_BYTES)
 		three_digits(buf, json_object_get_double(v), 1024, sizes, "b");
-	else if (f->form != FORM_TXQ || json_object_get_boolean(get(row, "mq")))
+	else if ((f->form != FORM_TXQ || json_object_get_boolean(get(row, "mq"))) &&
+		 (f->form != FORM_HOOK || !v || strcmp(json_object_get_string(v), "egress")))
 		cell(buf, f, row);
 	return buf;
 }
@@ -326,7 +328,8 @@ static void print_cells(const struct field *fields, const int *w, struct json_ob
 	char buf[CELL_LEN];
 
 	for (; fields->key; fields++, w++) {
-		bool left = fields->form == FORM_TEXT || fields->form == FORM_ADDRESS;
+		bool left = fields->form == FORM_TEXT || fields->form == FORM_HOOK ||
+			    fields->form == FORM_ADDRESS;
 		const char *text = row ? table_cell(buf, fields, row) : fields->column;
 
 		if (!*w)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * hpccpp port: the agent on a device's egress that writes the load of that
- * device into passing packets. Its programs stay on the device when the command
- * ends, and by them it is found again.
+ * device into passing packets, or on its ingress, the load of the link that they came by. Its
+ * programs stay on the device when the command ends, and by them it is found again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@
 #define NODE_MAX	0xffffff
 
 static const char usage[] =
-"Usage: hpccpp port add [ dev ] DEV [ rate RATE ] [ overhead BYTES ] [ id ID ]\n"
+"Usage: hpccpp port add [ dev ] DEV [ edge | ingress ]\n"
+"                       [ rate RATE ] [ overhead BYTES ] [ id ID ]\n"
 "                       [ queue { qdisc | virtual } ] [ base-rtt TIME ]\n"
 "                       [ above PERCENT ] [ dscp N ] [ respond PERCENT ]\n"
 "                       [ respond-to { sender | receiver } ] [ limit N ]\n"
@@ -37,7 +38,7 @@ static const char usage[] =
 "                       [ ioam NAMESPACE ] [ node N ] [ border ]\n"
 "                       [ netns NAME ]\n"
 "       hpccpp port { replace | change } ...\n"
-"       hpccpp port delete [ dev ] DEV [ netns NAME ]\n"
+"       hpccpp port delete [ dev ] DEV [ ingress ] [ netns NAME ]\n"
 "       hpccpp port [ show [ [ dev ] DEV ] [ netns NAME ] ]\n"
 "\n"
 "add        where there is no port yet; replace: as add, or in place of the one\n"
@@ -45,14 +46,19 @@ static const char usage[] =
 "           rest as it was\n"
 "DEV        the first word that is no keyword; behind \"dev\" it may be any. \"all\":\n"
 "           those with a link of their own, or a port; \"swp*\": those so named\n"
+"edge       DEV is a host's, and switches have no agents: senders take delay that\n"
+"           no record explains as a queue\n"
+"ingress    write the load of the link that packets came by; DEV is a host's, and\n"
+"           may have a port on egress, too\n"
 "RATE       speed of the port, 10kbit to 4tbit, with bit, kbit, mbit, gbit, tbit\n"
 "           (kibit...; bytes: bps, kbps...). Default: that of the root qdisc\n"
 "           (netem, tbf, htb; under mq: of one queue), else that of ethtool\n"
 "BYTES      on the link with each frame, not in it, 0 to 255. Default: 24 where\n"
 "           ethtool says the rate, else 0. With any, a frame counts as 60 or more\n"
-"ID         link id, 1 to 4095; with N queues 1 to 4096 - N: queues under mq have\n"
-"           ID, ID + 1... It must be unique on each path. Default: by a hash of\n"
-"           boot, namespace and device, which two ports may share\n"
+"ID         link id, 1 to 2047, of edges 2048 to 4095; with N queues N - 1 less:\n"
+"           queues under mq have ID, ID + 1... It must be unique on each path.\n"
+"           Default: by a hash of boot, namespace and device, which two ports may\n"
+"           share\n"
 "queue      how the queue is known: by counters of the root qdisc, or computed\n"
 "           from RATE. Default: qdisc when that shapes, else virtual\n"
 "TIME       over which the port averages its load U: the base RTT of the fabric,\n"
@@ -165,8 +171,8 @@ static int read_root(struct port_plan *p, const struct qdisc *list, size_t n,
 	return EXIT_DONE;
 }
 
-/* 1..max, the same each time for one device as long as the host is up. */
-static __u16 default_id(const struct port_plan *p, unsigned int max)
+/* first..last, the same each time for one hook of a device as long as the host is up. */
+static __u16 default_id(const struct port_plan *p, unsigned int first, unsigned int last)
 {
 	__u32 h = HASH_BASIS;
 	char boot[64];
@@ -185,7 +191,8 @@ static __u16 default_id(const struct port_plan *p, unsigned int max)
 		h = hash(h, &st.st_ino, sizeof(st.st_ino));
 	h = hash(h, &p->ifindex, sizeof(p->ifindex));
 	h = hash(h, p->dev, strlen(p->dev));
-	return 1 + h % max;
+	h = hash(h, &p->cfg.on_ingress, sizeof(p->cfg.on_ingress));
+	return first + h % (last + 1 - first);
 }
 
 /* A qdisc that shapes is seen, else a queue of the rate is computed. */
@@ -329,7 +336,7 @@ static __u32 kernel_node(void)
 enum word {
 	DEV, RATE, OVERHEAD, ID, QUEUE, BASE_RTT, ABOVE, DSCP, RESPOND, RESPOND_TO, LIMIT,
 	ACCEPT, UDP_PORT, CNP, SOURCE, ECN, CAPABLE, OPTION_TYPE, IOAM, NODE, BORDER,
-	NETNS, WORDS
+	NETNS, EDGE, INGRESS, WORDS
 };
 
 struct numbers {
@@ -353,8 +360,15 @@ static int check_words(const struct argument *args, const struct numbers *v)
 	};
 	size_t i;
 
+	static const enum word egress[] = { QUEUE, RESPOND, ACCEPT, CNP, IOAM, BORDER };
+
 	if (!args[DEV].n)
 		return usage_error("\"dev\" is missing, try \"hpccpp port help\"");
+	for (i = 0; i < ARRAY_SIZE(egress); i++) {
+		if (args[INGRESS].n && args[egress[i]].n)
+			return usage_error("\"%s\" is wrong with \"ingress\"",
+					   args[egress[i]].name);
+	}
 	for (i = 0; i < ARRAY_SIZE(needs); i++) {
 		const enum word *of = needs[i].of;
 
@@ -429,6 +443,7 @@ static int plan_words(struct port_plan *p, const struct argument *args,
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	int ret;
 
+	p->edge = args[EDGE].n || args[INGRESS].n;
 	cfg->rate_given = args[RATE].n;
 	cfg->overhead = v->overhead;
 	cfg->above_percent = v->above;
@@ -439,10 +454,11 @@ static int plan_words(struct port_plan *p, const struct argument *args,
 	return ret ? ret : plan_responses(p, args, v);
 }
 
-/* Our program on a device, an fd or -1 */
-int find_port(int ifindex, int *prog)
+/* Our program on a hook of a device, an fd or -1 */
+int find_port(int ifindex, bool on_ingress, int *prog)
 {
-	return find_program(DEV_PORT, ifindex, BPF_TC_EGRESS, prog);
+	return on_ingress ? find_program(DEV_EDGE, ifindex, BPF_TC_INGRESS, prog) :
+			    find_program(DEV_PORT, ifindex, BPF_TC_EGRESS, prog);
 }
 
 /* Whether ingress has a program of ours: of the port on egress, or left of one */
@@ -461,7 +477,7 @@ int find_ingress(int ifindex, bool *found)
 static int check_filters(const struct port_plan *p, const struct qdisc *list, size_t n, bool in)
 {
 	const struct qdisc *clsact = find_qdisc(list, n, p->ifindex, TC_H_INGRESS);
-	bool out = p->old >= 0;
+	bool out = p->cfg.on_ingress || p->old >= 0;
 	struct filters f;
 	int ret;
 
@@ -481,38 +497,44 @@ static int check_filters(const struct port_plan *p, const struct qdisc *list, si
 /* Whether a port can be attached: the place is free, or has a port that gives way. */
 static int check_place(struct port_plan *p, const struct qdisc *list, size_t n)
 {
-	bool in;
+	bool in = false;
 	int ret;
 
-	ret = find_port(p->ifindex, &p->old) ?: find_ingress(p->ifindex, &in);
+	ret = find_port(p->ifindex, p->cfg.on_ingress, &p->old);
+	if (!ret && !p->cfg.on_ingress)
+		ret = find_ingress(p->ifindex, &in);
 	if (ret)
 		return ret;
 	if (!p->replace && (p->old >= 0 || in))
-		return system_error("a port exists already on %s", p->dev);
+		return system_error("a port exists already on %s%s",
+				    p->cfg.on_ingress ? "ingress of " : "", p->dev);
 	return check_filters(p, list, n, in);
 }
 
-/* Queue q has link id cfg.link + q: all must fit, and 0 is none's. */
+/* Queue q has link id cfg.link + q: all must fit, and 0 is none's. Edges have ids of their own. */
 static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 {
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	struct hpccpp_port was;
-	unsigned int last;
+	unsigned int first = p->edge ? HPCCPP_LINK_EDGE : 1;
+	unsigned int end = p->edge ? HPCCPP_LINK_MAX + 1 : HPCCPP_LINK_EDGE;
+	unsigned int last = end - cfg->queues;
 
-	if (cfg->queues > HPCCPP_LINK_MAX)
+	if (cfg->queues > end - first)
 		return system_error("%s has %u queues, too many for ids: allowed are up to %u",
-				    p->dev, cfg->queues, HPCCPP_LINK_MAX);
-	last = HPCCPP_LINK_MAX + 1 - cfg->queues;
-	if (id > last)
-		return usage_error("id \"%u\" is wrong: with %u queues allowed are 1 to %u",
-				   id, cfg->queues, last);
+				    p->dev, cfg->queues, end - first);
+	if (given && (id < first || id > last))
+		return usage_error("id \"%u\" is wrong: with %u queue%s and %s \"edge\" or \"ingress\" allowed are %u to %u",
+				   id, cfg->queues, cfg->queues > 1 ? "s" : "",
+				   p->edge ? "with" : "without", first, last);
 	/* the port that is there keeps its id, whatever its device is called now */
 	if (given)
 		cfg->link = id;
-	else if (port_read_old(p, &was) && was.cfg.queues == cfg->queues)
+	else if (port_read_old(p, &was) && was.cfg.queues == cfg->queues &&
+		 was.cfg.link >= first && was.cfg.link <= last)
 		cfg->link = was.cfg.link;
 	else
-		cfg->link = default_id(p, last);
+		cfg->link = default_id(p, first, last);
 	return EXIT_DONE;
 }
 
@@ -537,7 +559,8 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 		return ret;
 	ret = check_place(p, list, n);
 	if (!ret)
-		ret = read_root(p, list, n, !args[RATE].n, wants_qdisc);
+		ret = read_root(p, cfg->on_ingress ? NULL : list, cfg->on_ingress ? 0 : n,
+				!args[RATE].n, wants_qdisc);
 	free(list);
 	if (!ret)
 		ret = choose_queue(p, args[QUEUE].n ? v->queue : default_queue(p));
@@ -560,11 +583,12 @@ static int read_back(const struct port_plan *p, struct argument *args, struct wo
 {
 	int prog, ret;
 
-	ret = find_port(p->ifindex, &prog);
-	if (!ret && prog < 0)
+	ret = find_port(p->ifindex, p->cfg.on_ingress, &prog);
+	if (!ret && prog < 0 && !p->cfg.on_ingress)
 		ret = find_program(DEV_PORT, p->ifindex, BPF_TC_INGRESS, &prog);
 	if (!ret && prog < 0)
-		ret = system_error("there is no port on %s", p->dev);
+		ret = system_error("there is no port on %s%s",
+				   p->cfg.on_ingress ? "ingress of " : "", p->dev);
 	if (!ret)
 		ret = parse_kept(prog, args, WORDS, w);
 	if (prog >= 0)
@@ -608,7 +632,8 @@ static int carry_out(enum put how, struct port_plan *p, struct argument *args,
 		return usage_error("id \"%u\" is wrong with dev \"%s\": allowed is the name of one device",
 				   v->id, p->dev);
 	/* in a file each has a line, which is checked for itself */
-	return opt.dry_run ? EXIT_DONE : port_each(commands[how], how != PUT_CHANGE, p->dev);
+	return opt.dry_run ? EXIT_DONE :
+			     port_each(commands[how], how != PUT_CHANGE, p->cfg.on_ingress, p->dev);
 }
 
 static int put_port(enum put how, int argc, char **argv)
@@ -650,10 +675,13 @@ static int put_port(enum put how, int argc, char **argv)
 		[NODE] = { ARG("node", arg_uint, &v.node), .high = NODE_MAX },
 		[BORDER] = { .name = "border" },
 		[NETNS] = { ARG("netns", arg_text, &netns), .place = true },
+		[EDGE] = { .name = "edge" },
+		[INGRESS] = { .name = "ingress" },
 	};
 	int ret;
 
 	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	p.cfg.on_ingress = args[INGRESS].n;
 	return ret ? ret : carry_out(how, &p, args, &v, netns);
 }
 
@@ -678,23 +706,34 @@ static int port_change(int argc, char **argv)
  */
 static int port_delete(int argc, char **argv)
 {
-	const char *dev = NULL;
+	const char *dev = NULL, *netns = NULL;
+	struct argument args[] = {
+		{ ARG("dev", arg_text, &dev), .bare = true, .place = true },
+		{ ARG("netns", arg_text, &netns), .place = true },
+		{ .name = "ingress" },
+	};
 	int ifindex, prog, ret;
-	bool in;
+	bool in = false;
 
-	ret = parse_dev_to_clear("port", argc, argv, &dev);
-	if (!ret && names_devs(dev))
-		return port_each("delete", false, dev);
+	ret = parse_arguments(args, ARRAY_SIZE(args), argc, argv);
+	if (!ret && !dev)
+		ret = usage_error("\"dev\" is missing, try \"hpccpp port help\"");
 	if (!ret)
-		ret = lock_agents() ?: find_dev(dev, NULL, &ifindex) ?: find_port(ifindex, &prog);
+		ret = netns_enter(netns);
+	if (!ret && names_devs(dev))
+		return port_each("delete", false, args[2].n, dev);
+	if (!ret)
+		ret = lock_agents() ?: find_dev(dev, NULL, &ifindex) ?:
+		      find_port(ifindex, args[2].n, &prog);
 	if (ret)
 		return ret;
-	ret = find_ingress(ifindex, &in);
+	if (!args[2].n)
+		ret = find_ingress(ifindex, &in);
 	if (prog >= 0)
 		close(prog);
 	if (!ret && prog < 0 && !in)
-		ret = system_error("there is no port on %s", dev);
-	return ret ? ret : detach_programs(DEV_PORT, dev, ifindex);
+		ret = system_error("there is no port on %s%s", args[2].n ? "ingress of " : "", dev);
+	return ret ? ret : detach_programs(args[2].n ? DEV_EDGE : DEV_PORT, dev, ifindex);
 }
 
 static int port_show(int argc, char **argv)
@@ -715,4 +754,19 @@ int port_main(int argc, char **argv)
 	};
 
 	return run_command(cmds, ARRAY_SIZE(cmds), "port", usage, argc, argv);
+}
+
+/* As port_main(), of the port on ingress */
+int edge_main(int argc, char **argv)
+{
+	char **more = calloc(argc + 2, sizeof(*more));
+	int ret;
+
+	if (!more)
+		return system_error("no memory for %d words", argc + 1);
+	memcpy(more, argv, argc * sizeof(*more));
+	more[argc] = (char *)"ingress";
+	ret = port_main(argc + 1, more);
+	free(more);
+	return ret;
 }

@@ -25,11 +25,12 @@ struct port_plan {
 	const char *dev;
 	char name[IF_NAMESIZE];	/* of it, which may have been given by another */
 	int ifindex;
+	bool edge;		/* its ids are those of a host's ports */
 	bool mq;		/* qdisc is that of each of its queues */
 	struct qdisc qdisc;	/* kind "noqueue" when there is none */
 	unsigned int queues;
 	bool replace;		/* a port that is there gives way to it, */
-	int old;		/* ... with this program on egress, an fd; -1: none */
+	int old;		/* ... with this program on its hook, an fd; -1: none */
 	bool keeps;		/* the queues' state goes on */
 };
 
@@ -43,12 +44,12 @@ struct port_now {
 	__u32 queues;		/* of mq; 0: the root is not mq */
 	__u32 channels;		/* as ethtool says; 0: unknown */
 	__u64 speed;		/* bit/s, as ethtool says; 0: unknown */
-	__u64 sent;		/* packets */
+	__u64 sent, received;	/* packets */
 	bool ingress;		/* there is a program of ours on ingress */
 };
 
 /* port_devs.c */
-int port_each(const char *command, bool anew, const char *text);
+int port_each(const char *command, bool anew, bool on_ingress, const char *text);
 int port_rows_like(const char *text, struct json_object *rows);
 
 /* port_device.c */
@@ -69,7 +70,7 @@ struct ifaddrs;
 bool is_of(const struct ifaddrs *a, const char *dev);
 int port_load(struct port_plan *p);
 bool port_read_old(const struct port_plan *p, struct hpccpp_port *was);
-int find_port(int ifindex, int *prog);
+int find_port(int ifindex, bool on_ingress, int *prog);
 int find_ingress(int ifindex, bool *found);
 
 #endif /* HPCCPP_PORT_H */

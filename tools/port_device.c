@@ -139,7 +139,7 @@ void port_note_device(struct port_plan *p, const struct device *d)
 {
 	char lower[64];
 
-	p->cfg.sent = d->sent;
+	p->cfg.sent = p->cfg.on_ingress ? d->received : d->sent;
 	p->cfg.channels = ethtool_channels(p->dev);
 	strcpy(p->cfg.kind, p->qdisc.kind);
 	if (!p->cfg.rate_given && hides_rate(p->qdisc.kind))
@@ -164,8 +164,10 @@ void port_read_now(struct port_now *now, const struct qdisc *list, size_t n, int
 	struct device d;
 
 	*now = (struct port_now) { .dev = dev, .list = list, .n = n, .ifindex = ifindex };
-	if (!device_read(ifindex, &d))
+	if (!device_read(ifindex, &d)) {
 		now->sent = d.sent;
+		now->received = d.received;
+	}
 	now->speed = ethtool_rate(dev);
 	now->channels = ethtool_channels(dev);
 	now->root = find_qdisc(list, n, ifindex, TC_H_ROOT);
@@ -216,7 +218,7 @@ static bool queue_moved(const struct port_now *now, const struct hpccpp_port_cfg
 __u64 port_rate_now(const struct port_now *now, const struct hpccpp_port_cfg *cfg,
 		    __u32 queue, const char **from)
 {
-	const struct qdisc *q = port_qdisc(now, queue);
+	const struct qdisc *q = cfg->on_ingress ? NULL : port_qdisc(now, queue);
 	__u64 rate = q ? qdisc_rate(q) : 0;
 
 	if (from)
@@ -250,7 +252,7 @@ void port_stale(const struct port_now *now, const struct hpccpp_port_cfg *cfg, _
 {
 	*text = '\0';
 	if (queue_moved(now, cfg, port_qdisc(now, queue), text, size) ||
-	    rate_changed(now, cfg, queue, text, size))
+	    rate_changed(now, cfg, queue, text, size) || cfg->on_ingress)
 		return;
 	if (cfg->ingress && !now->ingress)
 		snprintf(text, size, "the program on ingress is gone");
@@ -323,14 +325,16 @@ void port_stale_roce(const struct hpccpp_port_roce *r, char *text, size_t size)
  * Names the programs that packets meet before a port's agent; returns false if there are none.
  * list has all qdiscs.
  */
-bool port_in_front(const struct qdisc *list, size_t n, const char *dev, char *text,
-		   size_t size)
+bool port_in_front(const struct qdisc *list, size_t n, const char *dev, bool on_ingress,
+		   char *text, size_t size)
 {
 	int ifindex = if_nametoindex(dev);
 	struct filters f = {};
 
-	if (find_before(ifindex, text, size))
+	if (find_before(ifindex, on_ingress, text, size))
 		return true;
+	if (on_ingress)
+		return false;
 	if (uses_clsact() && find_qdisc(list, n, ifindex, TC_H_INGRESS))
 		clsact_filters(ifindex, &f);
 	if (!f.first || f.ours_first)

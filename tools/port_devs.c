@@ -65,13 +65,22 @@ int port_new_devs(const char *text, struct json_object *names)
 	return ret;
 }
 
+static bool has_edge(const char *dev)
+{
+	int prog, err = find_port(if_nametoindex(dev), true, &prog);
+
+	if (prog >= 0)
+		close(prog);
+	return err || prog >= 0;
+}
+
 /* True for half a port too, and where it cannot be read: the command then says so. */
 static bool has_port(const char *dev)
 {
 	int ifindex = if_nametoindex(dev), prog;
 	bool in = false;
 
-	if (find_port(ifindex, &prog))
+	if (find_port(ifindex, false, &prog))
 		return true;
 	if (prog >= 0)
 		close(prog);
@@ -88,7 +97,7 @@ static const char *nth(struct json_object *list, size_t i)
  * that are there for a new port, else of those with a port. After an error it goes on with
  * the next.
  */
-int port_each(const char *command, bool anew, const char *text)
+int port_each(const char *command, bool anew, bool on_ingress, const char *text)
 {
 	struct json_object *names = json_object_new_array(), *words = list_words(&given);
 	size_t n = json_object_array_length(words), i;
@@ -105,7 +114,8 @@ int port_each(const char *command, bool anew, const char *text)
 	ret = lock_agents() ?: check_hooks();
 	if (!ret)
 		ret = anew ? port_new_devs(text, names) :
-			     find_devs(text, has_port, " with a port", names);
+			     find_devs(text, on_ingress ? has_edge : has_port, " with a port",
+				       names);
 	for (i = 0; i < json_object_array_length(names); i++) {
 		argv[2] = (char *)nth(names, i);
 		subject = argv[2];

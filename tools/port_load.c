@@ -74,6 +74,8 @@ static bool has_extras(const struct hpccpp_port_cfg *cfg)
 
 static struct bpf_program *egress_prog(const struct port_bpf *skel, const struct port_plan *p)
 {
+	if (p->cfg.on_ingress)
+		return NULL;
 	if (p->has_roce)
 		return skel->progs.hpccpp_port_cnp;
 	return has_extras(&p->cfg) ? skel->progs.hpccpp_port_ext : skel->progs.hpccpp_port;
@@ -81,7 +83,23 @@ static struct bpf_program *egress_prog(const struct port_bpf *skel, const struct
 
 static struct bpf_program *ingress_prog(const struct port_bpf *skel, const struct port_plan *p)
 {
+	if (p->cfg.on_ingress)
+		return skel->progs.hpccpp_edge;
+	if (!p->cfg.ingress)
+		return NULL;
 	return p->has_roce ? skel->progs.hpccpp_port_cin : skel->progs.hpccpp_port_in;
+}
+
+/* Returns the fd of a program that is loaded, or -1 if there is none. */
+static int fd_of(const struct bpf_program *prog)
+{
+	return prog ? bpf_program__fd(prog) : -1;
+}
+
+/* Returns the program by which `port show` finds the maps of the port. */
+static int main_prog(const struct port_bpf *skel, const struct port_plan *p)
+{
+	return fd_of(p->cfg.on_ingress ? ingress_prog(skel, p) : egress_prog(skel, p));
 }
 
 /*
@@ -95,9 +113,9 @@ static int attach(struct port_bpf *skel, const struct port_plan *p)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	ret = attach_programs(DEV_PORT, p->dev, p->ifindex, p->replace,
-			      p->cfg.ingress ? bpf_program__fd(ingress_prog(skel, p)) : -1,
-			      bpf_program__fd(egress_prog(skel, p)));
+	ret = attach_programs(p->cfg.on_ingress ? DEV_EDGE : DEV_PORT, p->dev, p->ifindex,
+			      p->replace, fd_of(ingress_prog(skel, p)),
+			      fd_of(egress_prog(skel, p)));
 	if (!ret && p->keeps)
 		err = set_cfg(bpf_program__fd(skel->progs.hpccpp_port_set), &p->cfg);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -106,7 +124,7 @@ static int attach(struct port_bpf *skel, const struct port_plan *p)
 
 static int bind_maps(const struct port_bpf *skel, const struct port_plan *p)
 {
-	int prog = bpf_program__fd(egress_prog(skel, p)), err = bind_words(prog);
+	int prog = main_prog(skel, p), err = bind_words(prog);
 
 	if (err || !p->cfg.ingress)
 		return err;
@@ -234,7 +252,7 @@ static struct port_bpf *load_skeleton(struct port_plan *p, bool typed)
 	skel->rodata->cfg_to_set = *cfg;
 	bpf_object__for_each_program(prog, skel->obj)
 		bpf_program__set_autoload(prog, prog == egress_prog(skel, p) ||
-					  (cfg->ingress && prog == ingress_prog(skel, p)) ||
+					  prog == ingress_prog(skel, p) ||
 					  (p->keeps && prog == skel->progs.hpccpp_port_set));
 	if (!err)
 		err = port_bpf__load(skel);
@@ -261,7 +279,6 @@ int port_load(struct port_plan *p)
 		skel = load_skeleton(p, false);
 	if (!skel)
 		return load_error(errno, "port");
-	/* `port show` finds maps by the program on egress */
 	ret = bind_maps(skel, p);
 	if (!ret && !p->keeps)
 		ret = write_cfg(bpf_map__fd(skel->maps.port), &p->cfg);

@@ -14,6 +14,8 @@
 const struct field port_fields[] = {
 	{ "dev", FORM_TEXT, "", "DEV", "", NULL },
 	{ "txq", FORM_TXQ, "txq", "TXQ", "", NULL },
+	{ "hook", FORM_HOOK, "", "HOOK", "", NULL },
+	{ "edge", FORM_FLAG, "edge", NULL, NULL, NULL },
 	{ "version", FORM_VERSION, "version", NULL, NULL, NULL },
 	{ "error", FORM_TEXT, "error", NULL, NULL, NULL },
 	{ "id", FORM_NUM, "id", "LINK", NULL, NULL },
@@ -180,7 +182,8 @@ static int put_roce(struct json_object *row, int prog, char *stale)
 static struct json_object *port_row(const struct port_now *now, __u32 queue,
 				    const struct hpccpp_port *port)
 {
-	const struct qdisc *qdisc = port->cfg.mq ? port_qdisc(now, queue) : now->root;
+	const struct qdisc *qdisc = port->cfg.on_ingress ? NULL :
+				    port->cfg.mq ? port_qdisc(now, queue) : now->root;
 	__u64 device_rate = port_rate_now(now, &port->cfg, queue, NULL);
 	const struct hpccpp_port_cfg *cfg = &port->cfg;
 	struct json_object *row = json_object_new_object();
@@ -188,12 +191,16 @@ static struct json_object *port_row(const struct port_now *now, __u32 queue,
 
 	put_str(row, "dev", now->dev);
 	put_num(row, "txq", queue);
+	put_str(row, "hook", cfg->on_ingress ? "ingress" : "egress");
 	put_num(row, "id", cfg->link + queue);
+	if (cfg->link & HPCCPP_LINK_EDGE && !cfg->on_ingress)
+		put_bool(row, "edge", true);
 	put_num(row, "rate", cfg->rate);
 	put_bool(row, "rate_given", cfg->rate_given);
 	if (cfg->overhead)
 		put_num(row, "overhead", cfg->overhead);
-	put_str(row, "queue", port_queues[cfg->queue % ARRAY_SIZE(port_queues)]);
+	put_str(row, "queue", cfg->on_ingress ? "phantom" :
+			      port_queues[cfg->queue % ARRAY_SIZE(port_queues)]);
 	put_str(row, "root", roots[cfg->root % ARRAY_SIZE(roots)]);
 	put_bool(row, "mq", cfg->mq);
 	put_num(row, "base_rtt", cfg->base_rtt);
@@ -228,7 +235,7 @@ static int put_device(struct json_object *row, int prog, const struct port_now *
 		      const struct hpccpp_port_cfg *cfg, char *stale)
 {
 	static const char *const names[] = HPCCPP_PORT_STAT_NAMES;
-	__u64 stats[HPCCPP_PS_MAX];
+	__u64 stats[HPCCPP_PS_MAX], packets;
 	int ret;
 
 	ret = prog_stats(prog, "port_stats", stats, HPCCPP_PS_MAX);
@@ -241,7 +248,8 @@ static int put_device(struct json_object *row, int prog, const struct port_now *
 	if (has_other_words(prog, cfg->told))
 		snprintf(stale, STALE_LEN, "a command was ended before it had told the port all");
 	put_words(row, prog);
-	put_num(row, "sent_packets", now->sent > cfg->sent ? now->sent - cfg->sent : 0);
+	packets = cfg->on_ingress ? now->received : now->sent;
+	put_num(row, "sent_packets", packets > cfg->sent ? packets - cfg->sent : 0);
 	put_num(row, "seen_packets", packets_seen(stats));
 	put_counts(row, "stats", names, stats, HPCCPP_PS_MAX);
 	return EXIT_DONE;
@@ -274,14 +282,14 @@ static int add_rows(const struct port_now *now, int prog, struct json_object *ro
 	return ret;
 }
 
-static int add_port(const struct qdisc *list, size_t n, int ifindex,
-		    const char *dev, struct json_object *rows)
+static int add_port(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+		    bool on_ingress, struct json_object *rows)
 {
 	struct port_now now;
 	size_t first = json_object_array_length(rows);
 	int prog, ret;
 
-	ret = find_port(ifindex, &prog);
+	ret = find_port(ifindex, on_ingress, &prog);
 	if (prog < 0)
 		return ret;
 	port_read_now(&now, list, n, ifindex, dev);
@@ -289,6 +297,26 @@ static int add_port(const struct qdisc *list, size_t n, int ifindex,
 	ret = prog_finish_rows(prog, "dev", dev, ret, first, rows);
 	close(prog);
 	return ret;
+}
+
+static int add_egress(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+		      struct json_object *rows)
+{
+	return add_port(list, n, ifindex, dev, false, rows);
+}
+
+static int add_edge(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+		    struct json_object *rows)
+{
+	return add_port(list, n, ifindex, dev, true, rows);
+}
+
+static int add_both(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+		    struct json_object *rows)
+{
+	int ret = add_egress(list, n, ifindex, dev, rows);
+
+	return add_edge(list, n, ifindex, dev, rows) ?: ret;
 }
 
 /* A clsact without filters */
@@ -309,7 +337,7 @@ static int add_leftover(const struct qdisc *list, size_t n, int ifindex,
 	int prog, ret;
 	bool in;
 
-	ret = find_port(ifindex, &prog) ?: find_ingress(ifindex, &in);
+	ret = find_port(ifindex, false, &prog) ?: find_ingress(ifindex, &in);
 	if (prog >= 0)
 		close(prog);
 	if (ret || prog >= 0 || (!in && !is_empty_clsact(list, n, ifindex)))
@@ -330,5 +358,15 @@ int port_leftovers(struct json_object *rows)
 
 int port_rows(const char *dev, struct json_object *rows)
 {
-	return dev_rows(dev, rows, add_port);
+	return dev_rows(dev, rows, add_both);
+}
+
+int egress_rows(const char *dev, struct json_object *rows)
+{
+	return dev_rows(dev, rows, add_egress);
+}
+
+int edge_rows(const char *dev, struct json_object *rows)
+{
+	return dev_rows(dev, rows, add_edge);
 }

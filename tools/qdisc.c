@@ -368,6 +368,7 @@ static int device_cb(const struct nlmsghdr *nlh, void *data)
 			memcpy(&stats, mnl_attr_get_payload(attr), sizeof(stats.rx_packets) +
 			       sizeof(stats.tx_packets));
 			d->sent = stats.tx_packets;
+			d->received = stats.rx_packets;
 			break;
 		}
 	}

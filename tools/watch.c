@@ -51,21 +51,23 @@ static void notify_ready(void)
 	close(fd);
 }
 
-/* Devices whose ports could not be told, with when to try again, ns */
+/* Ports that could not be told, by device and hook, with when to try again, ns */
 static struct json_object *later;
 
-static void tell_anew(const char *dev, const char *why)
+static void tell_anew(const char *dev, bool on_ingress, const char *why)
 {
 	long long now = clock_ns(CLOCK_MONOTONIC);
+	char port[IFNAMSIZ + 16];
 
-	if (json_object_get_int64(json_object_object_get(later, dev)) > now)
+	snprintf(port, sizeof(port), "%s%s", dev, on_ingress ? " ingress" : "");
+	if (json_object_get_int64(json_object_object_get(later, port)) > now)
 		return;
-	if (run_at(port_main, "change", "dev", dev)) {
-		json_object_object_add(later, dev, json_object_new_int64(now + RETRY_NS));
+	if (run_at(on_ingress ? edge_main : port_main, "change", "dev", dev)) {
+		json_object_object_add(later, port, json_object_new_int64(now + RETRY_NS));
 		return;
 	}
-	json_object_object_del(later, dev);
-	printf("%s: %s: told anew\n", dev, why);
+	json_object_object_del(later, port);
+	printf("%s: %s: told anew\n", port, why);
 }
 
 /*
@@ -76,7 +78,7 @@ static bool look(bool quiet)
 {
 	struct json_object *rows = json_object_new_array(), *row;
 	const char *dev, *told = "";
-	bool failed;
+	bool failed, edge, was_edge = false;
 	size_t i;
 
 	opt.quiet = quiet;
@@ -85,10 +87,12 @@ static bool look(bool quiet)
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
 		dev = json_object_get_string(json_object_object_get(row, "dev"));
-		if (!is_stale(row) || !strcmp(dev, told))
+		edge = is_edge(row);
+		if (!is_stale(row) || (!strcmp(dev, told) && edge == was_edge))
 			continue;
-		tell_anew(dev, json_object_get_string(json_object_object_get(row, "stale")));
+		tell_anew(dev, edge, json_object_get_string(json_object_object_get(row, "stale")));
 		told = dev;
+		was_edge = edge;
 	}
 	json_object_put(rows);
 	return failed;

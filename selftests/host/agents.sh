@@ -4,7 +4,7 @@
 # queues as there are link ids, agents of another build, capabilities of the units, and cgroups
 # above and below one with an agent.
 #
-#	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 4096 queues) --- w1 (4095)
+#	netns box: t0 (tbf) --- t1, q0 (mq, two tbf) --- q1, w0 (mq, 2048 queues) --- w1 (2047)
 #
 # check: host
 # usual: 30
@@ -24,7 +24,7 @@ ip -n "$box" -batch - <<END
 link add t0 up type veth peer t1
 link add q0 up numtxqueues 2 type veth peer q1 numtxqueues 2
 link set q1 up
-link add w0 numtxqueues 4096 type veth peer w1 numtxqueues 4095
+link add w0 numtxqueues 2048 type veth peer w1 numtxqueues 2047
 END
 tc -n "$box" -batch - <<END
 qdisc add dev t0 root tbf rate 50mbit burst 3028 limit 512kb
@@ -33,8 +33,8 @@ qdisc add dev q0 parent 1:1 tbf rate 10mbit burst 3028 limit 512kb
 qdisc add dev q0 parent 1:2 tbf rate 10mbit burst 3028 limit 512kb
 qdisc add dev w0 root handle 1: mq
 qdisc add dev w1 root handle 1: mq
-$(for ((i = 1; i <= 4096; i++)); do printf 'qdisc add dev w0 parent 1:%x pfifo\n' $i; done)
-$(for ((i = 1; i <= 4095; i++)); do printf 'qdisc add dev w1 parent 1:%x pfifo\n' $i; done)
+$(for ((i = 1; i <= 2048; i++)); do printf 'qdisc add dev w0 parent 1:%x pfifo\n' $i; done)
+$(for ((i = 1; i <= 2047; i++)); do printf 'qdisc add dev w1 parent 1:%x pfifo\n' $i; done)
 END
 }
 in_box() { nsenter --net="/run/netns/$box" "$@"; }
@@ -143,10 +143,10 @@ port del t0
 
 # net/queues.sh tests the ids that the queues write.
 wide=(rate 1mbit queue qdisc)
-says 2 'w0*4096 queues*4095' port add w0 "${wide[@]}"
-says 255 'id "2"*4095 queues*1 to 1' port add w1 "${wide[@]}" id 2
+says 2 'w0*2048 queues*2047' port add w0 "${wide[@]}"
+says 255 'id "2"*2047 queues*1 to 1' port add w1 "${wide[@]}" id 2
 port add w1 "${wide[@]}" id 1
-assert_eq "4095 queues have all ids" "$(shown w1 '[length, .[0].id, .[4094].id]')" "[4095,1,4095]"
+assert_eq "2047 queues have all ids" "$(shown w1 '[length, .[0].id, .[2046].id]')" "[2047,1,2047]"
 port del w1
 
 # --- Agents of another build ------------------------------------------------------

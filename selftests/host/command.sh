@@ -99,7 +99,7 @@ for words in '' help -help 'port help' 'host help' 'flow help' 'port add help' '
 		"$status $(head -c 6 "$tmp/err") $(grep -cE '.{81}' "$tmp/err")" '255 Usage: 0'
 done
 check "port help: what an id may be, of one queue and of several" \
-	grep -qE '^ID +link id, 1 to 4095; with N queues 1 to 4096 - N' <("$HPCCPP" port help 2>&1)
+	grep -qE '^ID +link id, 1 to 2047, of edges 2048 to 4095' <("$HPCCPP" port help 2>&1)
 for words in -V -Version --version --V port host flow 'port list' 'host show' '-s -j flow show' \
 	'-o prom show' '-o json host show' '-j -p monitor what port count 2 interval 0.01'; do
 	# shellcheck disable=SC2086 # words
@@ -139,9 +139,14 @@ refused <<END
 255 port del | "dev" is missing
 2 port add dev d9,rate | cannot find device
 2 port del d0 | no port on d0
+2 port del d0 ingress | no port on ingress of d0
+2 port change d0 ingress | no port on ingress of d0
 # Values of ports
 255 port add d0 rate 9kbit,5tbit,x | 10kbit to 4tbit
 255 port add d0 id 0,4096 | 1 to 4095.
+255 port add lo rate 1gbit id 2048 | 1 queue*without "edge"*1 to 2047
+255 port add lo rate 1gbit edge id 2047 | 1 queue*with "edge"*2048 to 4095
+255 port add lo ingress id 1 rate 1gbit | 1 queue*with "edge"*2048 to 4095
 255 port add d0 base-rtt 0us,5s | 1us to 4s
 255 port add d0 overhead -1,256 | 0 to 255
 255 port add d0 above 0,101 | 1 to 100
@@ -168,12 +173,15 @@ refused <<END
 255 port add d0 node 1 | "node"*without "ioam"
 255 port add d0 respond-to receiver | "respond-to"*without "respond"
 255 port add d0 limit 1 | "limit"*without "respond" or "cnp"
+255 port add d0 ingress queue qdisc | "queue" is wrong with "ingress"
+255 port add d0 ingress respond 100 | "respond" is wrong with "ingress"
+255 port add d0 ingress border | "border" is wrong with "ingress"
 # Devices that lack an address, a rate or a qdisc
 2 port add d0 respond 100 | d0*address*INT responses
 2 port add d0 cnp 100 | lo*IPv6 address*Fast CNPs*source
 2 port add d3 | d3*rate RATE
 2 port add d3 rate 1gbit queue qdisc | d3*noqueue
-255 port add q0 id 4095 | 2 queues*1 to 4094
+255 port add q0 id 2047 | 2 queues*1 to 2046
 # Several devices
 255 port add dev d*,all id 7 | one device
 2 port add swp* | device like "swp*"

@@ -44,7 +44,7 @@ int clsact_filters(int ifindex, struct filters *f)
 
 STUB(bool uses_clsact(void), !foremost)
 
-bool find_before(int ifindex, char *names, size_t size)
+bool find_before(int ifindex, bool on_ingress, char *names, size_t size)
 {
 	if (foremost)
 		snprintf(names, size, "%s (id 5)", foremost);
@@ -232,7 +232,8 @@ TEST(programs_in_front_are_named)
 		filters = (struct filters){ .first = HPCCPP_TC_PRIO, .first_kind = "bpf",
 					    .ours_first = row->ours_first };
 		foremost = row->foremost;
-		assert_int_equal(port_in_front(&clsact, 1, "lo", said, sizeof(said)),
+		assert_int_equal(port_in_front(&clsact, 1, "lo", false, said,
+					       sizeof(said)),
 				 !!row->named);
 		if (row->named)
 			assert_has(said, row->named);

@@ -138,7 +138,8 @@ TEST(overhead_of_frames)
 		struct __sk_buff b = { .wire_len = rows[i].len, .gso_segs = rows[i].segs };
 
 		the_port.cfg.overhead = rows[i].overhead;
-		assert_int_equal(link_bytes(&b, segments(&b), &the_port.cfg), rows[i].bytes);
+		assert_int_equal(link_bytes(b.wire_len, segments(&b), &the_port.cfg),
+				 rows[i].bytes);
 	}
 	/* a guest's GSO packet, which has a size of its segments and no number */
 	assert_int_equal(segments(&(struct __sk_buff){ .len = 3001, .gso_size = 1000 }), 4);
@@ -357,6 +358,7 @@ TEST(flow_counts_once_in_two_queues)
 	assert_int_equal(seen_epochs[5], the_port.flows.epoch + HPCCPP_COUNT_OLD);
 }
 
+#include "port_test_edge.h"
 #include "port_test_syn.h"
 #include "port_test_answers.h"
 #include "port_test_roce.h"

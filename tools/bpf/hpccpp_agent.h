@@ -44,6 +44,7 @@ struct hpccpp_version {
  * Beside another filter of eBPF with that preference the handle tells ours.
  */
 #define HPCCPP_TC_PRIO		1	/* preference of a port's filters */
+#define HPCCPP_EDGE_PRIO	3	/* of an edge's on ingress, behind those of other agents */
 #define HPCCPP_TC_HANDLE	0x4850
 
 enum hpccpp_queue {
@@ -82,9 +83,10 @@ struct hpccpp_port_cfg {
 	__u32 mark;		/* of copies for responses and Fast CNPs, never to leave; 0: none */
 	/* as they were when the port was added */
 	__u32 channels;		/* that the device sends by, as ethtool says; 0: unknown */
-	__u64 sent;		/* packets that the device had sent */
+	__u64 sent;		/* packets that the device had sent, or received if on_ingress */
 	char  kind[16];		/* of the qdisc, that of each queue under mq; 0-terminated */
 	__u32 told;		/* hash of the words that all this is of */
+	__u32 on_ingress;	/* 1: for the link that packets come by, 0: that they leave by */
 };
 
 /* Who is told of a load: whoever computes W */

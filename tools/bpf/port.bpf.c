@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Port agent: writes the load of a device's egress port into TCP segments that
- * bring space for it (draft -02, section 3, "Network nodes").
+ * bring space for it (draft -02, section 3, "Network nodes"). On ingress, it writes the load
+ * of the link that the packets came by: port_edge.h.
  *
  * A classifier on the device's egress, by tcx or a clsact. It runs before the packet
  * is queued, and before segmentation: a GSO packet gets one stamp. What it
@@ -318,14 +319,12 @@ static __always_inline __u32 segments(const struct __sk_buff *skb)
 }
 
 /*
- * Bytes that a packet takes of its link. Without overhead they are those of its frames,
- * as a shaper counts them.
+ * Bytes that a packet takes of its link, whose frames have len bytes. Without overhead they are
+ * those of its frames, as a shaper counts them.
  */
-static __always_inline __u32 link_bytes(const struct __sk_buff *skb, __u32 segs,
+static __always_inline __u32 link_bytes(__u32 len, __u32 segs,
 					const struct hpccpp_port_cfg *cfg)
 {
-	__u32 len = skb->wire_len;
-
 	if (!cfg->overhead)
 		return len;
 	if (len < segs * FRAME_MIN)
@@ -367,18 +366,11 @@ static __always_inline __u64 drain_rate(__u64 B)
 	return B * (1 << 21) / 1953125 + 1;	/* 2^30 / 10^9 */
 }
 
-/*
- * A FIFO that all packets pass at a rate of drain_rate(), in 1/256 bytes. Drains it up to now,
- * returns its state, then adds this packet, whose segments have "each" bytes. Packets that the
- * device drops later count as sent. Of a host's own packets those that leave later are passed
- * by the others: they are the last to be drained, and wait for the link when their time has come.
- */
-static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 drain,
-					  __u64 now, __u32 wire_len, __u32 each,
-					  __u64 leaves, __u64 *tx, __u64 *qlen)
+/* Drains the queue up to now, by drain_rate(). */
+static __always_inline void drain_queue(struct hpccpp_port *p, __u64 drain, __u64 now)
 {
 	__u64 ns = now > p->v_now ? now - p->v_now : 0;
-	__u64 gone, held, waits;
+	__u64 gone;
 
 	/* in coarser steps where the product would overflow: B <= 2^39 bytes/s */
 	if (ns < 1 << 24)
@@ -389,6 +381,21 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 drain,
 		gone = p->v_qlen;
 	p->v_qlen = gone < p->v_qlen ? p->v_qlen - gone : 0;
 	p->v_now += ns;
+}
+
+/*
+ * A FIFO that all packets pass at a rate of drain_rate(), in 1/256 bytes. Drains it up to now,
+ * returns its state, then adds this packet, whose segments have "each" bytes. Packets that the
+ * device drops later count as sent. Of a host's own packets those that leave later are passed
+ * by the others: they are the last to be drained, and wait for the link when their time has come.
+ */
+static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 drain,
+					  __u64 now, __u32 wire_len, __u32 each,
+					  __u64 leaves, __u64 *tx, __u64 *qlen)
+{
+	__u64 held, waits;
+
+	drain_queue(p, drain, now);
 	*tx = (p->v_in - p->v_qlen) >> 8;
 	held = held_back(p, p->v_now) << 8;
 	waits = p->v_qlen > held ? p->v_qlen - held : 0;
@@ -403,6 +410,8 @@ static __always_inline void virtual_queue(struct hpccpp_port *p, __u64 drain,
 	}
 	p->v_last = (__u64)each << 8;
 }
+
+#include "port_edge.h"
 
 /* The load in full units, for users other than the record */
 struct load {
@@ -504,12 +513,12 @@ static __always_inline __u32 alone(__u32 N)
 /*
  * Returns the port's load now, as a record. Adds this packet to a virtual queue, and counts its
  * flow if seen is not NULL. N of a SYN is the number of flows that begin with it or began shortly
- * before. Returns false if the load is not known: the qdisc is not the one the port was configured
- * with.
+ * before. tcp is the offset of its TCP header, or 0. Returns false if the load is not known: the
+ * qdisc is not the one the port was configured with.
  */
-static __always_inline bool snapshot(struct __sk_buff *skb,
-				     struct hpccpp_port *p, __u32 queue, __u32 *seen,
-				     bool syn, struct hpccpp_int *r, struct load *l)
+static __always_inline bool snapshot(struct __sk_buff *skb, struct hpccpp_port *p, bool edge,
+				     __u32 tcp, __u32 queue, __u32 *seen, bool syn,
+				     struct hpccpp_int *r, struct load *l)
 {
 	__u64 B = p->cfg.rate / 8;
 	struct hpccpp_link cur = {
@@ -517,9 +526,11 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 		.rate = p->cfg.rate_code,
 	};
 	__u64 tx = 0, qlen = 0, begun = 0, drain = 0, now;
-	__u32 segs = segments(skb), wire_len = link_bytes(skb, segs, &p->cfg);
+	__u32 segs = segments(skb);
+	__u32 wire_len = link_bytes(edge ? arrived_bytes(skb, tcp, segs) : skb->wire_len, segs,
+				    &p->cfg);
 	__u32 each = segs > 1 ? wire_len / segs : wire_len, N = 0;
-	bool virt = !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
+	bool virt = edge || !reads_qdisc || p->cfg.queue == HPCCPP_QUEUE_VIRTUAL;
 	struct hpccpp_link old;
 	struct epoch epoch = {};
 	bool newer;
@@ -527,7 +538,7 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 	long u;
 
 	if (virt)
-		drain = drain_rate(B);
+		drain = drain_rate(edge ? edge_drain(B) : B);
 	else if (!read_qdisc(skb, &p->cfg, queue, &tx, &qlen))
 		return false;
 	now = bpf_ktime_get_ns();
@@ -538,7 +549,9 @@ static __always_inline bool snapshot(struct __sk_buff *skb,
 
 	/* Interrupts are off under the lock: divisions come before and after. */
 	bpf_spin_lock(&p->lock);
-	if (virt)
+	if (edge)
+		phantom_queue(p, drain, now, wire_len, &tx, &qlen);
+	else if (virt)
 		virtual_queue(p, drain, now, wire_len, each, leaves_at(skb, now), &tx, &qlen);
 	*l = (struct load) { .now = now, .tx = tx, .qlen = qlen };
 	cur.tx_bytes = tx >> HPCCPP_TX_SHIFT & HPCCPP_MASK24;
@@ -774,9 +787,9 @@ static __always_inline struct hpccpp_port *find_port(struct __sk_buff *skb, __u3
 
 /*
  * extras: the port may have been told to leave options empty, or to respond.
- * roce: it handles RoCEv2 as well. Both are constants.
+ * roce: it handles RoCEv2 as well. edge: it is on ingress. All are constants.
  */
-static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
+static __always_inline int pass_packet(struct __sk_buff *skb, bool extras, bool roce, bool edge)
 {
 	struct hpccpp_port_roce *c = NULL;
 	struct hpccpp_int r = {};
@@ -830,7 +843,7 @@ static __always_inline int egress(struct __sk_buff *skb, bool extras, bool roce)
 		hash = bpf_get_hash_recalc(skb) % HPCCPP_SEEN;
 		seen = bpf_map_lookup_elem(&port_seen, &hash);
 	}
-	if (!snapshot(skb, p, queue, seen, syn, &r, &l)) {
+	if (!snapshot(skb, p, edge, tcp, queue, seen, syn, &r, &l)) {
 		if (off)
 			count(HPCCPP_PS_STALE);
 		return TC_ACT_UNSPEC;
@@ -880,19 +893,26 @@ int hpccpp_port_cin(struct __sk_buff *skb)
 SEC("tc")
 int hpccpp_port(struct __sk_buff *skb)
 {
-	return egress(skb, false, false);
+	return pass_packet(skb, false, false, false);
 }
 
 SEC("tc")
 int hpccpp_port_ext(struct __sk_buff *skb)
 {
-	return egress(skb, true, false);
+	return pass_packet(skb, true, false, false);
 }
 
 SEC("tc")
 int hpccpp_port_cnp(struct __sk_buff *skb)
 {
-	return egress(skb, true, true);
+	return pass_packet(skb, true, true, false);
+}
+
+/* On ingress, for the link that packets have come by */
+SEC("tc")
+int hpccpp_edge(struct __sk_buff *skb)
+{
+	return pass_packet(skb, true, false, true);
 }
 
 /*
