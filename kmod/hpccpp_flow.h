@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* Identifies the layout of struct hpccpp_flow to readers; increase it when a field moves. */
-#define HPCCPP_FLOW_LAYOUT	(7U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(8U << 16 | sizeof(struct hpccpp_flow))
 
 /* State of a flow: hpccpp_state.c draws the transitions. */
 enum hpccpp_mode {
@@ -34,6 +34,7 @@ struct hpccpp_flow {
 	__u32 T;		/* base RTT in use, us */
 	struct hpccpp_state s;	/* the draft's variables */
 	struct hpccpp_params p;	/* the draft's parameters, as of this round trip */
+	__u32 N;		/* number of flows that the receiver counts; 0: unknown */
 	struct hpccpp_net *net;	/* sysctls and counters of the flow's namespace */
 	const void *dst;	/* route that dev_segs belongs to; never dereferenced */
 	__u64 min_B;		/* smallest B of the path, bytes/s */
@@ -51,32 +52,37 @@ struct hpccpp_flow {
 	__u32 updates;		/* ACKs with telemetry that was used */
 	__u32 no_int;		/* ACKs without telemetry since the last update, outside recovery */
 	__u32 gen;		/* number of the agent's feedback that was read last */
-	__u32 fallbacks;	/* times that it came into COEXIST of cause NO_INT or BLIND */
 	__u32 rtt_sum;		/* sum of the RTT samples of this round trip, us */
-	__u32 rtt_n;		/* number of these samples */
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd when the last round trip ended, bytes */
 	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
+	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
+	__u32 rtt_before;	/* least of as many samples before these, us */
+	__u32 path_rtt;		/* least sample of the last HPCCPP_EDGE_SECONDS at most, us */
+	__u32 path_until;	/* when these seconds end, jiffies */
 	__u32 latency;		/* latency beyond TCP's minimum RTT that is in no queue, us */
 	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows requested */
 	__u32 sent_ai;		/* W_ai last sent, bytes */
-	__u32 N;		/* number of flows that the receiver counts; 0: unknown */
+	__u16 fallbacks;	/* times that it came into COEXIST of cause NO_INT or BLIND */
+	__u16 rtt_n;		/* number of RTT samples in rtt_sum */
 	__u16 dev_segs;		/* the device's sk_gso_max_segs */
 	__u16 burst_segs;	/* sk_gso_max_segs that the module has set; 0: none */
 	__u16 window_B;		/* min(B) in the receiver's last window, rate code */
 	__u8  mode;		/* enum hpccpp_mode */
 	__u8  cause;		/* enum hpccpp_cause, in COEXIST */
 	__s8  dev_rounds;	/* round trips in a row longer than T explains; negative: shorter */
-	__u8  limit_rounds;	/* round trips in a row that ended with W near W_max, to 2 */
-	__u8  qtest_round;	/* round trips in PROBE_LATENCY */
 	__u8  spread;		/* eighths of min(B) T added to W_max; 0: one link */
 	__u8  data_in;		/* data_segs_in when the flow began to send, low byte */
 	__u8  sought;		/* tick when an agent was last sought, low byte of jiffies */
-	__u8  seeks;		/* 1: sought an agent; 2: had one, or no_agent counts the flow */
 	__u8  seek_segs;	/* segs_out when an agent was last sought, low byte */
 	__u8  rx;		/* 1: the agent has receivers compute W */
 	__u8  link_full:1,	/* a link that reports was full since the last decrease */
 	      loaded:1,		/* BLIND: each update of this round trip reported a full link */
-	      probing:1;	/* first packets after idling: net.hpccpp.probe */
+	      probing:1,	/* first packets after idling: net.hpccpp.probe */
+	      by_switch:1,	/* a switch has written a record, or a receiver a window */
+	      limit_rounds:2,	/* round trips in a row that ended with W near W_max, to 2 */
+	      seeks:2;		/* 1: sought an agent; 2: had one, or no_agent counts the flow */
+	__u8  rtt_acks:4,	/* samples in rtt_least */
+	      qtest_round:4;	/* round trips in PROBE_LATENCY */
 };
 
 /* icsk_ca_priv */

@@ -59,6 +59,8 @@
  *								hpccpp_min_B()
  *  D-BOUND	a record without a rate is a bound of the load		hpccpp_measure_inflight()
  *  D-TAU	if no link has a load, the first one sets tau		hpccpp_measure_inflight()
+ *  D-EDGE	where only hosts have port agents, delay counts as	hpccpp_edge_us()
+ *		a queue
  *  D-SLOW	the queue of a flow with less than two packets in T	hpccpp_drain()
  *		counts over tau
  *
@@ -222,6 +224,43 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
 	f->last_update_seq = tcp_sk(sk)->snd_nxt;
 }
 
+/*
+ * D-EDGE. Where only hosts have port agents, no record reports the queues between switches.
+ * Returns the time that packets spend there, us: the RTT beyond T, if it is in the RTT of each of
+ * the last packets and more than an eighth of T. Returns 0 if a switch has written one of the
+ * flow's records, as agents there report more. The record of a SYN has no link id.
+ */
+static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, int n)
+{
+	u32 rtt = min(f->rtt_least, f->rtt_before), T = f->T + f->T / 8 + HPCCPP_DEV_MIN;
+	int i;
+
+	for (i = 0; i < n; i++)
+		f->by_switch |= rec[i].rate && rec[i].link && !(rec[i].link & HPCCPP_LINK_EDGE);
+	if (f->by_switch || rtt == ~0U || rtt <= T)
+		return 0;
+	/* not while half a window shows whether the delay is latency; WAN: Reno takes its share */
+	if (f->mode != HPCCPP_STEER && (f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_LOSS))
+		return 0;
+	return rtt - T;
+}
+
+/* Copies n records. The queue of each is at least what its link sends in us. */
+static void hpccpp_add_delay(struct hpccpp_int *to, const struct hpccpp_int *rec, int n, u32 us)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		u64 bps = hpccpp_rate_decode(rec[i].rate), queue;
+
+		to[i] = rec[i];
+		if (!hpccpp_rate_ok(bps))
+			continue;
+		queue = div_u64(bps / 8 * us, USEC_PER_SEC) >> HPCCPP_QLEN_SHIFT;
+		to[i].qlen = clamp_t(u64, queue, rec[i].qlen, HPCCPP_QLEN_MAX);
+	}
+}
+
 /* Lines 21-27 for n records. Returns false if none could be used. */
 static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		       const struct hpccpp_int *rec, int n)
@@ -230,14 +269,21 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache, queue_us;
+	struct hpccpp_int edge[HPCCPP_REC_MAX];
 	unsigned long hit;
 	unsigned int g;
+	u32 us;
 
 	/* line 22: SACK blocks do not count for ack.seq */
 	round_ends = after(tp->snd_una, f->last_update_seq);
 	if ((round_ends || first || hpccpp_path_changed(sk, f, rec, n)) &&
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
+	us = hpccpp_edge_us(f, rec, n);
+	if (us) {
+		hpccpp_add_delay(edge, rec, n, us);
+		rec = edge;
+	}
 	/*
 	 * A probe changes W only if a port reported its load (a bound is not a load) and more data
 	 * than the probe waits to be sent.
@@ -372,8 +418,17 @@ static void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *r
 {
 	u32 flight = f->mode == HPCCPP_PROBE_LATENCY ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
 
+	if (rs->rtt_us > 0) {
+		if (f->rtt_acks++ == HPCCPP_EDGE_ACKS) {
+			f->rtt_acks = 1;
+			f->rtt_before = f->rtt_least;
+			f->rtt_least = ~0U;
+		}
+		f->rtt_least = min_t(u32, f->rtt_least, rs->rtt_us);
+		f->path_rtt = min_t(u32, f->path_rtt, rs->rtt_us);
+	}
 	if (rs->rtt_us > 0 && rs->prior_in_flight >= flight && !rs->is_app_limited &&
-	    f->rtt_sum < 1U << 31) {
+	    f->rtt_sum < 1U << 31 && f->rtt_n < 0xffff) {
 		f->rtt_sum += rs->rtt_us;
 		f->rtt_n++;
 	}
@@ -537,6 +592,10 @@ static struct hpccpp_flow *hpccpp_alloc(struct sock *sk)
 	}
 	f->layout = HPCCPP_FLOW_LAYOUT;
 	f->net = hpccpp_net(sk);
+	f->rtt_least = ~0U;
+	f->rtt_before = ~0U;
+	f->path_rtt = ~0U;
+	f->path_until = tcp_jiffies32 + HPCCPP_EDGE_SECONDS * HZ;
 	return f;
 }
 

@@ -72,6 +72,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		f->N = value;
 		break;
 	}
+	f->by_switch = 1;
 	hpccpp_learn_T(sk, f);
 	if (!f->T || !f->min_B)
 		return false;

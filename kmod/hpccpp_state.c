@@ -302,7 +302,8 @@ static void hpccpp_qtest(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 	hpccpp_leave_probe(sk, f);
 	/* no line-rate start: the load with half a window shows how much more fits */
 	hpccpp_end_stages(&f->s);
-	if (queue) {
+	/* D-EDGE bounds a queue without Reno */
+	if (queue && f->by_switch) {
 		hpccpp_enter_coexist(sk, f, HPCCPP_C_BLIND, f->s.W);
 		hpccpp_count(f->net, HPCCPP_S_BLIND);
 	}

@@ -19,6 +19,13 @@
 #define HPCCPP_SPREAD_MAX	56	/* eighths of min(B) T added to W_max: seven more links */
 #define HPCCPP_DEV_ROUNDS	4
 #define HPCCPP_SLOW_FLIGHT	4U
+/*
+ * D-EDGE: of so many RTT samples and as many before, the least counts, because noise of ACKs is not
+ * in all of them. Delay that is in each RTT sample of so many seconds is latency of the path, as a
+ * queue that all flows reduce is short now and then.
+ */
+#define HPCCPP_EDGE_ACKS	4
+#define HPCCPP_EDGE_SECONDS	10
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
 

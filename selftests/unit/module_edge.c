@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module where only hosts have port agents, whose link ids are from 0x800 on: delay that no
+ * record reports counts as a queue (D-EDGE).
+ */
+#include "module_test.h"
+
+#define DELAY	100U		/* us */
+#define SLACK	(T_BASE / 8 + 1)	/* of delay that does not count, us */
+
+static void begin_between_hosts(void)
+{
+	w.port.id = 0x923;
+	begin_known(.5);
+	rounds(8, RTT, .5, 0);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 1000);
+}
+
+/* n ACKs with this round trip time, each with a record of half a load and no queue */
+static void acks(u32 n, u32 rtt)
+{
+	while (n--) {
+		fill();
+		pass(RTT / 4);
+		w.rtt = rtt;
+		news(.5, 0);
+		ack(1);
+	}
+}
+
+/* A queue of 100 us at 10 Gbit/s is 125000 bytes: .952 of B T, beside a load of .5 */
+TEST(delay_counts_as_queue)
+{
+	u32 W;
+
+	begin_between_hosts();
+	W = flow()->s.W;
+	/* U is averaged over T, and takes the shorter of two queues */
+	acks(40, T_BASE + SLACK + DELAY);
+	assert_near(flow()->s.U, 1452 * HPCCPP_ONE / 1000, 100);
+	assert_true(flow()->s.W < W);
+	/* without the delay there is no queue, as soon as 8 samples are without */
+	acks(40, RTT);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 100);
+}
+
+TEST(delay_up_to_an_eighth_of_T_does_not_count)
+{
+	begin_between_hosts();
+	acks(40, T_BASE + SLACK);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 100);
+}
+
+/* One ACK in four is on time: all that the others are late is noise. */
+TEST(delay_of_some_acks_does_not_count)
+{
+	begin_between_hosts();
+	for (int i = 0; i < 20; i++) {
+		acks(3, T_BASE + SLACK + DELAY);
+		acks(1, RTT);
+	}
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 100);
+}
+
+/* A longer queue that the record reports stays. */
+TEST(reported_queue_counts_if_it_is_longer)
+{
+	begin_between_hosts();
+	for (int i = 0; i < 40; i++) {
+		fill();
+		pass(RTT / 4);
+		w.rtt = T_BASE + SLACK + 10;
+		news(.5, 125000);
+		ack(1);
+	}
+	assert_near(flow()->s.U, 1452 * HPCCPP_ONE / 1000, 50);
+}
+
+/* Agents on switches report queues: their first record ends the rule for the flow. */
+TEST(record_of_a_switch_ends_it)
+{
+	begin_between_hosts();
+	w.port.id = 0x123;
+	acks(1, RTT);
+	w.port.id = 0x923;
+	acks(40, T_BASE + SLACK + DELAY);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 50);
+}
+
+/* The record of a SYN comes without its link id: it is no switch's. */
+TEST(record_of_a_syn_is_of_no_switch)
+{
+	w.port.id = 0;
+	begin(.5);
+	w.port.id = 0x923;
+	rounds(9, RTT, .5, 0);
+	acks(40, T_BASE + SLACK + DELAY);
+	assert_near(flow()->s.U, 1452 * HPCCPP_ONE / 1000, 100);
+}
+
+/* A loss does not end it. */
+TEST(delay_counts_in_coexist_after_loss)
+{
+	begin_between_hosts();
+	flow()->link_full = 0;
+	lose(1);
+	recovered();
+	assert_int_equal(flow()->mode, HPCCPP_COEXIST);
+	acks(60, T_BASE + SLACK + DELAY);
+	assert_true(flow()->s.U > HPCCPP_ONE);
+}
+
+/* Over a WAN Reno's flows make queues, and Reno takes its share of these. */
+TEST(delay_does_not_count_over_a_wan)
+{
+	begin_between_hosts();
+	flow()->mode = HPCCPP_COEXIST;
+	flow()->cause = HPCCPP_C_WAN;
+	knob("base_rtt_us", 5001);
+	acks(200, 20000);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 20);
+}
+
+/* Delay that is in each sample of 10 s is latency of the path, and becomes a part of T. */
+TEST(delay_of_ten_seconds_is_latency)
+{
+	begin_between_hosts();
+	acks(40, RTT + DELAY);
+	assert_int_equal(flow()->T, T_BASE);
+	for (int i = 0; i < 3; i++) {
+		pass(10 * USEC_PER_SEC);
+		acks(300, RTT + DELAY);
+	}
+	assert_int_equal(flow()->T, T_BASE + DELAY);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 50);
+	/* one sample without it, and it is none */
+	acks(1, RTT);
+	pass(10 * USEC_PER_SEC);
+	rounds(12, RTT, .5, 0);
+	assert_int_equal(flow()->T, T_BASE);
+}
