@@ -40,6 +40,8 @@ static const char usage[] =
 "       hpccpp host key [ [ cgroup ] PATH ] key-file FILE [ key-file FILE ]\n"
 "                       [ require ]\n"
 "       hpccpp host { delete | flush } [ [ cgroup ] PATH ]\n"
+"       hpccpp host setup [ dev ] DEV [ rate RATE ] [ base-rtt TIME ]\n"
+"                         [ netns NAME ] [ off ]\n"
 "       hpccpp host [ show [ [ cgroup ] PATH ] ]\n"
 "\n"
 "add      where there is no agent yet; replace: as add, or in place of the one\n"
@@ -63,6 +65,10 @@ static const char usage[] =
 "key-file 32 hexadecimal digits, the key of the tags of echoes; of two the first\n"
 "         signs, and both are accepted\n"
 "require  ignore echoes without a right tag\n"
+"\n"
+"setup makes a host complete whose switches have no agents: a host agent, if\n"
+"there is none, and ports on egress and ingress of DEV. off undoes that. Both\n"
+"print the commands that they run.\n"
 "\n"
 "key gives an agent that has keys others. flush makes an agent forget the paths\n"
 "that it suspects to drop the option. -s adds counters, those that are not 0.\n"
@@ -906,6 +912,7 @@ int host_main(int argc, char **argv)
 		{ "delete", host_delete },
 		{ "flush", host_flush },
 		{ "key", host_key },
+		{ "setup", host_setup },
 		{ "show", host_show },
 		{ "list", host_show },
 		{ "help", NULL },

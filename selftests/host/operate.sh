@@ -388,7 +388,7 @@ END
 	for file in "${commands[@]:0:${#commands[@]}-1}"; do
 		check "$(named "$file")" run "$doc" "$file"
 	done
-	check "README: its agents are there" jq -e '(.ports | length) == 2 and (.hosts | length) == 1' \
+	check "README: its agents are there" jq -e '(.ports | length) == 3 and (.hosts | length) == 1' \
 		<(json show netns "$doc")
 	chosen_by_route() { ip -n "$doc" route | grep 'congctl hpccpp'; }
 	chosen_by_default() { nsenter --net="/run/netns/$doc" sysctl -n net.ipv4.tcp_congestion_control | grep -x hpccpp; }
