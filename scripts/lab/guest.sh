@@ -46,10 +46,11 @@ network()
 # agents SKIP: adds a host agent for all hosts, and a port agent at each port, but not where
 # "NETNS DEV" matches SKIP. If $with_agent is a number, only that percentage of the ports has one. A
 # port's link id is its line in "testbed ports all". With $respond, switches send INT responses,
-# each from an address of its own.
+# each from an address of its own. If $with_agent is "edges", switches have none, and hosts have one
+# on either hook.
 agents()
 {
-	local args=() id=0 ns dev rate port
+	local args=() id=0 ns dev rate port edge=2048
 	[[ -z $records ]] || args+=(records "$records")
 	args+=(every "$every")
 	[[ $mode == sender ]] || args+=(mode "$mode")
@@ -61,16 +62,22 @@ agents()
 	while read -r ns dev rate; do
 		: $((++id))
 		[[ -z $1 || ! "$ns $dev" =~ $1 ]] || continue
+		port=(netns "$ns" rate "${rate}bit" overhead "$overhead" base-rtt "$base_rtt")
+		if [[ $with_agent == edges ]]; then
+			[[ $ns == [hr]* ]] || continue
+			"$HPCCPP" port add dev "$dev" edge queue virtual id "$edge" "${port[@]}"
+			"$HPCCPP" port add dev "$dev" ingress id "$((edge + 1))" "${port[@]}"
+			((edge += 2))
+			continue
+		fi
 		[[ ! $with_agent =~ ^[0-9]+$ ]] || ((id * 37 % 100 < with_agent)) || continue
-		port=()
 		if [[ $respond != 0 && $ns == [hr]* ]]; then
-			port=(accept 192.168.0.0/16)
+			port+=(accept 192.168.0.0/16)
 		elif [[ $respond != 0 ]]; then
 			ip -n "$ns" addr add "192.168.$((id / 256)).$((id % 256))/32" dev "$dev"
-			port=(respond "$respond" respond-to "$mode" limit 1000000)
+			port+=(respond "$respond" respond-to "$mode" limit 1000000)
 		fi
-		"$HPCCPP" port add dev "$dev" netns "$ns" rate "${rate}bit" overhead "$overhead" queue virtual \
-			id "$id" base-rtt "$base_rtt" "${port[@]}"
+		"$HPCCPP" port add dev "$dev" queue virtual id "$id" "${port[@]}"
 	done < <("$HPCCPP_LAB/testbed" ports all)
 }
 

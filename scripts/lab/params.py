@@ -37,7 +37,7 @@ name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15}){0,2}", "a congestion control, 
 distribution = pattern(r"websearch|fb_hadoop|alistorage|none|\d+|/.+",
                        "websearch, fb_hadoop, alistorage, a number of bytes or a file")
 # ports that have an agent
-agents = pattern(r"most|nics|none|\d+", "most, nics, none or a percentage of all ports")
+agents = pattern(r"most|nics|edges|none|\d+", "most, nics, edges, none or a percentage of all ports")
 # how often hosts ask
 every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 
@@ -46,7 +46,7 @@ every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 class Params:
     """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
     cc: str = arg("hpccpp", name, "congestion control; hpccpp-full: two records in a packet; hpccpp-rx: mode=receiver; "
-                  "hpccpp-draft: law=draft; dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
+                  "hpccpp-edges: agents=edges; hpccpp-draft: law=draft; dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
                   "CC-bdp: offloads=no, and iw is a BDP")
     flows: int = arg(1, units.count, "flows, or senders", 1, 100000)
     rate: int = arg(10**11, units.rate, "rate of the links", 10**6, 10**12)
@@ -84,8 +84,9 @@ class Params:
                      "which drops or marks (blind-hop)")
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "buffer of the last link, packets; 0: buffer=", 0, 10**7)
-    agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), none, or "
-                      "a percentage of all")
+    agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), both hooks "
+                      "of hosts and none of switches (edges), none, or a percentage of all")
+    core: int = arg(200 * 10**9, units.rate, "rate of the links between switches (leafspine)", 10**6, 10**12)
     lag: int = arg(0, units.time, "delay that the receiver adds to its ACKs", 0, 10**10)
     steps: int = arg(1, units.count, "steps in which that delay is added", 1, 1000)
     jitter: int = arg(0, units.time, "variation of that delay, up or down", 0, 10**10)
@@ -133,7 +134,7 @@ KEYS = {field.name: field for field in dataclasses.fields(Params)}
 
 
 # keys that may follow from the name of a congestion control
-IMPLIED = ("mark", "queue", "iw", "offloads", "mode", "law")
+IMPLIED = ("mark", "queue", "iw", "offloads", "mode", "law", "agents")
 
 
 def implied(values: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +142,7 @@ def implied(values: dict[str, Any]) -> dict[str, Any]:
     cc = values.get("cc", "hpccpp")
     match = re.search(r"-k(\d+)", cc)
     for name_, value in (("mode", "receiver" if cc.endswith("-rx") else None),
+                         ("agents", "edges" if cc == "hpccpp-edges" else None),
                          ("law", "draft" if cc == "hpccpp-draft" else None),
                          ("queue", "dualpi2" if cc.endswith("-dualpi2") else None),
                          ("mark", int(match[1]) if match else None)):

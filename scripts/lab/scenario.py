@@ -33,7 +33,7 @@ PANELS = ["bench", "law", "all", "paper"]
 # DCTCP at its best: single segments, and a BDP at the start
 BEST = "dctcp-k20-bdp"
 # congestion controls that at least one scenario runs
-KNOWN = [*CCS, "hpccpp-draft", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
+KNOWN = [*CCS, "hpccpp-draft", "hpccpp-edges", "hpccpp-full", "hpccpp-rx", BEST, "bbr-bdp", "cubic-bdp", "reno"]
 # keys that have an effect, but change neither script nor traffic: in all runs, and in runs of hpccpp
 OUTSIDE = {"cc", "rtt", "kernel_seed"}
 OF_AGENTS = {"every", "mode", "key", "agents", "respond", "updates"}

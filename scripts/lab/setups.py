@@ -55,7 +55,7 @@ def incast(g: Guest) -> None:
 def fabric(g: Guest) -> None:
     """leafspine: 4 leaves of 4 hosts, 2 spines, as much up as down. clos: the HPCC paper's 320 hosts, 20 ToR,
     20 aggregation and 16 core switches."""
-    shapes = {"leafspine": ((4, 2, 4), 200), "clos": ((5, 4, 4, 4, 16), 400)}
+    shapes = {"leafspine": ((4, 2, 4), g.p.core // 10**9), "clos": ((5, 4, 4, 4, 16), 400)}
     if g.p.shape not in shapes:
         raise units.Error(f"shape={g.p.shape}: one of {', '.join(shapes)}")
     sizes, core = shapes[g.p.shape]
@@ -123,7 +123,7 @@ def harm(g: Guest) -> None:
     with one of `other` that was there before."""
     p = g.p
     end, hop = p.time, p.mbit * p.hop // 100
-    agents = {"most": "^s2 p2" if p.hop != 100 else "", "nics": "^[sr]", "none": "."}
+    agents = {"most": "^s2 p2" if p.hop != 100 else "", "nics": "^[sr]", "none": ".", "edges": ""}
     if p.agents not in agents:
         raise units.Error(f"agents={p.agents}: one of {', '.join(agents)}")
     last = {"rate": f"{hop}m", "buffer": p.packets * p.wire or p.buffer} | g.mark(hop)
