@@ -52,7 +52,7 @@ TEST(edge_counts_the_bytes_of_the_link)
 	}
 }
 
-/* tx_bytes is that of the packets before, all of which have left the other end of the link. */
+/* tx_bytes counts the packets before this one, which have left the other end of the link. */
 TEST(edge_reports_arrivals_as_sent)
 {
 	arrivals(10, 200);
