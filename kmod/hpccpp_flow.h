@@ -57,8 +57,6 @@ struct hpccpp_flow {
 	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
 	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
 	__u32 rtt_before;	/* least of as many samples before these, us */
-	__u32 path_rtt;		/* least sample of the last HPCCPP_EDGE_SECONDS at most, us */
-	__u32 path_until;	/* when these seconds end, jiffies */
 	__u32 latency;		/* latency beyond TCP's minimum RTT that is in no queue, us */
 	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows requested */
 	__u32 sent_ai;		/* W_ai last sent, bytes */

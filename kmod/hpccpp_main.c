@@ -226,9 +226,10 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
 
 /*
  * D-EDGE. Where only hosts have port agents, no record reports the queues between switches.
- * Returns the time that packets spend there, us: the RTT beyond T, if it is in the RTT of each of
- * the last packets and more than an eighth of T. Returns 0 if a switch has written one of the
- * flow's records, as agents there report more. The record of a SYN has no link id.
+ * Returns the time that packets spend there, us: the RTT beyond T, if it is in each of the last RTT
+ * samples, eight at most, and more than an eighth of T. Returns 0 if a switch has written one of
+ * the flow's records, as agents there report more; if T is configured; and for a window of less
+ * than two packets, which has no samples. The record of a SYN has no link id.
  */
 static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, int n)
 {
@@ -237,7 +238,8 @@ static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, i
 
 	for (i = 0; i < n; i++)
 		f->by_switch |= rec[i].rate && rec[i].link && !(rec[i].link & HPCCPP_LINK_EDGE);
-	if (f->by_switch || rtt == ~0U || rtt <= T)
+	if (f->by_switch || rtt == ~0U || rtt <= T || READ_ONCE(f->net->base_rtt_us) ||
+	    hpccpp_is_slow(&f->s, &f->p))
 		return 0;
 	/* not while half a window shows whether the delay is latency; WAN: Reno takes its share */
 	if (f->mode != HPCCPP_STEER && (f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_LOSS))
@@ -418,14 +420,13 @@ static void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *r
 {
 	u32 flight = f->mode == HPCCPP_PROBE_LATENCY ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
 
-	if (rs->rtt_us > 0) {
+	if (rs->rtt_us > 0 && rs->prior_in_flight >= HPCCPP_EDGE_FLIGHT) {
 		if (f->rtt_acks++ == HPCCPP_EDGE_ACKS) {
 			f->rtt_acks = 1;
 			f->rtt_before = f->rtt_least;
 			f->rtt_least = ~0U;
 		}
 		f->rtt_least = min_t(u32, f->rtt_least, rs->rtt_us);
-		f->path_rtt = min_t(u32, f->path_rtt, rs->rtt_us);
 	}
 	if (rs->rtt_us > 0 && rs->prior_in_flight >= flight && !rs->is_app_limited &&
 	    f->rtt_sum < 1U << 31 && f->rtt_n < 0xffff) {
@@ -594,8 +595,6 @@ static struct hpccpp_flow *hpccpp_alloc(struct sock *sk)
 	f->net = hpccpp_net(sk);
 	f->rtt_least = ~0U;
 	f->rtt_before = ~0U;
-	f->path_rtt = ~0U;
-	f->path_until = tcp_jiffies32 + HPCCPP_EDGE_SECONDS * HZ;
 	return f;
 }
 

@@ -76,13 +76,6 @@ void hpccpp_learn_T(const struct sock *sk, struct hpccpp_flow *f)
 	if (min_rtt > f->min_rtt)
 		f->latency -= min(f->latency, min_rtt - f->min_rtt);
 	f->min_rtt = min_rtt;
-	if (after(tcp_jiffies32, f->path_until)) {
-		/* D-EDGE: the path has become longer, or all that packets have met is latency */
-		if (!f->by_switch && f->path_rtt != ~0U && f->path_rtt > min_rtt + f->latency)
-			f->latency = f->path_rtt - min_rtt;
-		f->path_rtt = ~0U;
-		f->path_until = tcp_jiffies32 + HPCCPP_EDGE_SECONDS * HZ;
-	}
 	/* net.hpccpp.base_rtt_us may have been T, of a flow that has no other */
 	f->T = hpccpp_base_rtt(sk, f) ?: f->T;
 }

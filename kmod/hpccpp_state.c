@@ -254,6 +254,9 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	/* the receiver has a W of its own; and a probe asks for the load */
 	if (tp->data_segs_out && (f->rx || hpccpp_has_idled(sk, f)))
 		return false;
+	/* D-EDGE: samples of before the pause are old, too */
+	f->rtt_least = ~0U;
+	f->rtt_before = ~0U;
 	f->s.W = hpccpp_w_init(f);
 	f->s.W_f = 0;
 	f->s.U = f->p.eta;

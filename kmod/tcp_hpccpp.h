@@ -21,11 +21,11 @@
 #define HPCCPP_SLOW_FLIGHT	4U
 /*
  * D-EDGE: of so many RTT samples and as many before, the least counts, because noise of ACKs is not
- * in all of them. Delay that is in each RTT sample of so many seconds is latency of the path, as a
- * queue that all flows reduce is short now and then.
+ * in all of them. They have HPCCPP_EDGE_FLIGHT packets in flight, because a single packet may wait
+ * for the receiver's delayed ACK.
  */
 #define HPCCPP_EDGE_ACKS	4
-#define HPCCPP_EDGE_SECONDS	10
+#define HPCCPP_EDGE_FLIGHT	2U
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
 

@@ -116,26 +116,39 @@ TEST(delay_does_not_count_over_a_wan)
 	begin_between_hosts();
 	flow()->mode = HPCCPP_COEXIST;
 	flow()->cause = HPCCPP_C_WAN;
-	knob("base_rtt_us", 5001);
-	acks(200, 20000);
+	w.tp.rtt_min = 6000;
+	acks(20, 20000);
 	assert_near(flow()->s.U, HPCCPP_ONE / 2, 20);
 }
 
-/* Delay that is in each sample of 10 s is latency of the path, and becomes a part of T. */
-TEST(delay_of_ten_seconds_is_latency)
+/* A window of less than two packets has no samples, and grows. */
+TEST(delay_does_not_count_for_a_slow_flow)
 {
 	begin_between_hosts();
-	acks(40, RTT + DELAY);
-	assert_int_equal(flow()->T, T_BASE);
-	for (int i = 0; i < 3; i++) {
-		pass(10 * USEC_PER_SEC);
-		acks(300, RTT + DELAY);
+	hpccpp_begin_with(&flow()->s, WIRE);
+	acks(1, T_BASE + SLACK + DELAY);
+	assert_true(flow()->s.U < HPCCPP_ONE * 6 / 10);
+}
+
+/* A packet alone waits for a delayed ACK. */
+TEST(delay_of_single_packets_does_not_count)
+{
+	begin_between_hosts();
+	for (int i = 0; i < 20; i++) {
+		ack(w.tp.packets_out);
+		submit(1);
+		pass(40000);
+		w.rtt = 40000;
+		news(.5, 0);
+		ack(1);
 	}
-	assert_int_equal(flow()->T, T_BASE + DELAY);
+	assert_true(flow()->rtt_least <= RTT);
+}
+
+TEST(delay_does_not_count_if_T_is_configured)
+{
+	begin_between_hosts();
+	knob("base_rtt_us", RTT);
+	acks(40, T_BASE + SLACK + DELAY);
 	assert_near(flow()->s.U, HPCCPP_ONE / 2, 50);
-	/* one sample without it, and it is none */
-	acks(1, RTT);
-	pass(10 * USEC_PER_SEC);
-	rounds(12, RTT, .5, 0);
-	assert_int_equal(flow()->T, T_BASE);
 }
