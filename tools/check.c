@@ -419,9 +419,8 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 	say(s, MISSING, check, in_front ?
 	    advise(s, "hpccpp %sport change dev %s\t# puts the agent in front of %s; a program in front has to pass packets on",
 		   s->at, port_words(port), first) :
-	    advise(s, "packets bypass the %s of %s: look for XDP, AF_XDP, a flowtable, %s or offload to hardware",
-		   edge ? "hooks" : "qdiscs", dev,
-		   edge ? "a macvlan" : "PACKET_QDISC_BYPASS"),
+	    advise(s, "packets bypass the qdiscs of %s: look for XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware",
+		   dev),
 	    "bypassed: the device %s %llu packets, of which the agent saw %llu",
 	    edge ? "received" : "sent", sent, seen);
 }

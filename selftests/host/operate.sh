@@ -16,7 +16,7 @@ set -euo pipefail
 RATE=10mbit
 EDGE=100mbit
 OFFLOADS=default
-PORT_AGENT="overhead 1 above 1 dscp 0 respond 398 respond-to receiver accept 10.0.0.0/8 cnp 398 source fd00:5::1 ecn mark capable fd00::/16 ioam 1 border"	# all keys there are
+PORT_AGENT="edge overhead 1 above 1 dscp 0 respond 398 respond-to receiver accept 10.0.0.0/8 cnp 398 source fd00:5::1 ecn mark capable fd00::/16 ioam 1 border"	# all keys there are
 # shellcheck source-path=SCRIPTDIR source=../lib/lib.sh
 . "${BASH_SOURCE%/*}/../lib/lib.sh"
 
