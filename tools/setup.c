@@ -79,25 +79,34 @@ static int set_up(const char *dev, const char *rate, const char *rtt)
 	return ret;
 }
 
-/* Removes what is there. The host agent of the default cgroup goes with the last edge. */
+/* Returns true if the device has a port on egress that was added with "edge". */
+static bool has_edge(const char *dev)
+{
+	struct json_object *rows = json_object_new_array();
+	bool edge;
+
+	egress_rows(dev, rows);
+	edge = json_object_array_length(rows) &&
+	       json_object_get_boolean(json_object_object_get(json_object_array_get_idx(rows, 0),
+							      "edge"));
+	json_object_put(rows);
+	return edge;
+}
+
+/* Deletes the ports. Other devices and namespaces may need the host agent. */
 static int undo(const char *dev)
 {
 	struct step in = { port_main, { "port", "delete", "dev", dev, "ingress" }, 5 };
 	struct step out = { port_main, { "port", "delete", "dev", dev }, 4 };
-	struct step host = { host_main, { "host", "delete" }, 2 };
-	bool edge = has_any(edge_rows, dev), port = has_any(egress_rows, dev);
-	char root[HPCCPP_CGROUP_LEN];
+	bool ingress = has_any(edge_rows, dev), egress = has_edge(dev);
 	int ret = EXIT_DONE;
 
-	if (!edge && !port)
-		return system_error("there is no port on %s", dev);
-	if (edge)
+	if (!ingress && !egress)
+		return system_error("there is no port on %s that host setup adds", dev);
+	if (ingress)
 		ret = take(&in, false);
-	if (port)
+	if (egress)
 		ret = take(&out, false) ?: ret;
-	if (!ret && !has_any(edge_rows, NULL) && find_cgroup2(root, sizeof(root)) &&
-	    has_any(host_rows, root))
-		ret = take(&host, false);
 	return ret;
 }
 

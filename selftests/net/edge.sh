@@ -133,6 +133,8 @@ operate()
 	same "... which then has nothing to do" "$(wc -l <"$tmp/said")" 0
 	"$HPCCPP" port del dev eth0 netns "$r"
 	same "hooks after the port on egress is deleted" "$(hooks)" ingress
+	"$HPCCPP" host setup dev eth0 netns "$r" off >"$tmp/said"
+	same "hooks after host setup off" "none $(hooks)" "none "
 }
 
 load_hpccpp || ktap_skip_all "no tcp_hpccpp to load"
