@@ -40,7 +40,7 @@ static const struct kind {
 	int (*read)(const char *place, struct json_object *rows);
 } kinds[] = {
 	{ "port", "dev", port_main, egress_rows },
-	{ "port", "dev", edge_main, edge_rows },	/* a line with "ingress", behind port_main */
+	{ "port", "dev", edge_main, edge_rows },	/* lines with "ingress" */
 	{ "cnp", "dev", cnp_main, cnp_rows },
 	{ "host", "cgroup", host_main, host_rows },
 };
@@ -192,7 +192,7 @@ static int parse_line(struct wanted *w, char *line)
 	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].object, argv[0]))
 		i++;
 	if (i < ARRAY_SIZE(kinds) && kinds[i].run == port_main && on_ingress(argv, n))
-		i++;	/* to edge_main */
+		i++;	/* the next entry, of edge_main() */
 	if (i == ARRAY_SIZE(kinds))
 		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host",
 				   argv[0]);
