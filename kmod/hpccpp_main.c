@@ -228,8 +228,8 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
  * D-EDGE. Where only hosts have port agents, no record reports the queues between switches.
  * Returns the time that packets spend there, us: the RTT beyond T, if it is in each of the last RTT
  * samples, eight at most, and more than an eighth of T. Returns 0 if a switch has written one of
- * the flow's records, as agents there report more; if T is configured; and for a window of less
- * than two packets, which has no samples. The record of a SYN has no link id.
+ * the flow's records, as agents there report more; and if T is configured. The record of a SYN has
+ * no link id.
  */
 static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, int n)
 {
@@ -238,8 +238,7 @@ static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, i
 
 	for (i = 0; i < n; i++)
 		f->by_switch |= rec[i].rate && rec[i].link && !(rec[i].link & HPCCPP_LINK_EDGE);
-	if (f->by_switch || rtt == ~0U || rtt <= T || READ_ONCE(f->net->base_rtt_us) ||
-	    hpccpp_is_slow(&f->s, &f->p))
+	if (f->by_switch || rtt == ~0U || rtt <= T || READ_ONCE(f->net->base_rtt_us))
 		return 0;
 	/* not while half a window shows whether the delay is latency; WAN: Reno takes its share */
 	if (f->mode != HPCCPP_STEER && (f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_LOSS))

@@ -121,15 +121,6 @@ TEST(delay_does_not_count_over_a_wan)
 	assert_near(flow()->s.U, HPCCPP_ONE / 2, 20);
 }
 
-/* A window of less than two packets has no samples, and grows. */
-TEST(delay_does_not_count_for_a_slow_flow)
-{
-	begin_between_hosts();
-	hpccpp_begin_with(&flow()->s, WIRE);
-	acks(1, T_BASE + SLACK + DELAY);
-	assert_true(flow()->s.U < HPCCPP_ONE * 6 / 10);
-}
-
 /* A packet alone waits for a delayed ACK. */
 TEST(delay_of_single_packets_does_not_count)
 {
