@@ -40,7 +40,7 @@ static const struct kind {
 	int (*read)(const char *place, struct json_object *rows);
 } kinds[] = {
 	{ "port", "dev", port_main, egress_rows },
-	{ "port", "dev", edge_main, edge_rows },	/* lines with "ingress" */
+	{ "port", "dev", ingress_main, ingress_rows },	/* lines with "ingress" */
 	{ "cnp", "dev", cnp_main, cnp_rows },
 	{ "host", "cgroup", host_main, host_rows },
 };
@@ -192,7 +192,7 @@ static int parse_line(struct wanted *w, char *line)
 	while (i < ARRAY_SIZE(kinds) && strcmp(kinds[i].object, argv[0]))
 		i++;
 	if (i < ARRAY_SIZE(kinds) && kinds[i].run == port_main && on_ingress(argv, n))
-		i++;	/* the next entry, of edge_main() */
+		i++;	/* the next entry, of ingress_main() */
 	if (i == ARRAY_SIZE(kinds))
 		return usage_error("object \"%s\" is unknown: allowed are port, cnp, host",
 				   argv[0]);
@@ -412,7 +412,8 @@ static int each(struct wanted *w, bool dry)
 /* Whether a line is for several devices */
 static bool is_several(const struct wanted *w)
 {
-	return (w->kind->run == port_main || w->kind->run == edge_main) && names_devs(w->argv[2]);
+	return (w->kind->run == port_main || w->kind->run == ingress_main) &&
+	       names_devs(w->argv[2]);
 }
 
 static bool has_line(const struct wanted *list, size_t n, const struct kind *kind, const char *dev)

@@ -329,7 +329,7 @@ static bool bypassed(struct state *s, struct json_object *before, bool in_front,
 		nanosleep(&pause, NULL);
 		since = clock_ns(CLOCK_MONOTONIC) - s->began;
 		rows = json_object_new_array();
-		now = (is_edge(before) ? edge_rows : egress_rows)(string(before, "dev"), rows) ?
+		now = (is_ingress(before) ? ingress_rows : egress_rows)(string(before, "dev"), rows) ?
 		      NULL : row(rows, 0);
 		*sent = number(now, "sent_packets") - number(before, "sent_packets");
 		*seen = number(now, "seen_packets") - number(before, "seen_packets");
@@ -356,7 +356,7 @@ static const char *port_words(struct json_object *port)
 	static char text[1100];
 
 	snprintf(text, sizeof(text), "%s%s", quoted(string(port, "dev")),
-		 is_edge(port) ? " ingress" : "");
+		 is_ingress(port) ? " ingress" : "");
 	return text;
 }
 
@@ -364,7 +364,7 @@ static const char *port_words(struct json_object *port)
 static void name_check(char *check, size_t size, const char *what, struct json_object *port)
 {
 	snprintf(check, size, "%s %s%s", what, string(port, "dev"),
-		 is_edge(port) ? " ingress" : "");
+		 is_ingress(port) ? " ingress" : "");
 }
 
 /* Returns true if `port change` without further words would succeed. */
@@ -375,15 +375,9 @@ static bool can_change(const char *dev, bool on_ingress)
 
 	opt.dry_run = true;
 	opt.quiet = true;
-	ret = run_at(on_ingress ? edge_main : port_main, "change", "dev", dev);
+	ret = run_at(on_ingress ? ingress_main : port_main, "change", "dev", dev);
 	opt = was;
 	return !ret;
-}
-
-/* Returns true if two rows are of queues of one port. */
-static bool same_agent(struct json_object *a, struct json_object *b)
-{
-	return is_edge(a) == is_edge(b) && !strcmp(string(a, "dev"), string(b, "dev"));
 }
 
 /* What is another than the port was told of: of a device with several queues, the first */
@@ -393,11 +387,11 @@ static void check_stale(struct state *s, struct json_object *port, struct json_o
 	const struct advice *change;
 	char check[IFNAMSIZ + 32];
 
-	if (!*stale || (*said && same_agent(*said, port)))
+	if (!*stale || (*said && is_same_port(*said, port)))
 		return;
 	*said = port;
 	name_check(check, sizeof(check), "port", port);
-	change = can_change(dev, is_edge(port)) ?
+	change = can_change(dev, is_ingress(port)) ?
 		 advise(s, "hpccpp %sport change dev %s", s->at, port_words(port)) :
 		 advise(s, "run hpccpp %sport change dev %s with the arguments that its error message names as missing or wrong",
 			s->at, port_words(port));
@@ -409,8 +403,8 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 {
 	const char *dev = string(port, "dev");
 	char check[IFNAMSIZ + 32], first[256];
-	bool edge = is_edge(port);
-	bool in_front = port_in_front(list, n, dev, edge, first, sizeof(first));
+	bool ingress = is_ingress(port);
+	bool in_front = port_in_front(list, n, dev, ingress, first, sizeof(first));
 	__u64 sent, seen;
 
 	if (!bypassed(s, port, in_front, &sent, &seen))
@@ -422,7 +416,7 @@ static void check_bypass(struct state *s, struct json_object *port, const struct
 	    advise(s, "packets bypass the qdiscs of %s: look for XDP, AF_XDP, a flowtable, PACKET_QDISC_BYPASS or offload to hardware",
 		   dev),
 	    "bypassed: the device %s %llu packets, of which the agent saw %llu",
-	    edge ? "received" : "sent", sent, seen);
+	    ingress ? "received" : "sent", sent, seen);
 }
 
 /*
@@ -458,11 +452,11 @@ static void check_ids(struct state *s)
 	for (i = 0; i < n; i++) {
 		port = row(s->ports, i);
 		id = number(port, "id") & HPCCPP_LINK_MAX;
-		if (owner[id] == port || (said && same_agent(port, said)))
+		if (owner[id] == port || (said && is_same_port(port, said)))
 			continue;
 		said = port;
 		for (queues = 0, j = 0; j < n; j++)
-			queues += same_agent(row(s->ports, j), port);
+			queues += is_same_port(row(s->ports, j), port);
 		anew = free_ids(owner, id & HPCCPP_LINK_EDGE, queues);
 		for (j = 0; anew && j < queues; j++)
 			owner[anew + j] = port;
@@ -593,7 +587,7 @@ static int check_ports(struct state *s)
 		check_stale(s, port, &said);
 		if (number(port, "txq"))
 			continue;
-		if (!is_edge(port))
+		if (!is_ingress(port))
 			check_device(s, fd, string(port, "dev"), list, qdiscs);
 		check_rate(s, port);
 		check_bypass(s, port, list, qdiscs);

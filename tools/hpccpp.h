@@ -306,12 +306,20 @@ int run_at(int (*run)(int argc, char **argv), const char *command, const char *k
 bool is_stale(struct json_object *row);	/* a port, whose device is another now */
 int run_apart(int (*run)(int argc, char **argv), int argc, char **argv, struct words *words);
 
-/* Returns true if the row is of a port on ingress. */
-static inline bool is_edge(struct json_object *row)
+/* Returns true if the row describes a port on ingress. */
+static inline bool is_ingress(struct json_object *row)
 {
 	const char *hook = json_object_get_string(json_object_object_get(row, "hook"));
 
 	return hook && !strcmp(hook, "ingress");
+}
+
+/* Returns true if two rows describe queues of one port. */
+static inline bool is_same_port(struct json_object *a, struct json_object *b)
+{
+	return is_ingress(a) == is_ingress(b) &&
+	       json_object_equal(json_object_object_get(a, "dev"),
+				 json_object_object_get(b, "dev"));
 }
 
 /* Objects: what there is in this namespace is added to the rows, as dev_rows() does. */
@@ -322,7 +330,7 @@ extern const struct field cnp_fields[];
 extern const struct field cnp_flow_fields[];
 int port_rows(const char *dev, struct json_object *rows);	/* on both hooks */
 int egress_rows(const char *dev, struct json_object *rows);
-int edge_rows(const char *dev, struct json_object *rows);
+int ingress_rows(const char *dev, struct json_object *rows);
 int port_leftovers(struct json_object *rows);
 bool port_wanted(const char *dev, bool down, const struct qdisc *list, size_t n, bool *has_rate);
 bool names_devs(const char *text);
@@ -421,7 +429,7 @@ const struct queue_pair *find_queue_pair(const struct queue_pairs *all, __u32 lq
 					 __u32 rqpn);
 
 int port_main(int argc, char **argv);
-int edge_main(int argc, char **argv);	/* the same, with "ingress" */
+int ingress_main(int argc, char **argv);	/* the same, with "ingress" */
 int host_main(int argc, char **argv);
 int host_setup(int argc, char **argv);	/* setup.c */
 int flow_main(int argc, char **argv);

@@ -66,7 +66,7 @@ static const struct {
 /* A port in this interval */
 struct load {
 	char dev[IFNAMSIZ];
-	bool edge;
+	bool ingress;
 	unsigned int txq;
 	unsigned int n;			/* readings */
 	double U, U_max, qlen, qlen_max;	/* sums and peaks of these */
@@ -133,7 +133,7 @@ static struct load *find_load(struct monitor *m, struct json_object *row, size_t
 
 	for (i = 0; i < m->n_loads; i++) {
 		l = &m->loads[(*hint + i) % m->n_loads];
-		if (l->txq == txq && l->edge == is_edge(row) && !strcmp(l->dev, dev)) {
+		if (l->txq == txq && l->ingress == is_ingress(row) && !strcmp(l->dev, dev)) {
 			*hint = l - m->loads + 1;
 			return l;
 		}
@@ -146,7 +146,7 @@ static struct load *find_load(struct monitor *m, struct json_object *row, size_t
 	memset(l, 0, sizeof(*l));
 	snprintf(l->dev, sizeof(l->dev), "%s", dev);
 	l->txq = txq;
-	l->edge = is_edge(row);
+	l->ingress = is_ingress(row);
 	return l;
 }
 

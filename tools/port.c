@@ -443,7 +443,6 @@ static int plan_words(struct port_plan *p, const struct argument *args,
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	int ret;
 
-	p->edge = args[EDGE].n || args[INGRESS].n;
 	cfg->rate_given = args[RATE].n;
 	cfg->overhead = v->overhead;
 	cfg->above_percent = v->above;
@@ -512,12 +511,13 @@ static int check_place(struct port_plan *p, const struct qdisc *list, size_t n)
 }
 
 /* Queue q has link id cfg.link + q: all must fit, and 0 is none's. Edges have ids of their own. */
-static int plan_ids(struct port_plan *p, bool given, unsigned int id)
+static int plan_ids(struct port_plan *p, const struct argument *args, unsigned int id)
 {
+	bool given = args[ID].n, edge = args[EDGE].n || args[INGRESS].n;
 	struct hpccpp_port_cfg *cfg = &p->cfg;
 	struct hpccpp_port was;
-	unsigned int first = p->edge ? HPCCPP_LINK_EDGE : 1;
-	unsigned int end = p->edge ? HPCCPP_LINK_MAX + 1 : HPCCPP_LINK_EDGE;
+	unsigned int first = edge ? HPCCPP_LINK_EDGE : 1;
+	unsigned int end = edge ? HPCCPP_LINK_MAX + 1 : HPCCPP_LINK_EDGE;
 	unsigned int last = end - cfg->queues;
 
 	if (cfg->queues > end - first)
@@ -526,7 +526,7 @@ static int plan_ids(struct port_plan *p, bool given, unsigned int id)
 	if (given && (id < first || id > last))
 		return usage_error("id \"%u\" is wrong: with %u queue%s and %s \"edge\" or \"ingress\" allowed are %u to %u",
 				   id, cfg->queues, cfg->queues > 1 ? "s" : "",
-				   p->edge ? "with" : "without", first, last);
+				   edge ? "with" : "without", first, last);
 	/* the port that is there keeps its id, whatever its device is called now */
 	if (given)
 		cfg->link = id;
@@ -572,7 +572,7 @@ static int plan_device(struct port_plan *p, const struct argument *args,
 	if (cfg->queue == HPCCPP_QUEUE_QDISC && p->qdisc.delay)
 		fprintf(stderr, "Warning: netem on %s has a delay: packets on the wire count as waiting. Put it on another device.\n",
 			p->dev);
-	return plan_ids(p, args[ID].n, v->id);
+	return plan_ids(p, args, v->id);
 }
 
 /*
@@ -757,7 +757,7 @@ int port_main(int argc, char **argv)
 }
 
 /* As port_main(), of the port on ingress */
-int edge_main(int argc, char **argv)
+int ingress_main(int argc, char **argv)
 {
 	char **more = calloc(argc + 2, sizeof(*more));
 	int ret;

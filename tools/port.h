@@ -25,7 +25,6 @@ struct port_plan {
 	const char *dev;
 	char name[IF_NAMESIZE];	/* of it, which may have been given by another */
 	int ifindex;
-	bool edge;		/* its ids are those of a host's ports */
 	bool mq;		/* qdisc is that of each of its queues */
 	struct qdisc qdisc;	/* kind "noqueue" when there is none */
 	unsigned int queues;

@@ -65,7 +65,7 @@ int port_new_devs(const char *text, struct json_object *names)
 	return ret;
 }
 
-static bool has_edge(const char *dev)
+static bool has_ingress(const char *dev)
 {
 	int prog, err = find_port(if_nametoindex(dev), true, &prog);
 
@@ -114,7 +114,7 @@ int port_each(const char *command, bool anew, bool on_ingress, const char *text)
 	ret = lock_agents() ?: check_hooks();
 	if (!ret)
 		ret = anew ? port_new_devs(text, names) :
-			     find_devs(text, on_ingress ? has_edge : has_port, " with a port",
+			     find_devs(text, on_ingress ? has_ingress : has_port, " with a port",
 				       names);
 	for (i = 0; i < json_object_array_length(names); i++) {
 		argv[2] = (char *)nth(names, i);

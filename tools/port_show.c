@@ -305,7 +305,7 @@ static int add_egress(const struct qdisc *list, size_t n, int ifindex, const cha
 	return add_port(list, n, ifindex, dev, false, rows);
 }
 
-static int add_edge(const struct qdisc *list, size_t n, int ifindex, const char *dev,
+static int add_ingress(const struct qdisc *list, size_t n, int ifindex, const char *dev,
 		    struct json_object *rows)
 {
 	return add_port(list, n, ifindex, dev, true, rows);
@@ -316,7 +316,7 @@ static int add_both(const struct qdisc *list, size_t n, int ifindex, const char 
 {
 	int ret = add_egress(list, n, ifindex, dev, rows);
 
-	return add_edge(list, n, ifindex, dev, rows) ?: ret;
+	return add_ingress(list, n, ifindex, dev, rows) ?: ret;
 }
 
 /* A clsact without filters */
@@ -366,7 +366,7 @@ int egress_rows(const char *dev, struct json_object *rows)
 	return dev_rows(dev, rows, add_egress);
 }
 
-int edge_rows(const char *dev, struct json_object *rows)
+int ingress_rows(const char *dev, struct json_object *rows)
 {
-	return dev_rows(dev, rows, add_edge);
+	return dev_rows(dev, rows, add_ingress);
 }

@@ -42,17 +42,22 @@ static int take(struct step *s, bool dry)
 	return ret;
 }
 
-/* Returns true if there is an object of this kind: a host agent of any cgroup, or a port. */
-static bool has_any(int (*read)(const char *place, struct json_object *rows), const char *place)
+/*
+ * Returns true if there is an object of this kind at a place, or with NULL anywhere, whose first
+ * row has this flag. Without a flag, any object counts.
+ */
+static bool has_any(int (*read)(const char *place, struct json_object *rows), const char *place,
+		    const char *flag)
 {
-	struct json_object *rows = json_object_new_array();
+	struct json_object *rows = json_object_new_array(), *row;
 	const bool quiet = opt.quiet;
 	bool found;
 
 	opt.quiet = true;
 	read(place, rows);
 	opt.quiet = quiet;
-	found = json_object_array_length(rows);
+	row = json_object_array_get_idx(rows, 0);
+	found = row && (!flag || json_object_get_boolean(json_object_object_get(row, flag)));
 	json_object_put(rows);
 	return found;
 }
@@ -65,7 +70,7 @@ static int set_up(const char *dev, const char *rate, const char *rtt)
 		{ port_main, { "port", "replace", "dev", dev, "ingress" }, 5 },
 		{ host_main, { "host", "add" }, 2 },
 	};
-	size_t n = ARRAY_SIZE(steps) - has_any(host_rows, NULL), i;
+	size_t n = ARRAY_SIZE(steps) - has_any(host_rows, NULL, NULL), i;
 	int ret = EXIT_DONE;
 
 	for (i = 0; i < 2; i++) {
@@ -79,26 +84,12 @@ static int set_up(const char *dev, const char *rate, const char *rtt)
 	return ret;
 }
 
-/* Returns true if the device has a port on egress that was added with "edge". */
-static bool has_edge(const char *dev)
-{
-	struct json_object *rows = json_object_new_array();
-	bool edge;
-
-	egress_rows(dev, rows);
-	edge = json_object_array_length(rows) &&
-	       json_object_get_boolean(json_object_object_get(json_object_array_get_idx(rows, 0),
-							      "edge"));
-	json_object_put(rows);
-	return edge;
-}
-
 /* Deletes the ports. Other devices and namespaces may need the host agent. */
 static int undo(const char *dev)
 {
 	struct step in = { port_main, { "port", "delete", "dev", dev, "ingress" }, 5 };
 	struct step out = { port_main, { "port", "delete", "dev", dev }, 4 };
-	bool ingress = has_any(edge_rows, dev), egress = has_edge(dev);
+	bool ingress = has_any(ingress_rows, dev, NULL), egress = has_any(egress_rows, dev, "edge");
 	int ret = EXIT_DONE;
 
 	if (!ingress && !egress)

@@ -51,18 +51,21 @@ static void notify_ready(void)
 	close(fd);
 }
 
-/* Ports that could not be told, by device and hook, with when to try again, ns */
+/* When to try ports again that could not be changed, ns, by device and hook */
 static struct json_object *later;
 
-static void tell_anew(const char *dev, bool on_ingress, const char *why)
+static void tell_anew(struct json_object *row)
 {
+	const char *dev = json_object_get_string(json_object_object_get(row, "dev"));
+	const char *why = json_object_get_string(json_object_object_get(row, "stale"));
 	long long now = clock_ns(CLOCK_MONOTONIC);
+	bool on_ingress = is_ingress(row);
 	char port[IFNAMSIZ + 16];
 
 	snprintf(port, sizeof(port), "%s%s", dev, on_ingress ? " ingress" : "");
 	if (json_object_get_int64(json_object_object_get(later, port)) > now)
 		return;
-	if (run_at(on_ingress ? edge_main : port_main, "change", "dev", dev)) {
+	if (run_at(on_ingress ? ingress_main : port_main, "change", "dev", dev)) {
 		json_object_object_add(later, port, json_object_new_int64(now + RETRY_NS));
 		return;
 	}
@@ -76,9 +79,8 @@ static void tell_anew(const char *dev, bool on_ingress, const char *why)
  */
 static bool look(bool quiet)
 {
-	struct json_object *rows = json_object_new_array(), *row;
-	const char *dev, *told = "";
-	bool failed, edge, was_edge = false;
+	struct json_object *rows = json_object_new_array(), *row, *told = NULL;
+	bool failed;
 	size_t i;
 
 	opt.quiet = quiet;
@@ -86,13 +88,10 @@ static bool look(bool quiet)
 	opt.quiet = false;
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
-		dev = json_object_get_string(json_object_object_get(row, "dev"));
-		edge = is_edge(row);
-		if (!is_stale(row) || (!strcmp(dev, told) && edge == was_edge))
+		if (!is_stale(row) || (told && is_same_port(row, told)))
 			continue;
-		tell_anew(dev, edge, json_object_get_string(json_object_object_get(row, "stale")));
-		told = dev;
-		was_edge = edge;
+		tell_anew(row);
+		told = row;
 	}
 	json_object_put(rows);
 	return failed;

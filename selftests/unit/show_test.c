@@ -54,7 +54,7 @@ int port_rows(const char *dev, struct json_object *rows)
 }
 
 STUB(int egress_rows(const char *dev, struct json_object *rows), EXIT_DONE)
-STUB(int edge_rows(const char *dev, struct json_object *rows), EXIT_DONE)
+STUB(int ingress_rows(const char *dev, struct json_object *rows), EXIT_DONE)
 STUB(int host_rows(const char *cgroup, struct json_object *rows), EXIT_DONE)
 STUB(int cnp_rows(const char *dev, struct json_object *rows), EXIT_DONE)
 STUB(int netns_enter(const char *name), EXIT_DONE)
@@ -90,7 +90,7 @@ STUB(int device_read(int ifindex, struct device *d), -ENODEV)
 STUB(int route_dev(const char *addr), 0)
 STUB(bool is_tunnel(const struct device *d), false)
 STUB(int port_main(int argc, char **argv), EXIT_DONE)
-STUB(int edge_main(int argc, char **argv), EXIT_DONE)
+STUB(int ingress_main(int argc, char **argv), EXIT_DONE)
 STUB(int run_at(int (*run)(int argc, char **argv), const char *command, const char *keyword,
 		const char *place), EXIT_DONE)
 
