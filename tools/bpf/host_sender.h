@@ -54,13 +54,21 @@
  */
 #define HPCCPP_EMPTY	16
 
-/* The connection is hpccpp's. */
-static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
+/*
+ * Returns 1 if the connection runs hpccpp, 0 if it runs another congestion control, or a negative
+ * error: kTLS has a getsockopt() of its own, which eBPF may not call.
+ */
+static __always_inline long runs_hpccpp(struct bpf_sock_ops *skops)
 {
 	char cc[16] = {};
+	long err = bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
 
-	bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc));
-	return !bpf_strncmp(cc, 6, "hpccpp");
+	return err ?: !bpf_strncmp(cc, 6, "hpccpp");
+}
+
+static __always_inline bool has_hpccpp(struct bpf_sock_ops *skops)
+{
+	return runs_hpccpp(skops) > 0;
 }
 
 /* The configuration and the path allow us to ask this peer for INT. */
@@ -309,14 +317,10 @@ static __always_inline void stand_in(struct bpf_sock_ops *skops, struct flow *f,
 /* Looks now and then whether the application has chosen another congestion control. */
 static __always_inline void check_cc(struct bpf_sock_ops *skops, struct flow *f)
 {
-	char cc[16] = {};
-
 	if (f->answers < HPCCPP_CHECK_CC)
 		return;
 	f->answers = 0;
-	/* kTLS has a getsockopt() of its own, which eBPF may not call */
-	if (!f->feedback.key || bpf_getsockopt(skops, SOL_TCP, TCP_CONGESTION, cc, sizeof(cc)) ||
-	    !bpf_strncmp(cc, 6, "hpccpp"))
+	if (!f->feedback.key || runs_hpccpp(skops))
 		return;
 	unbind(f);
 	clear_flags(skops, HPCCPP_SEEK_FLAG);
