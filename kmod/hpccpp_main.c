@@ -236,6 +236,8 @@ static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, i
 	u32 rtt = min(f->rtt_least, f->rtt_before), T = f->T + f->T / 8 + HPCCPP_DEV_MIN;
 	int i;
 
+	if (f->by_switch)
+		return 0;
 	for (i = 0; i < n; i++)
 		f->by_switch |= rec[i].rate && rec[i].link && !(rec[i].link & HPCCPP_LINK_EDGE);
 	if (f->by_switch || rtt == ~0U || rtt <= T || READ_ONCE(f->net->base_rtt_us))
