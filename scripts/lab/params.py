@@ -46,8 +46,8 @@ every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 class Params:
     """The keys of a run. Rates are in bit/s, times in ns, sizes in bytes."""
     cc: str = arg("hpccpp", name, "congestion control; hpccpp-full: two records in a packet; hpccpp-rx: mode=receiver; "
-                  "hpccpp-edges: agents=edges; hpccpp-draft: law=draft; dctcp-kN: mark=N; dctcp-dualpi2: queue=dualpi2 and AccECN; "
-                  "CC-bdp: offloads=no, and iw is a BDP")
+                  "hpccpp-edges: agents=edges; hpccpp-draft: law=draft; dctcp-kN: mark=N; "
+                  "dctcp-dualpi2: queue=dualpi2 and AccECN; CC-bdp: offloads=no, and iw is a BDP")
     flows: int = arg(1, units.count, "flows, or senders", 1, 100000)
     rate: int = arg(10**11, units.rate, "rate of the links", 10**6, 10**12)
     rtt: int = arg(8000, units.time, "base round trip time: a full packet and its ACK through empty queues", 1, 10**10)
@@ -84,8 +84,8 @@ class Params:
                      "which drops or marks (blind-hop)")
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "buffer of the last link, packets; 0: buffer=", 0, 10**7)
-    agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), both hooks "
-                      "of hosts and none of switches (edges), none, or a percentage of all")
+    agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), both "
+                      "hooks of hosts and none of switches (edges), none, or a percentage of all")
     core: int = arg(200 * 10**9, units.rate, "rate of the links between switches (leafspine)", 10**6, 10**12)
     lag: int = arg(0, units.time, "delay that the receiver adds to its ACKs", 0, 10**10)
     steps: int = arg(1, units.count, "steps in which that delay is added", 1, 1000)

@@ -3,7 +3,7 @@
 # What telemetry that lies can gain, without a key: two flows share a bottleneck, and
 # the echoes of the second are rewritten on their way. That may be its receiver, or a
 # port that wrote what it likes. Asserted are the bounds of the threat table in
-# tools/bpf/hpccpp_wire.rst, whose figures are these.
+# tools/bpf/hpccpp_wire.rst, which has these figures.
 #
 #	h1 eth0 --1G-- h1 .----.
 #	                  | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
