@@ -319,6 +319,8 @@ static __u64 waited(struct state *s, const char *dev)
 static bool bypassed(struct state *s, struct json_object *before, bool in_front, __u64 *sent,
 		     __u64 *seen)
 {
+	int (*read)(const char *dev, struct json_object *rows) =
+		is_ingress(before) ? ingress_rows : egress_rows;
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	__u64 late = waited(s, string(before, "dev"));
 	bool enough, missed, anew, again = true;
@@ -329,8 +331,7 @@ static bool bypassed(struct state *s, struct json_object *before, bool in_front,
 		nanosleep(&pause, NULL);
 		since = clock_ns(CLOCK_MONOTONIC) - s->began;
 		rows = json_object_new_array();
-		now = (is_ingress(before) ? ingress_rows : egress_rows)(string(before, "dev"), rows) ?
-		      NULL : row(rows, 0);
+		now = read(string(before, "dev"), rows) ? NULL : row(rows, 0);
 		*sent = number(now, "sent_packets") - number(before, "sent_packets");
 		*seen = number(now, "seen_packets") - number(before, "seen_packets");
 		/* of another that has taken its place meanwhile */

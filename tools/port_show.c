@@ -306,7 +306,7 @@ static int add_egress(const struct qdisc *list, size_t n, int ifindex, const cha
 }
 
 static int add_ingress(const struct qdisc *list, size_t n, int ifindex, const char *dev,
-		    struct json_object *rows)
+		       struct json_object *rows)
 {
 	return add_port(list, n, ifindex, dev, true, rows);
 }
