@@ -211,6 +211,8 @@ static void one_arrival(void)
 	TRUE_OR_TRAP(port_set(&skb) == TC_ACT_UNSPEC);
 }
 
+static bool has_edge;	/* the port is on ingress */
+
 static void one_packet(void)
 {
 	__u32 i, tcp, lo = sizeof(packet), hi = 0;
@@ -226,7 +228,8 @@ static void one_packet(void)
 	skb.queue_mapping = take_byte() & 1;
 	skb.hash = take_byte();
 	__builtin_memcpy(old, packet, sizeof(old));
-	act = has_roce ? hpccpp_port_cnp(&skb) :
+	skb.vlan_present = take_byte() & 1;
+	act = has_edge ? hpccpp_edge(&skb) : has_roce ? hpccpp_port_cnp(&skb) :
 	      has_extras ? hpccpp_port_ext(&skb) : hpccpp_port(&skb);
 	TRUE_OR_TRAP(act == TC_ACT_UNSPEC ||
 		     (act == TC_ACT_SHOT && has_roce && the_roce.border));
@@ -276,7 +279,8 @@ static void fuzz_port(void)
 	cfg->respond = take_byte();
 	what = take_byte();
 	has_roce = what & 1;
-	has_extras |= has_roce;
+	has_edge = !has_roce && what & 0x40;
+	has_extras |= has_roce || has_edge;
 	the_roce = (struct hpccpp_port_roce) {
 		.source = { 0xfd }, .type1 = HPCCPP_FCNP_TYPE1,
 		.type2 = HPCCPP_FCNP_TYPE2, .cnp = take_byte(),
