@@ -57,6 +57,7 @@ struct hpccpp_flow {
 	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
 	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
 	__u32 rtt_before;	/* least of as many samples before these, us */
+	__u32 edge_W;		/* D-EDGE: W grows from this, bytes; 0: no limit */
 	__u32 latency;		/* latency beyond TCP's minimum RTT that is in no queue, us */
 	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows requested */
 	__u32 sent_ai;		/* W_ai last sent, bytes */
@@ -81,6 +82,8 @@ struct hpccpp_flow {
 	      seeks:2;		/* 1: sought an agent; 2: had one, or no_agent counts the flow */
 	__u8  rtt_acks:4,	/* samples in rtt_least */
 	      qtest_round:4;	/* round trips in PROBE_LATENCY */
+	__u8  edge_rounds:4,	/* round trips without delay since edge_W was set */
+	      rtt_age:4;	/* round trips since the last sample for rtt_least */
 };
 
 /* icsk_ca_priv */

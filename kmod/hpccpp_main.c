@@ -226,10 +226,10 @@ static void hpccpp_set_first_W(struct sock *sk, struct hpccpp_flow *f, bool idle
 
 /*
  * D-EDGE. Where only hosts have port agents, no record reports the queues between switches.
- * Returns the time that packets spend there, us: the RTT beyond T, if it is in each of the last RTT
- * samples, eight at most, and more than an eighth of T. Returns 0 if a switch has written one of
- * the flow's records, as agents there report more; and if T is configured. The record of a SYN has
- * no link id.
+ * Returns the time that packets spend there, us: the RTT beyond T, if each of the last RTT samples,
+ * eight at most, is beyond T by more than an eighth. All of it counts, because the queue has to
+ * become empty. Returns 0 if a switch has written one of the flow's records, as agents there report
+ * more; and if T is configured. The record of a SYN has no link id.
  */
 static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, int n)
 {
@@ -245,7 +245,7 @@ static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, i
 	/* not while half a window shows whether the delay is latency; WAN: Reno takes its share */
 	if (f->mode != HPCCPP_STEER && (f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_LOSS))
 		return 0;
-	return rtt - T;
+	return rtt - f->T - HPCCPP_DEV_MIN;
 }
 
 /* Copies n records. The queue of each is at least what its link sends in us. */
@@ -262,6 +262,53 @@ static void hpccpp_add_delay(struct hpccpp_int *to, const struct hpccpp_int *rec
 		queue = div_u64(bps / 8 * us, USEC_PER_SEC) >> HPCCPP_QLEN_SHIFT;
 		to[i].qlen = clamp_t(u64, queue, rec[i].qlen, HPCCPP_QLEN_MAX);
 	}
+}
+
+/*
+ * The links that report their load are not the bottleneck of a flow with delay. Without a bound, W
+ * would grow in one round trip as far as these links allow, when the delay ends: by a factor of
+ * five, if they have five times the rate of the bottleneck. Returns the bound of W:
+ *
+ *	edge_W (1 + 2^edge_rounds / 4)
+ *
+ * us is the delay, 0 if there is none.
+ */
+static u32 hpccpp_edge_most(struct hpccpp_flow *f, u32 us)
+{
+	u64 W;
+
+	if (us && !f->edge_W)
+		f->edge_W = f->s.W;
+	W = f->edge_W + ((u64)f->edge_W << f->edge_rounds) / 4;
+	return f->edge_W && W < f->p.W_max ? W : f->p.W_max;
+}
+
+/* Lines 11-20, and that bound */
+static void hpccpp_compute_W(struct hpccpp_flow *f, u32 us, bool round_ends)
+{
+	u32 W_max = f->p.W_max;
+
+	f->p.W_max = hpccpp_edge_most(f, us);
+	hpccpp_compute_wind(&f->s, &f->p, round_ends);
+	f->p.W_max = W_max;
+}
+
+/*
+ * A round trip has ended, with delay or without. In one with delay edge_W becomes W, but 7/8 of
+ * itself at least: a flow over several full links sees delay more often than flows over one of
+ * them, and would have a fifth of the rate otherwise.
+ */
+static void hpccpp_edge_round(struct hpccpp_flow *f, u32 us)
+{
+	if (us) {
+		f->edge_W = max(f->s.W, f->edge_W - f->edge_W / 8);
+		f->edge_rounds = 0;
+	} else if (f->edge_W && ++f->edge_rounds == HPCCPP_EDGE_GROWTH) {
+		f->edge_W = 0;
+		f->edge_rounds = 0;
+	}
+	if (f->rtt_age++ == HPCCPP_EDGE_AGE)
+		hpccpp_forget_rtts(f);
 }
 
 /* Lines 21-27 for n records. Returns false if none could be used. */
@@ -301,7 +348,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	if (used && begins)
 		hpccpp_set_first_W(sk, f, !first || hpccpp_begin(sk, f, rec, n));
 	else if (used)
-		hpccpp_compute_wind(&f->s, p, round_ends);
+		hpccpp_compute_W(f, us, round_ends);
 	else if (!first)
 		/* hpccpp_learn_path() may have changed T and the bounds of W */
 		f->s.W = hpccpp_bound(p, f->s.W);
@@ -310,6 +357,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		hpccpp_updated(sk, f, loaded, round_ends);
 		if (round_ends) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
+			hpccpp_edge_round(f, us);
 			hpccpp_longest_queue(rec, n, &queue_us);
 			hpccpp_check_delay(sk, f, loaded, queue_us);
 		}
@@ -422,6 +470,7 @@ static void hpccpp_sample_rtt(struct hpccpp_flow *f, const struct rate_sample *r
 	u32 flight = f->mode == HPCCPP_PROBE_LATENCY ? HPCCPP_SLOW_FLIGHT / 2 : HPCCPP_SLOW_FLIGHT;
 
 	if (rs->rtt_us > 0 && rs->prior_in_flight >= HPCCPP_EDGE_FLIGHT) {
+		f->rtt_age = 0;
 		if (f->rtt_acks++ == HPCCPP_EDGE_ACKS) {
 			f->rtt_acks = 1;
 			f->rtt_before = f->rtt_least;
@@ -594,8 +643,7 @@ static struct hpccpp_flow *hpccpp_alloc(struct sock *sk)
 	}
 	f->layout = HPCCPP_FLOW_LAYOUT;
 	f->net = hpccpp_net(sk);
-	f->rtt_least = ~0U;
-	f->rtt_before = ~0U;
+	hpccpp_forget_rtts(f);
 	return f;
 }
 

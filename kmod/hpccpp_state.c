@@ -255,8 +255,8 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	if (tp->data_segs_out && (f->rx || hpccpp_has_idled(sk, f)))
 		return false;
 	/* D-EDGE: samples of before the pause are old, too */
-	f->rtt_least = ~0U;
-	f->rtt_before = ~0U;
+	hpccpp_forget_rtts(f);
+	f->edge_W = 0;
 	f->s.W = hpccpp_w_init(f);
 	f->s.W_f = 0;
 	f->s.U = f->p.eta;

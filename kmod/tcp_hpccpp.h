@@ -26,6 +26,14 @@
  */
 #define HPCCPP_EDGE_ACKS	4
 #define HPCCPP_EDGE_FLIGHT	2U
+/*
+ * Round trips without a sample after which the earlier ones are forgotten. A flow that has become
+ * slow has one packet in flight, and none of these samples. Of 16 flows that begin together, 8
+ * would keep a twentieth of their share.
+ */
+#define HPCCPP_EDGE_AGE		8
+/* Round trips without delay that bound the growth of W: to 1 1/4, 1 1/2, 2, 3, 5 and 9 times */
+#define HPCCPP_EDGE_GROWTH	6
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
 
@@ -178,6 +186,14 @@ static inline u32 hpccpp_first_flight(struct sock *sk)
 static inline u32 hpccpp_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {
 	return max(f->T, tcp_sk(sk)->srtt_us >> 3);
+}
+
+/* Forgets the RTT samples of D-EDGE. */
+static inline void hpccpp_forget_rtts(struct hpccpp_flow *f)
+{
+	f->rtt_least = ~0U;
+	f->rtt_before = ~0U;
+	f->rtt_age = 0;
 }
 
 /* Returns false if the flow has no telemetry: it runs Reno. */
