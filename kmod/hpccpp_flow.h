@@ -57,7 +57,7 @@ struct hpccpp_flow {
 	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
 	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
 	__u32 rtt_before;	/* least of as many samples before these, us */
-	__u32 edge_W;		/* D-EDGE: W grows from this, bytes; 0: no limit */
+	__u32 edge_W;		/* W after the last round trip with delay, bytes; 0: no limit */
 	__u32 latency;		/* latency beyond TCP's minimum RTT that is in no queue, us */
 	__u32 sent_params;	/* T, law, eta last sent to the agent; 0: no windows requested */
 	__u32 sent_ai;		/* W_ai last sent, bytes */

@@ -269,9 +269,10 @@ static void hpccpp_add_delay(struct hpccpp_int *to, const struct hpccpp_int *rec
  * would grow in one round trip as far as these links allow, when the delay ends: by a factor of
  * five, if they have five times the rate of the bottleneck. Returns the bound of W:
  *
- *	edge_W (1 + 2^edge_rounds / 4)
+ *	edge_W + W_f / 4 * 2^edge_rounds
  *
- * us is the delay, 0 if there is none.
+ * edge_W is W when the last round trip with delay ended. The growth does not depend on W, so that
+ * flows which share the bottleneck come to equal windows. us is the delay, 0 if there is none.
  */
 static u32 hpccpp_edge_most(struct hpccpp_flow *f, u32 us)
 {
@@ -279,8 +280,10 @@ static u32 hpccpp_edge_most(struct hpccpp_flow *f, u32 us)
 
 	if (us && !f->edge_W)
 		f->edge_W = f->s.W;
-	W = f->edge_W + ((u64)f->edge_W << f->edge_rounds) / 4;
-	return f->edge_W && W < f->p.W_max ? W : f->p.W_max;
+	if (!f->edge_W)
+		return f->p.W_max;
+	W = f->s.W_f ?: hpccpp_bdp(f->min_B, f->T) / 4;
+	return min_t(u64, f->edge_W + (W << f->edge_rounds) / 4, f->p.W_max);
 }
 
 /* Lines 11-20, and that bound */
@@ -293,15 +296,11 @@ static void hpccpp_compute_W(struct hpccpp_flow *f, u32 us, bool round_ends)
 	f->p.W_max = W_max;
 }
 
-/*
- * A round trip has ended, with delay or without. In one with delay edge_W becomes W, but 7/8 of
- * itself at least: a flow over several full links sees delay more often than flows over one of
- * them, and would have a fifth of the rate otherwise.
- */
+/* A round trip has ended, with delay or without. */
 static void hpccpp_edge_round(struct hpccpp_flow *f, u32 us)
 {
 	if (us) {
-		f->edge_W = max(f->s.W, f->edge_W - f->edge_W / 8);
+		f->edge_W = f->s.W;
 		f->edge_rounds = 0;
 	} else if (f->edge_W && ++f->edge_rounds == HPCCPP_EDGE_GROWTH) {
 		f->edge_W = 0;

@@ -32,8 +32,8 @@
  * would keep a twentieth of their share.
  */
 #define HPCCPP_EDGE_AGE		8
-/* Round trips without delay that bound the growth of W: to 1 1/4, 1 1/2, 2, 3, 5 and 9 times */
-#define HPCCPP_EDGE_GROWTH	6
+/* Round trips without delay that bound the growth of W: by 1/4, 1/2, 1 and 2 W_f */
+#define HPCCPP_EDGE_GROWTH	4
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
 
