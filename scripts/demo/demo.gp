@@ -8,7 +8,7 @@ set output results.'/queue.png'
 set datafile separator ','
 width = 0.02
 bin(t) = floor(t / width) * width + width / 2
-color(cc) = cc eq 'cubic' ? '#cc3311' : cc eq 'bbr' ? '#ee9911' : cc eq 'dctcp' ? '#0077bb' : '#009955'
+color(cc) = cc eq 'cubic' ? '#cc3311' : cc eq 'bbr' ? '#ee9911' : cc eq 'dctcp' ? '#0077bb' : cc eq 'hpccpp-edges' ? '#aa3377' : '#009955'
 samples(cc) = results.'/queue-'.cc.'-'.family.'-'.mode.'.csv'
 empty = 0.1			# packets; nothing has no logarithm, and stands there
 end = seconds * 1.01

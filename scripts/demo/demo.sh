@@ -24,7 +24,7 @@ set -euo pipefail
 usage="usage: demo.sh [-t SECONDS] [-c \"CC...\"] [-f \"ipv4 ipv6\"] [-o \"on off\"]
 results/: demo.json, queue.png, samples in CSV, and flent/, which flent reads"
 seconds=2
-ccs="cubic bbr dctcp hpccpp"
+ccs="cubic bbr dctcp hpccpp-edges hpccpp"
 families="ipv4 ipv6"
 modes=on
 inside=
@@ -72,14 +72,15 @@ run() # CC FAMILY MODE
 	local cc=$1 family=$2 mode=$3 at=$1-$2-$3
 
 	queue_for "$cc"
-	if [[ $cc == hpccpp ]]; then
-		load_hpccpp
-		agents_on
-	else
-		modprobe -q "tcp_$cc" || true
-	fi
-	measure_flows "$cc" "$family" 4 "$seconds"
-	[[ $cc != hpccpp ]] || agents_off
+	case $cc in
+	hpccpp)		load_hpccpp
+			agents_on ;;
+	hpccpp-edges)	load_hpccpp
+			edges_on "$EDGE" ;;
+	*)		modprobe -q "tcp_$cc" || true ;;
+	esac
+	measure_flows "${cc%-edges}" "$family" 4 "$seconds"
+	agents_off
 	cp "$tmp/queue.csv" "$RESULTS/queue-$at.csv"
 	cp "$tmp/rtt.csv" "$RESULTS/rtt-$at.csv"
 	jq -n --arg cc "$cc" --arg family "$family" --arg kernel "$(uname -r)" "{
@@ -93,7 +94,7 @@ run() # CC FAMILY MODE
 			kernel: \$kernel
 		}" >>"$tmp/runs"
 	awk "BEGIN {
-		printf \"%-6s %s, offloads %-3s: %3.0f Mbit/s, %5.1f packets wait\n\",
+		printf \"%-12s %s, offloads %-3s: %3.0f Mbit/s, %5.1f packets wait\n\",
 			\"$cc\", \"$family\", \"$mode\", $goodput_bps / 1e6, $mean_packets
 		if ($idle <= $least_idle && $sent_bps < $least_sent) {
 			printf \"the CPU was the limit, not the link: %.0f %% of it idle\n\", $idle * 100
@@ -166,6 +167,7 @@ Leaves   $RESULTS: figures, samples, a plot; nothing else
 
 Offloads on: as Linux has them. Off: no TSO, GSO and GRO, all packets have one segment.
 dctcp: its queue marks above $marking packets. bbr: paced by TCP. hpccpp: by telemetry of all ports.
+hpccpp-edges: hosts alone have agents, and no port of the shared link: hosts see its delay only.
 
 END
 
@@ -195,8 +197,8 @@ rm "$RESULTS"/runs-*
 
 cat <<END
 
-            off-   goodput   load   queue, packets        queue, KB   round trip, ms       drops     Jain
-           loads    Mbit/s      %     mean     p99     mean     p99      p50     p99   all  late    index
+                  off-   goodput   load   queue, packets        queue, KB   round trip, ms       drops     Jain
+                 loads    Mbit/s      %     mean     p99     mean     p99      p50     p99   all  late    index
 END
 jq -r '.link_bps as $link | .runs[] | [
 	.cc, .family, if .offloads then "on" else "off" end, .goodput_bps / 1e6, .link_sent_bps * 100 / $link,
@@ -204,7 +206,7 @@ jq -r '.link_bps as $link | .runs[] | [
 	.queue_mean_bytes / 1e3, .queue_p99_bytes / 1e3, .rtt_p50_us / 1e3, .rtt_p99_us / 1e3,
 	.drops, .drops_after_2_rtt, .jain] | @tsv' "$RESULTS/demo.json" |
 while read -ra figures; do
-	printf '%-7s%-6s%3s %9.1f %6.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
+	printf '%-13s%-6s%3s %9.1f %6.1f %8.1f%8d %8.1f%8.1f %8.2f%8.2f %5d%6d %8.3f\n' "${figures[@]}"
 done
 cat <<END
 

@@ -6,8 +6,9 @@
 #
 # TOPO is a bash file that uses selftests/lib/lib.sh: topo_line, or topo_begin, link, route,
 # shape, round_trip and topo_up. The ports in "ports" get agents, which are those that
-# "shape" gave a rate. Boxes whose names begin with r get servers for iperf3. The head
-# comment of the file is printed at the start.
+# "shape" gave a rate. If the file sets "edges" to the rate of r's link, hosts alone get agents.
+# Boxes whose names begin with r get servers for iperf3. The head comment of the file is printed at
+# the start.
 #
 # Where stdin is not a terminal, bash -eu -o pipefail runs the commands in it, and their
 # status is the shell's.
@@ -64,7 +65,7 @@ own=				# the cgroup of the shell and of what it starts outside of boxes
 at_end()
 {
 	local group
-	stamping=	# port agents go with the boxes, if they are there still
+	stamping='' edged=''	# port agents go with the boxes, if they are there still
 	for group in $own $CGROUP; do
 		echo 1 >"$group/cgroup.kill"
 	done
@@ -140,6 +141,7 @@ rc()
 
 load_hpccpp || { echo "no congestion control hpccpp" >&2; exit 1; }
 OFFLOADS=default
+edges=
 set -E
 trap 'echo "TOPO ${topo##*/}: ${BASH_SOURCE##*/}, line $LINENO: failed: $BASH_COMMAND" >&2' ERR
 # shellcheck source=/dev/null
@@ -150,7 +152,11 @@ set +E
 make_cgroup
 own=$CGROUP
 make_cgroup
-agents_on
+if [[ -n ${edges-} ]]; then
+	edges_on "$edges"
+else
+	agents_on
+fi
 
 mkdir "$tmp/bin"
 ln -s "$HPCCPP" "$tmp/bin/hpccpp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Compares the worst of hpccpp's runs in demo.json with its bounds, and with the rival whose
+# Compares the worst of hpccpp's runs with agents on all ports with its bounds, and with the rival whose
 # own worst run is best; then says so in words. The line of a bound that does not hold begins
 # with FAILS. jq -r -f verdict.jq demo.json
 
@@ -24,7 +24,7 @@ def worst($much): if $much then min else max end;
 ] | map(
 	. as [$key, $what, $much, $bound] |
 	([$runs[] | select(.cc == "hpccpp")[$key]] | worst($much)) as $own |
-	($runs | map(select(.cc != "hpccpp")) | group_by(.cc) |
+	($runs | map(select(.cc | startswith("hpccpp") | not)) | group_by(.cc) |
 		map({cc: .[0].cc, value: (map(.[$key]) | worst($much))}) |
 		if $much then max_by(.value) else min_by(.value) end) as $rival |
 	{key: $key, value: {$what, $much, $bound, $own, $rival,

@@ -50,7 +50,7 @@ network()
 # on either hook.
 agents()
 {
-	local args=() id=0 ns dev rate port edge=2048
+	local args=() id=0 ns dev rate port percent edge=2048
 	[[ -z $records ]] || args+=(records "$records")
 	args+=(every "$every")
 	[[ $mode == sender ]] || args+=(mode "$mode")
@@ -63,8 +63,10 @@ agents()
 		: $((++id))
 		[[ -z $1 || ! "$ns $dev" =~ $1 ]] || continue
 		port=(netns "$ns" rate "${rate}bit" overhead "$overhead" base-rtt "$base_rtt")
-		if [[ $with_agent == edges ]]; then
+		if [[ $with_agent == edges* ]]; then
+			percent=${with_agent#edges}
 			[[ $ns == [hr]* ]] || continue
+			((id * 37 % 100 < ${percent:-100})) || continue
 			"$HPCCPP" port add dev "$dev" edge queue virtual id "$edge" "${port[@]}"
 			"$HPCCPP" port add dev "$dev" ingress id "$((edge + 1))" "${port[@]}"
 			((edge += 2))

@@ -37,7 +37,7 @@ name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15}){0,2}", "a congestion control, 
 distribution = pattern(r"websearch|fb_hadoop|alistorage|none|\d+|/.+",
                        "websearch, fb_hadoop, alistorage, a number of bytes or a file")
 # ports that have an agent
-agents = pattern(r"most|nics|edges|none|\d+", "most, nics, edges, none or a percentage of all ports")
+agents = pattern(r"most|nics|edges\d*|none|\d+", "most, nics, edges, edgesPERCENT, none or a percentage of all ports")
 # how often hosts ask
 every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 
@@ -85,7 +85,8 @@ class Params:
     hop: int = arg(100, units.count, "rate of a last link without a port agent, percent of the others'", 1, 100)
     packets: int = arg(0, units.count, "buffer of the last link, packets; 0: buffer=", 0, 10**7)
     agents: str = arg("most", agents, "ports with an agent: all but the last link's (most), senders' (nics), both "
-                      "hooks of hosts and none of switches (edges), none, or a percentage of all")
+                      "hooks of hosts and none of switches (edges; edges50: of half of the hosts), none, or a "
+                      "percentage of all")
     core: int = arg(200 * 10**9, units.rate, "rate of the links between switches (leafspine)", 10**6, 10**12)
     lag: int = arg(0, units.time, "delay that the receiver adds to its ACKs", 0, 10**10)
     steps: int = arg(1, units.count, "steps in which that delay is added", 1, 1000)

@@ -52,6 +52,8 @@ echo "left: \$(ip netns) \$(lsmod | grep hpccpp) \$(pgrep sleep) \$(pgrep iperf3
 	"\$(diff <(echo "\$before") <(md5sum /etc/hosts))"
 echo 'for switch in s1 s2 s3; do echo "\$switch has \$(\$switch hpccpp -j port show | jq length)"; done' >$tmp/commands
 $shell -I -c $tmp/commands $top/scripts/demo/topo/partial.sh; echo "partial ends: \$?"
+echo 'for box in h1 s1 s2 r; do echo "hooks of \$box: \$(\$box hpccpp -j port show | jq -r "map(.hook) | join(\" \")")"; done' >$tmp/commands
+$shell -I -c $tmp/commands $top/scripts/demo/topo/hosts.sh; echo "hosts ends: \$?"
 $shell -I -c $tmp/commands $tmp/bad.sh; echo "bad ends: \$?"
 END
 run_bg "$top/scripts/place.sh" -q -- bash "$tmp/examples" >"$tmp/by_stdin" 2>&1
@@ -153,6 +155,8 @@ said "... their status" '^parking-lot ends: 7'
 said "... and nothing is left" '^left:[[:space:]]*$'
 check "partial: s2 has no port agent" [ "$(grep '^s[1-3] has' "$tmp/by_stdin" | paste -sd' ')" = \
 	"s1 has 1 s2 has 0 s3 has 1" ]
+check "hosts: switches have no port agent" [ "$(grep '^hooks of' "$tmp/by_stdin" | paste -sd,)" = \
+	"hooks of h1: egress,hooks of s1: ,hooks of s2: ,hooks of r: ingress" ]
 check "a TOPO that fails is named, with the line" grep -q \
 	'^TOPO bad.sh: bad.sh, line 3: failed: false' "$tmp/by_stdin"
 said "... and no shell" '^bad ends: 1'

@@ -44,6 +44,7 @@ ports=()			# "NETNS DEV" of each forward port, senders' NICs first
 background=()
 agents=				# set when agents_on has put one on $CGROUP
 stamping=			# set when $ports have agents
+edged=				# set when hosts alone have agents
 module_loaded=
 CGROUP=				# processes of in_ns go there, unless empty
 
@@ -486,6 +487,7 @@ topo_down()
 	namespaces=()
 	ports=()
 	stamping=
+	edged=
 }
 
 # new_netem NETNS DEV ARGUMENT...: replaces the root qdisc, as a change would keep some settings
@@ -531,9 +533,39 @@ agents_on()
 	ports_on
 }
 
+# edges_on RATE: a host agent on the same cgroup, and port agents on hosts alone: on egress of each
+# sender, and on ingress of the receiver, whose link has this rate
+edges_on()
+{
+	local port
+	[[ -n $CGROUP ]] || make_cgroup
+	"$HPCCPP" host add cgroup "$CGROUP"
+	agents=host
+	edged=1
+	for port in "${ports[@]}"; do
+		[[ $port != h* ]] || port_on "${port% *}" eth0 edge
+	done
+	ingress_on "$1"
+}
+ingress_on() # RATE
+{
+	"$HPCCPP" port add dev eth0 netns "$r" ingress rate "$1" base-rtt "${RTT_US}us"
+}
+
+edges_off()
+{
+	local port
+	edged=
+	for port in "${ports[@]}"; do
+		[[ $port != h* ]] || port_off "${port% *}" eth0
+	done
+	"$HPCCPP" port del dev eth0 netns "$r" ingress
+}
+
 agents_off()
 {
 	[[ -z $stamping ]] || ports_off
+	[[ -z $edged ]] || edges_off
 	[[ -z $agents ]] || "$HPCCPP" host del cgroup "$CGROUP"
 	agents=
 	if [[ -n $CGROUP ]]; then
