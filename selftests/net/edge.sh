@@ -22,21 +22,6 @@ link=200			# Mbit/s
 
 mbit() { awk -v bps="$1" 'BEGIN { printf "%.1f", bps / 1e6 }'; }
 
-# edges_on RATE: a host agent, and a port agent on each host; the link to r has this rate
-edges_on()
-{
-	local port
-	make_cgroup
-	"$HPCCPP" host add cgroup "$CGROUP"
-	agents=host
-	for port in "${ports[@]}"; do
-		[[ $port != h* ]] || port_on "${port% *}" eth0 edge
-	done
-	ingress_on "$1"
-}
-
-ingress_on() { "$HPCCPP" port add dev eth0 netns "$r" ingress rate "$1" base-rtt "${RTT_US}us"; } # RATE
-
 edge_stat() # JQ: of the row of r's edge
 {
 	"$HPCCPP" -j port show dev eth0 netns "$r" | jq -r ".[] | select(.hook == \"ingress\") | $1"
@@ -64,6 +49,7 @@ with()
 	topo_line 4 1
 	edges_on 200mbit
 	"${@:2}"
+	edged=		# what a test has left of the ports goes with the namespaces
 	agents_off
 	topo_down
 }

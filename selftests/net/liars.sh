@@ -106,4 +106,16 @@ assert_ge "$name: second" "$lying" 1 Mbit/s
 lie "B = 1 Mbit/s" word0="$(word 0x464 64)"
 assert_ge "$name: honest" "$honest" 170 Mbit/s
 assert_ge "$name: second" "$lying" 1 Mbit/s
+
+# Agents on hosts alone: the receiver's host writes the record of the bottleneck itself. The sender
+# finds the queue that this makes by its delay, and does not fall back.
+agents_off
+edges_on 200mbit
+id=$("$HPCCPP" -j port show dev eth0 netns "$r" | jq '.[0].id')
+lie "hosts alone: none lies"
+assert_ge "$name: honest" "$honest" 80 Mbit/s
+assert_ge "$name: second" "$lying" 80 Mbit/s
+lie "hosts alone: U = 0" U=0 qlen=0 tx=0x123456
+assert_ge "$name: honest" "$honest" 1 Mbit/s
+assert_eq "$name: drops" "$drops" 0
 ktap_finish
