@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A port agent on ingress whose device's packets arrive on two CPUs at the same time, as those of a
-# NIC with several receive queues do: it counts each byte once.
+# Tests that a port agent on ingress counts each byte once when packets arrive on two CPUs at the
+# same time, as they do from a NIC with several receive queues.
 #
 #	h1 eth0 --1G-- h1 .----.
 #	                  | s1 | next --200M-- eth0 | r		(topo_line in lib.sh)
