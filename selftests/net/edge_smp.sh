@@ -27,6 +27,7 @@ steered()
 	while read -r -a row; do
 		printf '%d ' "0x${row[9]}"
 	done </proc/net/softnet_stat
+	echo
 }
 
 if [[ $(nproc) -lt 2 ]]; then
