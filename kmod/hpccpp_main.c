@@ -577,6 +577,7 @@ static void hpccpp_tx_start(struct sock *sk)
 		}
 		if (hpccpp_has_idled(sk, f)) {
 			f->probing = 1;
+			hpccpp_forget_edge(f);
 			hpccpp_count(f->net, HPCCPP_S_PROBES);
 			tcp_snd_cwnd_set(tcp_sk(sk), HPCCPP_CWND_MIN);
 		}

@@ -73,6 +73,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 		break;
 	}
 	f->by_switch = 1;
+	f->edge_W = 0;
 	hpccpp_learn_T(sk, f);
 	if (!f->T || !f->min_B)
 		return false;

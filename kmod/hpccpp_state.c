@@ -90,6 +90,7 @@ void hpccpp_enter_coexist(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_ca
 		f->md_seq = 0;
 		f->prior_W = 0;
 		f->probing = 0;
+		hpccpp_forget_edge(f);
 		f->rtt_sum = 0;
 		f->rtt_n = 0;
 		hpccpp_begin_with(&f->s, f->p.W_max);
@@ -249,14 +250,14 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 W = f->s.W;
 
-	if (f->p.law == HPCCPP_LAW_DRAFT || !hpccpp_paused(sk, f, HPCCPP_STALE_T))
+	if (!hpccpp_paused(sk, f, HPCCPP_STALE_T))
+		return false;
+	hpccpp_forget_edge(f);
+	if (f->p.law == HPCCPP_LAW_DRAFT)
 		return false;
 	/* the receiver has a W of its own; and a probe asks for the load */
 	if (tp->data_segs_out && (f->rx || hpccpp_has_idled(sk, f)))
 		return false;
-	/* D-EDGE: samples of before the pause are old, too */
-	hpccpp_forget_rtts(f);
-	f->edge_W = 0;
 	f->s.W = hpccpp_w_init(f);
 	f->s.W_f = 0;
 	f->s.U = f->p.eta;
@@ -538,6 +539,8 @@ void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_stat wh
 	f->md_seq = tp->snd_nxt ?: 1;
 	half = hpccpp_half(sk, f);
 	hpccpp_begin_with(&f->s, min(f->s.W, half));
+	if (f->edge_W)
+		f->edge_W = f->s.W;
 	if (f->mode == HPCCPP_COEXIST)
 		f->W_reno = half;
 	else if (f->link_full)
@@ -563,6 +566,8 @@ void hpccpp_undo(struct sock *sk, struct hpccpp_flow *f)
 		hpccpp_leave_coexist(sk, f);
 	hpccpp_get_params(sk, f);
 	hpccpp_begin_with(&f->s, min(max(f->s.W, f->prior_W), f->p.W_max));
+	if (f->edge_W)
+		f->edge_W = f->s.W;
 	f->prior_W = 0;
 	hpccpp_set_pacing(sk, f);
 	hpccpp_count(f->net, HPCCPP_S_UNDO);

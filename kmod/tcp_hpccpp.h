@@ -194,6 +194,15 @@ static inline void hpccpp_forget_rtts(struct hpccpp_flow *f)
 	f->rtt_least = ~0U;
 	f->rtt_before = ~0U;
 	f->rtt_age = 0;
+	f->rtt_acks = 0;
+}
+
+/* Forgets delay of before a pause, or of before telemetry ended, and the bound that follows it. */
+static inline void hpccpp_forget_edge(struct hpccpp_flow *f)
+{
+	hpccpp_forget_rtts(f);
+	f->edge_W = 0;
+	f->edge_rounds = 0;
 }
 
 /* Returns false if the flow has no telemetry: it runs Reno. */

@@ -188,3 +188,68 @@ TEST(delay_does_not_count_if_T_is_configured)
 	acks(40, T_BASE + 1 + DELAY);
 	assert_near(flow()->s.U, HPCCPP_ONE / 2, 50);
 }
+
+/* A flow whose window grows from edge_W */
+static void begin_bounded(void)
+{
+	begin_between_hosts();
+	acks(8, T_BASE + 1 + DELAY);
+	rounds(4, T_BASE + 1 + DELAY, .5, 0);
+	assert_true(flow()->edge_W);
+}
+
+static void assert_forgotten(void)
+{
+	assert_int_equal(flow()->edge_W, 0);
+	assert_int_equal(flow()->edge_rounds, 0);
+	assert_int_equal(flow()->rtt_least, ~0U);
+	assert_int_equal(flow()->rtt_before, ~0U);
+}
+
+TEST(pause_forgets_delay)
+{
+	begin_bounded();
+	ack(w.tp.packets_out);
+	pass(1000 * RTT);
+	submit(1);
+	assert_forgotten();
+}
+
+/* The window of a probe does not count as that of a round trip: the bound would not end. */
+TEST(probe_forgets_delay)
+{
+	begin_bounded();
+	knob("probe", 10);
+	ack(w.tp.packets_out);
+	pass(1000 * RTT);
+	submit(1);
+	assert_int_equal(counter("probes"), 1);
+	assert_forgotten();
+}
+
+TEST(silence_forgets_delay)
+{
+	begin_bounded();
+	for (int i = 0; i < 200 && steered(); i++) {
+		fill();
+		pass(RTT);
+		ack(w.tp.packets_out - 1);
+	}
+	assert_false(steered());
+	assert_forgotten();
+}
+
+/* The window that an undo gives back is not taken away by the bound of before. */
+TEST(undo_moves_the_bound)
+{
+	u32 W;
+
+	begin_bounded();
+	W = flow()->s.W;
+	flow()->link_full = 1;
+	lose(1);
+	assert_int_equal(flow()->edge_W, flow()->s.W);
+	ops()->undo_cwnd(w.sk);
+	assert_int_equal(flow()->s.W, W);
+	assert_int_equal(flow()->edge_W, W);
+}
