@@ -111,11 +111,14 @@ assert_ge "$name: second" "$lying" 1 Mbit/s
 # finds the queue that this makes by its delay, and does not fall back.
 agents_off
 edges_on 200mbit
-id=$("$HPCCPP" -j port show dev eth0 netns "$r" | jq '.[0].id')
 lie "hosts alone: none lies"
 assert_ge "$name: honest" "$honest" 80 Mbit/s
 assert_ge "$name: second" "$lying" 80 Mbit/s
+blind=$(counter "$h2" blind)
 lie "hosts alone: U = 0" U=0 qlen=0 tx=0x123456
 assert_ge "$name: honest" "$honest" 1 Mbit/s
+assert_eq "$name: times that the sender fell back" $(($(counter "$h2" blind) - blind)) 0
+# W of 9/8 B T without D-EDGE: 61 KB
+assert_le "$name: queue in the mean" "$mean_bytes" 45000 bytes
 assert_eq "$name: drops" "$drops" 0
 ktap_finish
