@@ -232,12 +232,14 @@ uml)	nap() { read -rt 0.001 -u "$never" || true; } ;;
 vm)	nap() { :; } ;;
 esac
 
-busywait() # SECONDS COMMAND...: until it succeeds
+# busywait SECONDS COMMAND...: until it succeeds. It tries at least a hundred times a second: the
+# clock of an idle VM runs ahead of a disc of a busy machine.
+busywait()
 {
-	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) tries=$(($1 * 100))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		if [[ ${EPOCHREALTIME/[.,]/} -ge $end ]]; then
+		if [[ $((tries -= 1)) -le 0 && ${EPOCHREALTIME/[.,]/} -ge $end ]]; then
 			echo "# waited in vain: $*" >&2
 			return 1
 		fi
