@@ -11,6 +11,9 @@ from typing import Any
 import units
 from params import Params, pair
 
+# Time 0 of the traffic is so long after tgen begins (WAIT_NS in tgen.h), s
+WAIT_S = 0.01
+
 
 @dataclass(frozen=True)
 class Own:
@@ -91,9 +94,9 @@ class Guest:
             self.call("agents", skip)
 
     def later(self, commands: Iterable[tuple[float, Iterable[Any]]]) -> None:
-        """Commands that run beside the traffic, each so many ns after the one before"""
-        words = ((f"sleep {ns / 1e9:g}", shlex.join(str(word) for word in command)) for ns, command in commands)
-        self.lines.append("{ " + "; ".join(f"{sleep}; {command}" for sleep, command in words) + "; } &")
+        """Commands that run beside the traffic, each so many ns after the one before, the first after time 0"""
+        words = (f"sleep {ns / 1e9:g}; {shlex.join(str(word) for word in command)}" for ns, command in commands)
+        self.lines.append("{ " + "; ".join([f"sleep {WAIT_S}", *words]) + "; } &")
 
     def flow(self, start: int, src: str, dst: str, size: int | str | None, *, stop: int | None = None,
              cc: str | None = None) -> int:
