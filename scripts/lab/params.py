@@ -37,7 +37,8 @@ name = pattern(r"[a-z0-9_]{1,15}(-[a-z0-9]{1,15}){0,2}", "a congestion control, 
 distribution = pattern(r"websearch|fb_hadoop|alistorage|none|\d+|/.+",
                        "websearch, fb_hadoop, alistorage, a number of bytes or a file")
 # ports that have an agent
-agents = pattern(r"most|nics|edges\d*|none|\d+", "most, nics, edges, edgesPERCENT, none or a percentage of all ports")
+agents = pattern(r"most|nics|edges([1-9]\d?|100)?|none|\d+",
+                 "most, nics, edges, edgesPERCENT (1 to 100), none or a percentage of all ports")
 # how often hosts ask
 every = pattern(r"rtt|[1-9]\d*", "rtt, or a number of packets")
 

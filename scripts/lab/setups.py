@@ -125,7 +125,7 @@ def harm(g: Guest) -> None:
     end, hop = p.time, p.mbit * p.hop // 100
     agents = {"most": "^s2 p2" if p.hop != 100 else "", "nics": "^[sr]", "none": ".", "edges": ""}
     if p.agents not in agents:
-        raise units.Error(f"agents={p.agents}: one of {', '.join(agents)}")
+        raise units.Error(f"agents={p.agents}: one of {', '.join(agents)} with this network")
     last = {"rate": f"{hop}m", "buffer": p.packets * p.wire or p.buffer} | g.mark(hop)
     g.network("graph", rate=f"{p.mbit}m", delay_ns=p.rtt // 6, buffer=p.buffer,
               links=["link", "h1", "s1", "link", "h2", "s1", "link", "s1", "s2", "port", "s2", "r1",
