@@ -10,7 +10,7 @@
 #include "hpccpp_algo.h"
 
 /* Identifies the layout of struct hpccpp_flow to readers; increase it when a field moves. */
-#define HPCCPP_FLOW_LAYOUT	(8U << 16 | sizeof(struct hpccpp_flow))
+#define HPCCPP_FLOW_LAYOUT	(9U << 16 | sizeof(struct hpccpp_flow))
 
 /* State of a flow: hpccpp_state.c draws the transitions. */
 enum hpccpp_mode {
@@ -54,7 +54,7 @@ struct hpccpp_flow {
 	__u32 gen;		/* number of the agent's feedback that was read last */
 	__u32 rtt_sum;		/* sum of the RTT samples of this round trip, us */
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd when the last round trip ended, bytes */
-	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
+	__u32 dev_rtt;		/* RTT nearest to T in dev_rounds, or first of edge_delays, us */
 	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
 	__u32 rtt_before;	/* least of as many samples before these, us */
 	__u32 edge_W;		/* W after the last round trip with delay, bytes; 0: no limit */
@@ -84,6 +84,7 @@ struct hpccpp_flow {
 	      qtest_round:4;	/* round trips in PROBE_LATENCY */
 	__u8  edge_rounds:4,	/* round trips without delay since edge_W was set */
 	      rtt_age:4;	/* round trips since the last sample for rtt_least */
+	__u8  edge_delays;	/* round trips in a row with like delay, of dev_rtt */
 };
 
 /* icsk_ca_priv */

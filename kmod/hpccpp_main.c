@@ -272,7 +272,8 @@ static void hpccpp_add_delay(struct hpccpp_int *to, const struct hpccpp_int *rec
  *	edge_W + W_f / 4 * 2^edge_rounds
  *
  * edge_W is W when the last round trip with delay ended. The growth does not depend on W, so that
- * flows which share the bottleneck come to equal windows. us is the delay, 0 if there is none.
+ * flows which share the bottleneck come to equal windows. Where there is no W_f (law draft, and
+ * after a loss), it is a quarter of min(B) T. us is the delay, 0 if there is none.
  */
 static u32 hpccpp_edge_most(struct hpccpp_flow *f, u32 us)
 {
@@ -358,7 +359,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			hpccpp_edge_round(f, us);
 			hpccpp_longest_queue(rec, n, &queue_us);
-			hpccpp_check_delay(sk, f, loaded, queue_us);
+			hpccpp_check_delay(sk, f, loaded, queue_us, us);
 		}
 	}
 	if (hpccpp_has_int(f))

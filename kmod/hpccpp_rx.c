@@ -100,7 +100,7 @@ bool hpccpp_apply_window(struct sock *sk, struct hpccpp_flow *f, u32 word)
 	if (round_ends) {
 		f->last_update_seq = tp->snd_nxt;
 		/* queues at links below eta drain: they do not count */
-		hpccpp_check_delay(sk, f, loaded, 0);
+		hpccpp_check_delay(sk, f, loaded, 0, 0);
 	}
 	hpccpp_set_pacing(sk, f);
 	trace_hpccpp_update(sk, f, &f->p, &none, round_ends, true);

@@ -20,7 +20,8 @@
  * configured, data is lost or telemetry ends. hpccpp_enter_coexist() and hpccpp_enter_probe() enter
  * these states. hpccpp_enter_steer() ends COEXIST without telemetry, and over a WAN enters it at
  * once with that cause; hpccpp_leave_coexist() and hpccpp_leave_probe() end the others. A flow
- * begins in COEXIST without telemetry. enum hpccpp_cause has the causes.
+ * begins in COEXIST without telemetry. enum hpccpp_cause has the causes. STEER also adds latency
+ * to T where only hosts have port agents: hpccpp_edge_stands().
  */
 
 #include <net/tcp.h>
@@ -38,6 +39,17 @@ static void hpccpp_enter_probe(struct sock *sk, struct hpccpp_flow *f)
 	hpccpp_begin_with(&f->s, min(f->s.W, f->p.W_max));
 }
 
+/* Makes T as long as rtt: latency is a part of the path. */
+static void hpccpp_add_latency(struct hpccpp_flow *f, u32 rtt)
+{
+	rtt = min(rtt, HPCCPP_T_MAX);
+	if (rtt <= f->T)
+		return;
+	f->latency += rtt - f->T;
+	f->T = rtt;
+}
+
+/* Also follows a new T in STEER. */
 static void hpccpp_leave_probe(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->mode = HPCCPP_STEER;
@@ -298,11 +310,8 @@ static void hpccpp_qtest(struct sock *sk, struct hpccpp_flow *f, u32 rtt)
 	queue = f->dev_rtt > f->T && rtt < f->dev_rtt - (f->dev_rtt - f->T) / 2;
 	if (queue && round < HPCCPP_QTEST_LAST)
 		return;
-	rtt = min(rtt, HPCCPP_T_MAX);
-	if (!queue && rtt > f->T) {
-		f->latency += rtt - f->T;
-		f->T = rtt;
-	}
+	if (!queue)
+		hpccpp_add_latency(f, rtt);
 	hpccpp_leave_probe(sk, f);
 	/* no line-rate start: the load with half a window shows how much more fits */
 	hpccpp_end_stages(&f->s);
@@ -375,18 +384,43 @@ static void hpccpp_spread(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
+ * D-EDGE takes latency that began after T was measured for a queue: W shrinks to end a delay that
+ * does not depend on W. Returns true after HPCCPP_EDGE_ROUNDS round trips in a row with such delay
+ * and like mean RTTs, in dev_rtt. A queue that W controls changes more. us is the delay of a round
+ * trip that has ended, rtt its mean RTT; a slow flow has round trips without a sample.
+ */
+static bool hpccpp_edge_stands(struct hpccpp_flow *f, u32 us, u32 rtt)
+{
+	if (!rtt)
+		return false;
+	if (!us || f->mode != HPCCPP_STEER) {
+		f->edge_delays = 0;
+		return false;
+	}
+	if (!f->edge_delays || abs((s32)(rtt - f->dev_rtt)) > f->dev_rtt / 16 + 1) {
+		f->edge_delays = 0;
+		f->dev_rtt = rtt;
+	}
+	f->edge_delays = (f->edge_delays + 1) % HPCCPP_EDGE_ROUNDS;
+	return !f->edge_delays;
+}
+
+/*
  * Checks the delay of a round trip that has ended. A full link that reports explains it, and so
  * do reported queues, which take queue_us to drain. If a longer delay remains while W is as large
  * as T allows and no link is full, the flow probes for the cause. It does not if T is configured,
- * nor while the peer's application pauses, nor in COEXIST.
+ * nor while the peer's application pauses, nor in COEXIST. edge_us is the delay that D-EDGE takes
+ * for a queue; W is its probe.
  */
-void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us)
+void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us,
+			u32 edge_us)
 {
 	u32 rtt = f->rtt_n ? f->rtt_sum / f->rtt_n : 0;
 	bool at_limit = f->s.W >= f->p.W_max / 8 * 7;
 	u32 T = f->T, slack = max(T * 3 / 16, HPCCPP_DEV_MIN);
 	u32 path = rtt - min_t(u64, rtt, queue_us);
 	bool pauses = hpccpp_peer_pauses(sk, f);
+	bool stands = hpccpp_edge_stands(f, edge_us, rtt);
 
 	f->rtt_sum = 0;
 	f->rtt_n = 0;
@@ -395,6 +429,11 @@ void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64
 	at_limit = f->limit_rounds == 2;
 	if (!rtt || pauses || READ_ONCE(f->net->base_rtt_us)) {
 		hpccpp_end_qtest(sk, f);
+		return;
+	}
+	if (stands) {
+		hpccpp_add_latency(f, rtt);
+		hpccpp_leave_probe(sk, f);
 		return;
 	}
 	/* no queue makes it shorter */

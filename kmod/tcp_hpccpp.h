@@ -34,6 +34,11 @@
 #define HPCCPP_EDGE_AGE		8
 /* Round trips without delay that bound the growth of W: by 1/4, 1/2, 1 and 2 W_f */
 #define HPCCPP_EDGE_GROWTH	4
+/*
+ * Round trips with like delay after which it is latency. In a parking lot of two links, whose flows
+ * keep a queue, 64 took it for latency, and 96 did not.
+ */
+#define HPCCPP_EDGE_ROUNDS	128
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
 #define HPCCPP_PAUSE_ACKS	4
 
@@ -203,6 +208,7 @@ static inline void hpccpp_forget_edge(struct hpccpp_flow *f)
 	hpccpp_forget_rtts(f);
 	f->edge_W = 0;
 	f->edge_rounds = 0;
+	f->edge_delays = 0;
 }
 
 /* Returns false if the flow has no telemetry: it runs Reno. */
@@ -275,7 +281,8 @@ void hpccpp_lose_int(struct sock *sk, struct hpccpp_flow *f);
 void hpccpp_enter_steer(struct sock *sk, struct hpccpp_flow *f, const struct hpccpp_int *rec);
 void hpccpp_set_params(struct sock *sk, struct hpccpp_flow *f);
 bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f);
-void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us);
+void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us,
+			u32 edge_us);
 void hpccpp_updated(struct sock *sk, struct hpccpp_flow *f, bool loaded, bool round_ends);
 void hpccpp_end_recovery(struct sock *sk, struct hpccpp_flow *f);
 u32 hpccpp_half(const struct sock *sk, const struct hpccpp_flow *f);

@@ -7,6 +7,8 @@
 
 #define DELAY	100U		/* us */
 #define SLACK	(T_BASE / 8 + 1)	/* of delay that does not count, us */
+#define LATENCY	30U		/* us */
+#define EDGE_ROUNDS	128		/* of like delay are latency */
 
 static void begin_between_hosts(void)
 {
@@ -68,7 +70,7 @@ TEST(delay_of_some_acks_does_not_count)
  */
 TEST(growth_after_delay_is_bounded)
 {
-	u32 W, W_f = 0, n = 0;
+	u32 W, W_f = 0, n = 0, i;
 
 	begin_between_hosts();
 	acks(8, T_BASE + 1 + DELAY);
@@ -77,7 +79,7 @@ TEST(growth_after_delay_is_bounded)
 	W = flow()->edge_W;
 	flow()->rtt_least = RTT;
 	flow()->rtt_before = RTT;
-	while (flow()->edge_W) {
+	for (i = 0; flow()->edge_W && i < 16; i++) {
 		n = flow()->edge_rounds;
 		rounds(1, RTT, .05, 0);
 		W_f = flow()->s.W_f;
@@ -252,4 +254,51 @@ TEST(undo_moves_the_bound)
 	ops()->undo_cwnd(w.sk);
 	assert_int_equal(flow()->s.W, W);
 	assert_int_equal(flow()->edge_W, W);
+}
+
+/* Latency of the path, and no queue: W has no part in it. */
+TEST(delay_that_stays_becomes_latency)
+{
+	u32 W;
+
+	begin_between_hosts();
+	acks(8, T_BASE + LATENCY);
+	rounds(EDGE_ROUNDS - 10, T_BASE + LATENCY, .5, 0);
+	assert_int_equal(flow()->latency, 0);
+	W = flow()->s.W;
+	rounds(20, T_BASE + LATENCY, .5, 0);
+	assert_int_equal(flow()->latency, LATENCY);
+	assert_int_equal(flow()->T, T_BASE + LATENCY);
+	assert_int_equal(flow()->mode, HPCCPP_STEER);
+	rounds(4, T_BASE + LATENCY, .5, 0);
+	assert_near(flow()->s.U, HPCCPP_ONE / 2, 1000);
+	assert_true(flow()->s.W > W);
+	/* and it ends */
+	rounds(20, RTT, .5, 0);
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+/* Mean RTTs of a queue change by more than a sixteenth. */
+TEST(delay_that_changes_stays_a_queue)
+{
+	begin_between_hosts();
+	acks(8, T_BASE + LATENCY);
+	for (int i = 0; i < 40; i++) {
+		rounds(8, T_BASE + LATENCY, .5, 0);
+		rounds(8, T_BASE + LATENCY * 3 / 2, .5, 0);
+	}
+	assert_int_equal(flow()->latency, 0);
+	assert_int_equal(flow()->T, T_BASE);
+}
+
+/* Nor is delay latency that ends now and then. */
+TEST(delay_that_ends_is_no_latency)
+{
+	begin_between_hosts();
+	acks(8, T_BASE + LATENCY);
+	for (int i = 0; i < 8; i++) {
+		rounds(EDGE_ROUNDS / 4 * 3, T_BASE + LATENCY, .5, 0);
+		rounds(4, RTT, .5, 0);
+	}
+	assert_int_equal(flow()->latency, 0);
 }
