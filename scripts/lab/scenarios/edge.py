@@ -44,6 +44,8 @@ def runs(ccs: list[str]) -> Plan:
             for seed in seeds:
                 yield f"{cc}-jitter{jitter}-seed{seed}", dict(run, lag=jitter, jitter=jitter, seed=seed)
         yield f"{cc}-tail", dict(run, lag="8us", jitter="4us", tail="pareto")
+        for lag in "4us", "8us", "24us":
+            yield f"{cc}-lag{lag}", dict(run, lag=lag, time="64ms")
         yield f"{cc}-cubic", dict(run, other="cubic", packets=200)
 
 
@@ -76,7 +78,7 @@ def metrics(t: Traces) -> dict[str, Any]:
 
 
 def bench(p: Params) -> bool:
-    """27 runs: FB_Hadoop with both cores and in star32, an incast of each size, 16 long flows, jitter"""
+    """30 runs: FB_Hadoop with both cores and in star32, an incast of each size, 16 long flows, latency, jitter"""
     if p.shape == "leafspine":
         return p.sizes == "fb_hadoop" and p.agents != "edges50" and (
             p.cc in (EDGES, "hpccpp") and (p.core == 100 * 10**9 or p.seed == 1)
@@ -120,9 +122,12 @@ CLAIMS = (
           lambda p: p.cc == EDGES and (p.load != 0 or p.size != 0), "runs without end", listed=183,
           why="200 flows that begin at random within 8 us: their first windows make a queue that no port reports. The "
               "buffer has 660 packets, and the queue 652 where the flows begin one after another"),
-    Claim("utilisation of the bottleneck", "utilisation", ">=", 0.9,
+    Claim("utilisation of the bottleneck, with latency that begins in the run, too", "utilisation", ">=", 0.9,
           lambda p: p.cc == EDGES and not p.load and not p.size and p.shape == "none" and p.other == "none",
-          "runs with sizes, the parking lots, and competition with CUBIC"),
+          "runs with sizes, the parking lots, and competition with CUBIC", listed=0.308, margin=CHANCE,
+          why="ACKs that begin to be late by 0 to 16 us over 8 us: their delay looks like a queue until "
+              "128 round trips in a row have like delay; 0.77 in a run of 64 ms, at the end 0.95. ACKs late by 0 to 8 "
+              "us: 0.899"),
 )
 SCENARIO = Scenario(about="Port agents on hosts alone, and none on switches", runs=runs, setup=setup, metrics=metrics,
                     panels={"bench": bench, "all": lambda p: p.seed <= 5}, claims=CLAIMS)
