@@ -26,7 +26,7 @@ do for [i = 1:words(ccs)] {
 
 set multiplot
 set lmargin at screen 0.1
-set rmargin at screen 0.9
+set rmargin at screen 0.87
 set grid ytics lc rgb '#dddddd'
 set xrange [0:seconds]
 unset key
