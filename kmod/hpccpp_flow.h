@@ -54,7 +54,7 @@ struct hpccpp_flow {
 	__u32 gen;		/* number of the agent's feedback that was read last */
 	__u32 rtt_sum;		/* sum of the RTT samples of this round trip, us */
 	__u32 wnd_mark;		/* snd_una + 2 snd_wnd when the last round trip ended, bytes */
-	__u32 dev_rtt;		/* RTT nearest to T in dev_rounds, or first of edge_delays, us */
+	__u32 dev_rtt;		/* mean RTT nearest to T in dev_rounds, us */
 	__u32 rtt_least;	/* least of the last RTT samples, HPCCPP_EDGE_ACKS at most, us */
 	__u32 rtt_before;	/* least of as many samples before these, us */
 	__u32 edge_W;		/* W after the last round trip with delay, bytes; 0: no limit */
@@ -66,6 +66,7 @@ struct hpccpp_flow {
 	__u16 dev_segs;		/* the device's sk_gso_max_segs */
 	__u16 burst_segs;	/* sk_gso_max_segs that the module has set; 0: none */
 	__u16 window_B;		/* min(B) in the receiver's last window, rate code */
+	__u16 edge_rtt;		/* RTT of the first of edge_delays, us */
 	__u8  mode;		/* enum hpccpp_mode */
 	__u8  cause;		/* enum hpccpp_cause, in COEXIST */
 	__s8  dev_rounds;	/* round trips in a row longer than T explains; negative: shorter */
@@ -84,7 +85,7 @@ struct hpccpp_flow {
 	      qtest_round:4;	/* round trips in PROBE_LATENCY */
 	__u8  edge_rounds:4,	/* round trips without delay since edge_W was set */
 	      rtt_age:4;	/* round trips since the last sample for rtt_least */
-	__u8  edge_delays;	/* round trips in a row with like delay, of dev_rtt */
+	__u8  edge_delays;	/* round trips with like delay, and none without */
 };
 
 /* icsk_ca_priv */

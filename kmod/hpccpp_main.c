@@ -242,7 +242,10 @@ static u32 hpccpp_edge_us(struct hpccpp_flow *f, const struct hpccpp_int *rec, i
 		f->by_switch |= rec[i].rate && rec[i].link && !(rec[i].link & HPCCPP_LINK_EDGE);
 	if (f->by_switch || rtt == ~0U || rtt <= T || READ_ONCE(f->net->base_rtt_us))
 		return 0;
-	/* not while half a window shows whether the delay is latency; WAN: Reno takes its share */
+	/* over a WAN Reno takes its share of queues */
+	if (f->T > HPCCPP_WAN_T)
+		return 0;
+	/* not while half a window shows whether the delay is latency */
 	if (f->mode != HPCCPP_STEER && (f->mode != HPCCPP_COEXIST || f->cause != HPCCPP_C_LOSS))
 		return 0;
 	return rtt - f->T - HPCCPP_DEV_MIN;
@@ -330,6 +333,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
 	us = hpccpp_edge_us(f, rec, n);
+	hpccpp_longest_queue(rec, n, &queue_us);
 	if (us) {
 		hpccpp_add_delay(edge, rec, n, us);
 		rec = edge;
@@ -358,8 +362,8 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		if (round_ends) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			hpccpp_edge_round(f, us);
-			hpccpp_longest_queue(rec, n, &queue_us);
-			hpccpp_check_delay(sk, f, loaded, queue_us, us);
+			hpccpp_check_delay(sk, f, loaded, max(queue_us, us),
+					   us > queue_us ? us : 0);
 		}
 	}
 	if (hpccpp_has_int(f))
@@ -565,6 +569,8 @@ static void hpccpp_tx_start(struct sock *sk)
 
 	if (!f)
 		return;
+	if (hpccpp_paused(sk, f, HPCCPP_STALE_T))
+		hpccpp_forget_edge(f);
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
 	} else if (!hpccpp_has_int(f)) {

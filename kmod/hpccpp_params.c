@@ -40,7 +40,7 @@
  * own minimum is the better one.
  *
  * Latency that comes later, of a longer path or of hosts, is added if it limits the flow and half
- * a window does not shorten it, or D-EDGE does not: hpccpp_check_delay().
+ * a window does not shorten it, or if D-EDGE finds it alike for long: hpccpp_check_delay().
  */
 u32 hpccpp_base_rtt(const struct sock *sk, const struct hpccpp_flow *f)
 {

@@ -49,14 +49,19 @@ static void hpccpp_add_latency(struct hpccpp_flow *f, u32 rtt)
 	f->T = rtt;
 }
 
-/* Also follows a new T in STEER. */
+/* What depends on T, or on whether W is halved */
+static void hpccpp_follow_T(struct sock *sk, struct hpccpp_flow *f)
+{
+	hpccpp_get_params(sk, f);
+	hpccpp_set_small_queue(sk, f);
+	hpccpp_resend_params(f);
+}
+
 static void hpccpp_leave_probe(struct sock *sk, struct hpccpp_flow *f)
 {
 	f->mode = HPCCPP_STEER;
 	f->qtest_round = 0;
-	hpccpp_get_params(sk, f);
-	hpccpp_set_small_queue(sk, f);
-	hpccpp_resend_params(f);
+	hpccpp_follow_T(sk, f);
 }
 
 /* Ends the search for the cause of a delay, if there is one. */
@@ -262,10 +267,7 @@ bool hpccpp_start_anew(struct sock *sk, struct hpccpp_flow *f)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 W = f->s.W;
 
-	if (!hpccpp_paused(sk, f, HPCCPP_STALE_T))
-		return false;
-	hpccpp_forget_edge(f);
-	if (f->p.law == HPCCPP_LAW_DRAFT)
+	if (f->p.law == HPCCPP_LAW_DRAFT || !hpccpp_paused(sk, f, HPCCPP_STALE_T))
 		return false;
 	/* the receiver has a W of its own; and a probe asks for the load */
 	if (tp->data_segs_out && (f->rx || hpccpp_has_idled(sk, f)))
@@ -384,22 +386,21 @@ static void hpccpp_spread(struct sock *sk, struct hpccpp_flow *f)
 }
 
 /*
- * D-EDGE takes latency that began after T was measured for a queue: W shrinks to end a delay that
- * does not depend on W. Returns true after HPCCPP_EDGE_ROUNDS round trips in a row with such delay
- * and like mean RTTs, in dev_rtt. A queue that W controls changes more. us is the delay of a round
- * trip that has ended, rtt its mean RTT; a slow flow has round trips without a sample.
+ * D-EDGE takes latency that began after T was measured for a queue. Returns true after
+ * HPCCPP_EDGE_ROUNDS round trips with like delay, us, and none without. A queue that W controls
+ * changes more. Round trips do not count in which a slow flow has no RTT samples.
  */
-static bool hpccpp_edge_stands(struct hpccpp_flow *f, u32 us, u32 rtt)
+static bool hpccpp_edge_stands(struct hpccpp_flow *f, u32 us)
 {
-	if (!rtt)
-		return false;
-	if (!us || f->mode != HPCCPP_STEER) {
+	u32 rtt = min(f->T + us, 0xffffU);
+
+	if (f->mode != HPCCPP_STEER || (!us && f->rtt_least != ~0U))
 		f->edge_delays = 0;
+	if (f->mode != HPCCPP_STEER || !us)
 		return false;
-	}
-	if (!f->edge_delays || abs((s32)(rtt - f->dev_rtt)) > f->dev_rtt / 16 + 1) {
+	if (!f->edge_delays || abs((s32)(rtt - f->edge_rtt)) > f->edge_rtt / 16 + 1) {
 		f->edge_delays = 0;
-		f->dev_rtt = rtt;
+		f->edge_rtt = rtt;
 	}
 	f->edge_delays = (f->edge_delays + 1) % HPCCPP_EDGE_ROUNDS;
 	return !f->edge_delays;
@@ -410,7 +411,7 @@ static bool hpccpp_edge_stands(struct hpccpp_flow *f, u32 us, u32 rtt)
  * do reported queues, which take queue_us to drain. If a longer delay remains while W is as large
  * as T allows and no link is full, the flow probes for the cause. It does not if T is configured,
  * nor while the peer's application pauses, nor in COEXIST. edge_us is the delay that D-EDGE takes
- * for a queue; W is its probe.
+ * for a queue, if it is longer than those that are reported.
  */
 void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64 queue_us,
 			u32 edge_us)
@@ -420,20 +421,21 @@ void hpccpp_check_delay(struct sock *sk, struct hpccpp_flow *f, bool loaded, u64
 	u32 T = f->T, slack = max(T * 3 / 16, HPCCPP_DEV_MIN);
 	u32 path = rtt - min_t(u64, rtt, queue_us);
 	bool pauses = hpccpp_peer_pauses(sk, f);
-	bool stands = hpccpp_edge_stands(f, edge_us, rtt);
+	bool stands = !pauses && hpccpp_edge_stands(f, edge_us);
 
 	f->rtt_sum = 0;
 	f->rtt_n = 0;
 	f->limit_rounds = at_limit ? min(f->limit_rounds + 1, 2) : 0;
 	/* W was as large when the round trip began, too */
 	at_limit = f->limit_rounds == 2;
-	if (!rtt || pauses || READ_ONCE(f->net->base_rtt_us)) {
+	if (stands) {
+		hpccpp_add_latency(f, f->T + edge_us);
+		hpccpp_follow_T(sk, f);
 		hpccpp_end_qtest(sk, f);
 		return;
 	}
-	if (stands) {
-		hpccpp_add_latency(f, rtt);
-		hpccpp_leave_probe(sk, f);
+	if (!rtt || pauses || READ_ONCE(f->net->base_rtt_us)) {
+		hpccpp_end_qtest(sk, f);
 		return;
 	}
 	/* no queue makes it shorter */
@@ -565,6 +567,7 @@ void hpccpp_decrease(struct sock *sk, struct hpccpp_flow *f, enum hpccpp_stat wh
 		return;
 	}
 	f->prior_W = 0;
+	f->edge_delays = 0;
 	hpccpp_end_qtest(sk, f);
 	hpccpp_get_params(sk, f);
 	if (f->s.U / 2 >= f->p.eta && hpccpp_is_recent(sk, f)) {

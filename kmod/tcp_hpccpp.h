@@ -35,8 +35,8 @@
 /* Round trips without delay that bound the growth of W: by 1/4, 1/2, 1 and 2 W_f */
 #define HPCCPP_EDGE_GROWTH	4
 /*
- * Round trips with like delay after which it is latency. In a parking lot of two links, whose flows
- * keep a queue, 64 took it for latency, and 96 did not.
+ * Round trips with like delay after which it is latency. In a parking lot of four links, whose
+ * flows keep a queue, 32 take it for latency, and 64 do not.
  */
 #define HPCCPP_EDGE_ROUNDS	128
 /* RTT samples of a round trip; with delayed ACKs there are one or two */
