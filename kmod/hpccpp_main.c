@@ -322,6 +322,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	const struct tcp_sock *tp = tcp_sk(sk);
 	const struct hpccpp_params *p = &f->p;
 	u64 now = tp->tcp_clock_cache, queue_us;
+	const struct hpccpp_int *reported = rec;
 	struct hpccpp_int edge[HPCCPP_REC_MAX];
 	unsigned long hit;
 	unsigned int g;
@@ -333,7 +334,6 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 	    !hpccpp_learn_path(sk, f, rec, n, now))
 		return false;
 	us = hpccpp_edge_us(f, rec, n);
-	hpccpp_longest_queue(rec, n, &queue_us);
 	if (us) {
 		hpccpp_add_delay(edge, rec, n, us);
 		rec = edge;
@@ -362,6 +362,7 @@ static bool hpccpp_use(struct sock *sk, struct hpccpp_flow *f,
 		if (round_ends) {
 			f->last_update_seq = tp->snd_nxt;	/* line 24 */
 			hpccpp_edge_round(f, us);
+			hpccpp_longest_queue(reported, n, &queue_us);
 			hpccpp_check_delay(sk, f, loaded, max(queue_us, us),
 					   us > queue_us ? us : 0);
 		}
@@ -569,7 +570,7 @@ static void hpccpp_tx_start(struct sock *sk)
 
 	if (!f)
 		return;
-	if (hpccpp_paused(sk, f, HPCCPP_STALE_T))
+	if (hpccpp_has_int(f) && hpccpp_paused(sk, f, HPCCPP_STALE_T))
 		hpccpp_forget_edge(f);
 	if (hpccpp_read(sk, f, &has_agent)) {
 		hpccpp_set_cwnd(sk, f, 0);
